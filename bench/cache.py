@@ -28,10 +28,10 @@ import numpy as np
 
 from storage.cache import block
 from storage.cache.cache import Cache
-from storage.cache.cache_space import PAGE, Room
+from storage.cache.cache_space import PAGE, CacheSpace
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-KEYS, ROOM, READS = 20_000, 2_000, 60_000
+KEYS, CAPACITY, READS = 20_000, 2_000, 60_000
 MISSES = 3_000
 
 
@@ -71,7 +71,7 @@ def hits(root: Path, length: int, reads: int) -> dict[str, float]:
     rounds = 10
     for _ in range(rounds):
         begun = time.perf_counter()
-        ours += cpu(lambda: cache.get("bucket/name", never), reads // rounds)
+        ours += cpu(lambda: cache.get("bucket/name", unexpected_fetch), reads // rounds)
         wall += time.perf_counter() - begun
         theirs += cpu(read, reads // rounds)
     return {
@@ -121,7 +121,7 @@ def zipf(root: Path) -> dict[str, float]:
 
 def rate(directory: Path, keys: list[str]) -> float:
     """Hits a read, of blocks of one page."""
-    cache = Cache(directory, ROOM * PAGE)
+    cache = Cache(directory, CAPACITY * PAGE)
     for key in keys:
         cache.get(key, lambda: b"x" * 3000)
     stats = cache.stats()
@@ -138,7 +138,7 @@ def exact_lru(keys: list[str]) -> float:
             kept.move_to_end(key)
         else:
             kept[key] = None
-            if len(kept) > ROOM:
+            if len(kept) > CAPACITY:
                 kept.popitem(last=False)
     return found / len(keys)
 
@@ -163,7 +163,7 @@ def eviction(root: Path, blocks: int) -> dict[str, float]:
 
     full = cpu(watched, MISSES)
     evicted = cache.stats().evicted_blocks
-    alone = cpu(Room(directory, (blocks - MISSES) * PAGE).settle, 1)
+    alone = cpu(CacheSpace(directory, (blocks - MISSES) * PAGE).clean_up, 1)
     evicted_alone = cache.stats().evicted_blocks - evicted
     (directory / "ledger").unlink()
     counting = cpu(miss, 1)
@@ -177,7 +177,7 @@ def eviction(root: Path, blocks: int) -> dict[str, float]:
     }
 
 
-def never() -> bytes:
+def unexpected_fetch() -> bytes:
     """The fetch of a hit."""
     raise AssertionError("fetched, although it was in the cache")
 

@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import psutil
 
 from pipeline.commands.results import INCOMPLETE
-from storage.location import store as open_store
-from storage.manifest import load
+from storage.location import open_store
+from storage.manifest import load_manifest
 from storage.store import Store
 from tests.pipeline.raycluster import Nodes, cluster
 
 NODES = 3
-HANDS = "3"
+WORKERS = "3"
 KINDS = ("documents", "verdicts", "signatures", "dedup", "manifests")
 POLL_S = 0.05
 REFUSED = 2
@@ -57,7 +57,7 @@ class Run:
     kills: int
     killed: Counter[str] = field(default_factory=Counter)
     commands: int = 0
-    again: int = 0
+    repeated_commands: int = 0
     """Commands that were typed again."""
     deaths: int = 0
     """Workers that the engine saw die, in commands that lived to tell."""
@@ -72,7 +72,7 @@ class Run:
         return open_store(self.storage, self.directory)
 
     @property
-    def made_again(self) -> int:
+    def remade_parts(self) -> int:
         """Parts that were sealed at some death and were made again nevertheless."""
         return sum(self.store.stamp(name) != stamp for name, stamp in self.sealed.items())
 
@@ -113,7 +113,7 @@ def main() -> None:
             pipeline(run, args, nodes)
             runs.append(run)
             sys.stderr.write(f"{name}: {run.wall_s:.0f} s, killed {dict(run.killed)}\n")
-    tell(runs)
+    print_results(runs)
 
 
 def pipeline(run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
@@ -123,18 +123,18 @@ def pipeline(run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
         f'[project]\nengine = "{run.engine}"\nstorage = "{run.storage}"\nredis = "{args.redis}"\n'
         '[filters]\npreset = "none"\nlanguages = []\n'  # the more is kept, the more there is to compare
     )
-    typed(run, lambda _: None, "ingest", "real", *map(str, args.warc))
-    deaths = Deaths(run, args, nodes)
+    run_command(run, lambda _: None, "ingest", "real", *map(str, args.warc))
+    deaths = FaultSchedule(run, args, nodes)
     begun = time.monotonic()
-    typed(run, deaths.tick, "process", "--workers", HANDS)
-    typed(run, deaths.tick, "dedup")
+    run_command(run, deaths.tick, "process", "--workers", WORKERS)
+    run_command(run, deaths.tick, "dedup")
     tokenizer = str(args.tokenizer.absolute())
-    typed(run, deaths.tick, "export", "--out", "out", "--tokenizer", tokenizer, "--workers", HANDS)
+    run_command(run, deaths.tick, "export", "--out", "out", "--tokenizer", tokenizer, "--workers", WORKERS)
     run.wall_s = time.monotonic() - begun
-    run.bytes = dict(everything(run))
+    run.bytes = dict(digests(run))
 
 
-def typed(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -> None:
+def run_command(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -> None:
     """One command, typed again until it has done what it says."""
     command = [sys.executable, "-m", "pipeline", *words, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
@@ -154,20 +154,23 @@ def typed(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -> None
             raise SystemExit(
                 f"{run.name}: {' '.join(words)} ended with {process.returncode}; look at {run.directory}/log"
             )
-        run.again += 1
+        run.repeated_commands += 1
     run.deaths += json.loads((run.directory / "said").read_text()).get("deaths", 0)
 
 
-class Deaths:
+class FaultSchedule:
     """Who dies when, by a seed: every kind in turn, in an order of its own each time."""
 
     def __init__(self, run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
         self._run, self._nodes, self._between = run, nodes, args.between
         self._random = Random(args.seed)
         self._hooks = {"s3": args.s3_restart, "redis": args.redis_restart}
-        self._kinds: dict[str, Callable[[psutil.Popen], bool]] = {"cell": self._cell, "driver": self._driver}
+        self._kinds: dict[str, Callable[[psutil.Popen], bool]] = {
+            "cell": self._kill_part_process,
+            "driver": self._kill_driver,
+        }
         if run.engine != "local":
-            self._kinds |= {"actor": self._actor, "node": self._node}
+            self._kinds |= {"actor": self._kill_actor, "node": self._kill_node}
         self._kinds |= {name: self._server(name) for name, hook in self._hooks.items() if hook}
         self._deck: list[str] = []
         self._next = time.monotonic() + self._random.uniform(*self._between)
@@ -186,23 +189,27 @@ class Deaths:
                 self._run.killed[kind] += 1
                 self._next = time.monotonic() + self._random.uniform(*self._between)
 
-    def _cell(self, driver: psutil.Popen) -> bool:
+    def _kill_part_process(self, driver: psutil.Popen) -> bool:
         parents = [driver] if self._run.engine == "local" else actors()
-        return self._kill([child for parent in parents for child in parent.children() if is_cell(child)])
+        return self._kill(
+            [child for parent in parents for child in parent.children() if is_part_process(child)]
+        )
 
-    def _actor(self, _: psutil.Popen) -> bool:
+    def _kill_actor(self, _: psutil.Popen) -> bool:
         return self._kill(actors())
 
-    def _node(self, _: psutil.Popen) -> bool:
+    def _kill_node(self, _: psutil.Popen) -> bool:
         if not actors():
             return False
         self._nodes.kill()
         self._nodes.add()
         return True
 
-    def _driver(self, driver: psutil.Popen) -> bool:
+    def _kill_driver(self, driver: psutil.Popen) -> bool:
         # Not before it does something: a command killed while it starts says nothing about what it makes.
-        working = any(map(is_cell, driver.children())) if self._run.engine == "local" else bool(actors())
+        working = (
+            any(map(is_part_process, driver.children())) if self._run.engine == "local" else bool(actors())
+        )
         return working and self._kill([driver])
 
     def _server(self, name: str) -> Callable[[psutil.Popen], bool]:
@@ -228,7 +235,7 @@ def actors() -> list[psutil.Process]:
     ]
 
 
-def is_cell(process: psutil.Process) -> bool:
+def is_part_process(process: psutil.Process) -> bool:
     """Whether it makes parts."""
     return any("spawn_main" in word for word in process.cmdline())
 
@@ -242,7 +249,7 @@ def sealed(run: Run) -> Mapping[str, str]:
         return {}
 
 
-def everything(run: Run) -> Iterator[tuple[str, str]]:
+def digests(run: Run) -> Iterator[tuple[str, str]]:
     """Name and SHA-256 of all that was made."""
     for kind in KINDS:
         for name in run.store.list(f"{kind}/"):
@@ -255,11 +262,11 @@ def everything(run: Run) -> Iterator[tuple[str, str]]:
             )
 
 
-def tell(runs: list[Run]) -> None:
+def print_results(runs: list[Run]) -> None:
     """One line for programs, a table for people."""
     first, *others = runs
     parts = [name for name in first.bytes if name.startswith("manifests/process/")]
-    counts = [load(first.store, name).counts for name in parts]
+    counts = [load_manifest(first.store, name).counts for name in parts]
     documents = sum(count for each in counts for key, count in each.items() if key.endswith(".documents"))
     body = {
         "bench": "chaos",
@@ -273,10 +280,10 @@ def tell(runs: list[Run]) -> None:
                 "wall_s": round(run.wall_s, 1),
                 "killed": dict(run.killed),
                 "commands": run.commands,
-                "typed_again": run.again,
+                "typed_again": run.repeated_commands,
                 "deaths_seen": run.deaths,
                 "sealed_at_deaths": len(run.sealed),
-                "sealed_and_made_again": run.made_again,
+                "sealed_and_made_again": run.remade_parts,
                 "differs": sorted(dict(run.bytes.items() ^ first.bytes.items()))[:5],
             }
             for run in runs
@@ -291,7 +298,7 @@ def tell(runs: list[Run]) -> None:
         killed = ", ".join(f"{count} {kind}" for kind, count in sorted(run.killed.items())) or "nothing"
         same = "yes" if run.bytes == first.bytes else "NO"
         print(
-            f"| {run.name} | {run.wall_s:.0f} | {killed} | {run.deaths} | {run.again} | {run.made_again} of {len(run.sealed)} "
+            f"| {run.name} | {run.wall_s:.0f} | {killed} | {run.deaths} | {run.repeated_commands} | {run.remade_parts} of {len(run.sealed)} "
             f"| {same} |"
         )
     sys.exit(0 if body["same_bytes"] else 1)

@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pipeline.configuration import parse
 from pipeline.inputs import commoncrawl_input
-from pipeline.inputs.commoncrawl_selection import Wanted
+from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
 from pipeline.terminal.progress import LineProgress
-from storage.directory_store import Files
-from tests.commoncrawl import CRAWL, Page, article, make, serving
+from storage.directory_store import DirectoryStore
+from tests.commoncrawl import CRAWL, Page, article, serve_files, write_crawl
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory) / "theirs"
-        maker = context.Process(target=made, args=(root, args.pages, args.files, args.domains))
+        maker = context.Process(target=write_crawl, args=(root, args.pages, args.files, args.domains))
         maker.start()
         maker.join()
         ports = context.Queue()
@@ -48,41 +48,43 @@ def main() -> None:
         base = ports.get()
         every_second = tuple(f"host{number:05d}.test" for number in range(0, args.domains, 2))
         for name, wanted in {
-            "cdx": Wanted(domains=every_second, index="cdx"),
-            "columnar": Wanted(domains=every_second, index="columnar"),
-            "whole files": Wanted(),
+            "cdx": CommonCrawlSelection(domains=every_second, index="cdx"),
+            "columnar": CommonCrawlSelection(domains=every_second, index="columnar"),
+            "whole files": CommonCrawlSelection(),
         }.items():
-            one = context.Process(target=bring, args=(name, base, Path(directory) / name, wanted))
+            one = context.Process(target=measure_ingest, args=(name, base, Path(directory) / name, wanted))
             one.start()
             one.join()
         server.terminate()
 
 
-def made(root: Path, pages: int, files: int, domains: int) -> None:
+def write_synthetic_crawl(root: Path, pages: int, files: int, domains: int) -> None:
     """Write the crawl."""
     found = [
         Page(url=f"https://host{number % domains:05d}.test/{number:07d}", body=article(f"page {number}") * 4)
         for number in range(pages)
     ]
-    make(root, found, files=files, block=3000, parts=4, group=50_000)
+    write_crawl(root, found, files=files, block=3000, parts=4, group=50_000)
 
 
 def serve(root: Path, ports: multiprocessing.Queue) -> None:
     """Serve it until the end."""
-    with serving(root) as server:
+    with serve_files(root) as server:
         ports.put(server.base)
         time.sleep(1e6)
 
 
-def bring(name: str, base: str, directory: Path, wanted: Wanted) -> None:
+def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSelection) -> None:
     """Bring in what is wanted, and print the line."""
     config = parse(
         f'[project]\ncontact = "mailto:bench@example.org"\n[ingest]\ncommoncrawl = "{base}"\n', directory
     )
-    store = Files(directory)
+    store = DirectoryStore(directory)
     begun, address = time.perf_counter(), f"commoncrawl:{CRAWL}"
-    with commoncrawl_input.opened(config) as client:
-        bring_in = commoncrawl_input.select_all if wanted.is_selective else commoncrawl_input.bring_all
+    with commoncrawl_input.open_client(config) as client:
+        bring_in = (
+            commoncrawl_input.ingest_selections if wanted.is_selective else commoncrawl_input.ingest_files
+        )
         found = bring_in(store, "cc", client, [address], wanted, LineProgress())
     seconds = time.perf_counter() - begun
     records = found.added if wanted.is_selective else found.entries

@@ -85,10 +85,10 @@ def main() -> None:
         before = [["ingest", "bench", str(args.input.resolve())]]
         compare("process", args, before, ["process", *workers], "")
     if args.pages:
-        with served(args.pages, heavy=args.heavy) as url:
+        with serve_site(args.pages, heavy=args.heavy) as url:
             compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
     if args.rendered:
-        with served(args.rendered, scripted=True, parts=args.parts) as url:
+        with serve_site(args.rendered, scripted=True, parts=args.parts) as url:
             compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
 
 
@@ -100,7 +100,7 @@ def compare(
     found: dict[str, list[dict[str, float]]] = {each: [] for each in checkouts}
     for _ in range(args.rounds):
         for each, checkout in checkouts.items():
-            found[each].append(measured(checkout, before, words, crawler))
+            found[each].append(measure(checkout, before, words, crawler))
     medians = {
         each: {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
         for each, rounds in found.items()
@@ -109,7 +109,7 @@ def compare(
     print(json.dumps({"bench": name, "workers": args.workers, "rounds": found, **medians, "ratio": ratio}))
 
 
-def measured(checkout: Path, before: list[list[str]], words: list[str], crawler: str) -> dict[str, float]:
+def measure(checkout: Path, before: list[list[str]], words: list[str], crawler: str) -> dict[str, float]:
     """One round of one checkout."""
     project = Path(tempfile.mkdtemp(prefix="thresher-bench-"))
     try:
@@ -147,7 +147,7 @@ def cpu_seconds() -> float:
 
 
 @contextmanager
-def served(pages: int, *, heavy: int = 0, scripted: bool = False, parts: int = 0) -> Iterator[str]:
+def serve_site(pages: int, *, heavy: int = 0, scripted: bool = False, parts: int = 0) -> Iterator[str]:
     """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
 
     made: dict[str, bytes] = {}

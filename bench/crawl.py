@@ -75,8 +75,8 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
         stdout=subprocess.DEVNULL,
     )
     command = [*thresher, "crawl", "--workers", str(args.workers), "--json", "--max-pages"]
-    start = timed([*command, "1"], env)
-    whole = timed([*command, str(args.pages)], env)
+    start = time_command([*command, "1"], env)
+    whole = time_command([*command, str(args.pages)], env)
     archived = json.loads(subprocess.check_output([*thresher, "status", "--json"], env=env, text=True))
     pages = archived["sources"][0]["archived"] - start.pages
     stored = sum(path.stat().st_size for path in (directory / "data" / "warc").rglob("*.warc.gz"))
@@ -97,7 +97,7 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     }
 
 
-class Timed(NamedTuple):
+class CommandCost(NamedTuple):
     """What one command cost."""
 
     cpu_s: float
@@ -106,13 +106,13 @@ class Timed(NamedTuple):
     outcomes: dict[str, int]
 
 
-def timed(command: list[str], env: dict[str, str]) -> Timed:
+def time_command(command: list[str], env: dict[str, str]) -> CommandCost:
     """Run a crawl; CPU of it and of every process that it waited for."""
     before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     stats = json.loads(subprocess.check_output(command, env=env, text=True, stderr=subprocess.DEVNULL))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Timed(cpu, time.perf_counter() - wall, stats["outcomes"]["fetched"], stats["outcomes"])
+    return CommandCost(cpu, time.perf_counter() - wall, stats["outcomes"]["fetched"], stats["outcomes"])
 
 
 if __name__ == "__main__":

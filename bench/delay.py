@@ -27,13 +27,13 @@ import psutil
 from redis import Redis
 
 from crawler import WorkerConfig, run_worker
-from frontier import Discovery, Frontier, Scope, canonical
+from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
-from storage.directory_store import Files
+from frontier.link.embedded import embedded_server
+from storage.directory_store import DirectoryStore
 
 SPAWN = multiprocessing.get_context("spawn")
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Host:
@@ -69,7 +69,7 @@ class Host:
         try:
             while await reader.readuntil(b"\r\n\r\n"):
                 self.came.append(time.monotonic())
-                writer.write(ANSWER)
+                writer.write(RESPONSE)
                 self.went.append(time.monotonic())
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--idle", type=float, default=10.0)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, embedded(Path(name) / "redis") as address:
+    with tempfile.TemporaryDirectory() as name, embedded_server(Path(name) / "redis") as address:
         for delay in args.delay:
             with Host().served() as host:
                 crawl = f"delay-{delay:g}"
@@ -139,7 +139,7 @@ def seed(address: str, crawl: str, host: Host, pages: int) -> None:
     async def add() -> None:
         link = await connect(address)
         frontier = await Frontier(link, crawl).open()
-        urls = [canonical(f"http://127.0.0.1:{host.port}/{n}") for n in range(pages)]
+        urls = [canonicalize(f"http://127.0.0.1:{host.port}/{n}") for n in range(pages)]
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
         await link.aclose()
 
@@ -154,7 +154,7 @@ def start(address: str, crawl: str, delay: float, directory: Path, workers: int)
             crawl=crawl,
             worker=f"w{n}",
             redis=address,
-            store=Files(directory),
+            store=DirectoryStore(directory),
             contact="mailto:bench@example.org",
             min_delay_s=delay,
             min_ip_delay_s=0.0,

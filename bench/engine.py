@@ -31,16 +31,16 @@ sys.path.insert(0, str(ROOT))
 
 from pipeline.configuration import FiltersConfig  # noqa: E402
 from pipeline.engine import run_step  # noqa: E402
-from pipeline.engine.local.worker_pool import local_crew  # noqa: E402
+from pipeline.engine.local.worker_pool import local_worker_pool  # noqa: E402
 from pipeline.inputs.ingest import ingest  # noqa: E402
-from pipeline.inputs.locate import given  # noqa: E402
+from pipeline.inputs.locate import locate_inputs  # noqa: E402
 from pipeline.steps import process  # noqa: E402 - a script finds the packages only now
 from pipeline.terminal.progress import LineProgress  # noqa: E402
-from storage.directory_store import Files  # noqa: E402
-from storage.warc.records import read  # noqa: E402
+from storage.directory_store import DirectoryStore  # noqa: E402
+from storage.warc.records import read_records  # noqa: E402
 
 FILTERS = FiltersConfig(preset="none", languages=())
-PAGES_A_FILE = 500
+PAGES_PER_FILE = 500
 FILLER = 1 << 20
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--huge", type=int, default=2 << 30)
     args = parser.parse_args()
-    for question in args.questions:
+    for question in args.knows_calls:
         with tempfile.TemporaryDirectory() as directory:
             answer = {"scaling": scaling, "memory": memory, "huge": huge}[question]
             found = answer(Path(directory), args)
@@ -63,7 +63,7 @@ def main() -> None:
 
 def scaling(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     """One worker against two."""
-    files = many(directory, args.warc, args.pages)
+    files = write_small_files(directory, args.warc, args.pages)
     runs = {hands: run(directory / f"{hands}", files, hands) for hands in (1, 2)}
     one, two = runs[1], runs[2]
     return {
@@ -80,7 +80,7 @@ def memory(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     found = {}
     for pages in (args.pages // 10, args.pages):
         (directory / f"in-{pages}").mkdir()
-        files = many(directory / f"in-{pages}", args.warc, pages)
+        files = write_small_files(directory / f"in-{pages}", args.warc, pages)
         found[pages] = run(directory / f"{pages}", files, 2)["peak_mb"]
     small, large = found.values()
     return {"pages": list(found), "peak_mb": [small, large], "ratio": round(large / small, 3)}
@@ -88,9 +88,9 @@ def memory(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 
 def huge(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     """Many small files against a single one."""
-    small = many(directory, args.warc, args.pages)
+    small = write_small_files(directory, args.warc, args.pages)
     whole = directory / "whole.warc.gz"
-    blown_up(whole, args.warc, args.pages, args.huge)
+    write_huge_file(whole, args.warc, args.pages, args.huge)
     first, second = run(directory / "small", small, 2), run(directory / "huge", [whole], 2)
     return {
         "pages": args.pages,
@@ -102,20 +102,20 @@ def huge(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def run(directory: Path, warcs: list[Path], hands: int) -> dict[str, float]:
+def run(directory: Path, warcs: list[Path], workers: int) -> dict[str, float]:
     """The process step over these files, by so many workers."""
-    files = Files(directory / "data")
-    ingest(files, "bench", given(warcs))
+    files = DirectoryStore(directory / "data")
+    ingest(files, "bench", locate_inputs(warcs))
     step, parts = process.step(FILTERS), list(process.parts(files, "bench", FILTERS))
     own, children = cpu(resource.RUSAGE_SELF), cpu(resource.RUSAGE_CHILDREN)
     with peak() as most:
-        with local_crew(hands) as crew:
+        with local_worker_pool(workers) as crew:
             begun = time.perf_counter()
-            ran = run_step.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
+            ran = run_step.run_step(files, step, parts, process.work, pool=crew, progress=LineProgress())
             wall = time.perf_counter() - begun
         spent = cpu(resource.RUSAGE_SELF) - own + cpu(resource.RUSAGE_CHILDREN) - children
     return {
-        "hands": hands,
+        "hands": workers,
         "parts": ran.made,
         "wall_s": round(wall, 1),
         "cpu_s": round(spent, 1),
@@ -125,13 +125,13 @@ def run(directory: Path, warcs: list[Path], hands: int) -> dict[str, float]:
     }
 
 
-def many(directory: Path, warcs: list[Path], pages: int) -> list[Path]:
-    """The first pages of some files, `PAGES_A_FILE` in a file."""
+def write_small_files(directory: Path, warcs: list[Path], pages: int) -> list[Path]:
+    """The first pages of some files, `PAGES_PER_FILE` in a file."""
     made: list[Path] = []
     file = None
     for number, (head, data) in enumerate(responses(warcs, pages)):
-        if number % PAGES_A_FILE == 0:
-            made.append(directory / f"small-{number // PAGES_A_FILE:05d}.warc.gz")
+        if number % PAGES_PER_FILE == 0:
+            made.append(directory / f"small-{number // PAGES_PER_FILE:05d}.warc.gz")
             if file is not None:
                 file.close()
             file = made[-1].open("wb")
@@ -142,7 +142,7 @@ def many(directory: Path, warcs: list[Path], pages: int) -> list[Path]:
     return made
 
 
-def blown_up(path: Path, warcs: list[Path], pages: int, size: int) -> None:
+def write_huge_file(path: Path, warcs: list[Path], pages: int, size: int) -> None:
     """One file of all pages and, evenly between them, enough that is no page to reach the size."""
     noise = os.urandom(FILLER)
     with path.open("wb") as file:
@@ -151,10 +151,10 @@ def blown_up(path: Path, warcs: list[Path], pages: int, size: int) -> None:
                 file.write(head)
             file.write(data)
             while file.tell() < size * (number + 1) / pages:
-                file.write(picture(noise))
+                file.write(noise_record(noise))
 
 
-def picture(noise: bytes) -> bytes:
+def noise_record(noise: bytes) -> bytes:
     """A response record that is no page."""
     http = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + noise
     head = (
@@ -174,7 +174,7 @@ def responses(warcs: list[Path], pages: int) -> Iterator[tuple[bytes, bytes]]:
         for path in warcs:
             with path.open("rb") as file, path.open("rb") as raw:
                 head = b""
-                for record in read(file, name=str(path)):
+                for record in read_records(file, name=str(path)):
                     raw.seek(record.offset)
                     data = raw.read(record.length)
                     if record.type == "warcinfo":

@@ -53,10 +53,10 @@ def main() -> None:
     if args.sample and args.sample < len(gold):
         gold = [gold[int(index * len(gold) / args.sample)] for index in range(args.sample)]
     bodies = dict(pages(args.data / "pages.tar.zst", {row["html"] for row in gold}))
-    texts, kinds, costs = ours(gold, bodies)
-    told = {"thresher": {"version": EXTRACTOR, **scored(scoring, gold, texts, kinds), **speed(costs)}}
+    texts, kinds, costs = extract_ours(gold, bodies)
+    told = {"thresher": {"version": EXTRACTOR, **mean_scores(scoring, gold, texts, kinds), **speed(costs)}}
     for tool in args.tools:
-        told[tool] = peer(args, tool, scoring, gold, kinds)
+        told[tool] = extract_with_peer(args, tool, scoring, gold, kinds)
     result = {
         "bench": "extract",
         "pages": len(gold),
@@ -67,7 +67,7 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
+def extract_ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
     """Text and kind of every page, and the CPU seconds of each."""
     texts, kinds, costs = {}, {}, []
     for row in gold:
@@ -80,7 +80,7 @@ def ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
     return texts, kinds, costs
 
 
-def peer(args: argparse.Namespace, tool: str, scoring: object, gold: list, kinds: dict) -> dict:
+def extract_with_peer(args: argparse.Namespace, tool: str, scoring: object, gold: list, kinds: dict) -> dict:
     """The same of another tool."""
     with tempfile.TemporaryDirectory() as directory:
         dump = Path(directory) / "texts.jsonl"
@@ -94,13 +94,13 @@ def peer(args: argparse.Namespace, tool: str, scoring: object, gold: list, kinds
         texts = {row["id"]: row["text"] for row in map(json.loads, dump.read_text().split("\n")[:-1])}
     return {
         "version": line["version"],
-        **scored(scoring, gold, texts, kinds),
+        **mean_scores(scoring, gold, texts, kinds),
         "docs_s_core": round(line["docs_s_core"], 1),
         "median_ms": round(line["median_ms"], 2),
     }
 
 
-def scored(scoring: object, gold: list, texts: dict, kinds: dict) -> dict:
+def mean_scores(scoring: object, gold: list, texts: dict, kinds: dict) -> dict:
     """Means by source, of the full texts, of the snippets, and of pages that are no articles."""
     by: dict[str, list] = defaultdict(list)
     snippets, other = Counter(), Counter()

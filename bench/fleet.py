@@ -41,30 +41,30 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.hand import CRAWL, hand
+from bench.hand import CRAWL, run_process
 from bench.ledger import Span
-from bench.play import ROOTS, Play, discovery
-from frontier import Frontier, Settings, Stats
+from bench.play import ROOTS, Scenario, discovery
+from frontier import CrawlSettings, Frontier, Stats
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from tests.frontier.proxy import proxy
 
-LOOK_S = 0.05
+POLL_S = 0.05
 CLOCK = "clock"
 """File that says how far the server's clock is off."""
 
 
 @dataclass(kw_only=True)
-class Breaker:
+class FaultInjector:
     """Starts processes and the server, and ends them."""
 
-    play: Play
+    play: Scenario
     stack: ExitStack
     random: Random
-    done: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     breaks: list[int] = field(default_factory=list)
     losses: list[Span] = field(default_factory=list)
-    hands: dict[int, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    processes: dict[int, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     _generation: "count[int]" = field(default_factory=lambda: count(1))
     _sizes: list[tuple[int, Path, int]] = field(default_factory=list)
 
@@ -74,30 +74,30 @@ class Breaker:
         for _ in range(self.play.hands):
             self.start()
         due = {name: self._next(name) for name in ("kill", "restart", "loss", "jump")}
-        while self.hands and time.monotonic() < over:
-            time.sleep(LOOK_S)
+        while self.processes and time.monotonic() < over:
+            time.sleep(POLL_S)
             self._measure()
-            for generation, process in list(self.hands.items()):
+            for generation, process in list(self.processes.items()):
                 if process.poll() is not None:
                     if process.returncode != 0:
                         raise SystemExit(f"a process of workers ended with {process.returncode}")
-                    del self.hands[generation]
+                    del self.processes[generation]
             for name, moment in list(due.items()):
-                if self.hands and time.monotonic() > moment:
+                if self.processes and time.monotonic() > moment:
                     getattr(self, name)()
-                    self.done[name] += 1
+                    self.counts[name] += 1
                     due[name] = self._next(name)
 
     def start(self, heir_of: int | None = None) -> None:
         """One more process."""
         generation = next(self._generation)
         words = ["--hand", str(generation), *(["--heir-of", str(heir_of)] if heir_of is not None else [])]
-        self.hands[generation] = script(self.play, *words)
+        self.processes[generation] = start_script(self.play, *words)
 
     def kill(self) -> None:
         """One process less, and one more."""
-        generation = self.random.choice(sorted(self.hands))
-        end(self.hands.pop(generation))
+        generation = self.random.choice(sorted(self.processes))
+        end(self.processes.pop(generation))
         self.start(generation)
 
     def restart(self) -> None:
@@ -120,12 +120,12 @@ class Breaker:
         self.breaks.append(now())
         hours = int(file.read_text()) // 3600
         set_clock(file, 3600 * self.random.choice([hour for hour in (-1, 0, 1) if hour != hours]))
-        time.sleep(LOOK_S)  # the server may have read its clock just before
+        time.sleep(POLL_S)  # the server may have read its clock just before
         self.breaks.append(now())
 
     def end(self) -> None:
         """No process any more."""
-        for process in self.hands.values():
+        for process in self.processes.values():
             end(process)
 
     def _next(self, name: str) -> float:
@@ -147,7 +147,7 @@ class Breaker:
         return now()
 
     def _start_server(self) -> None:
-        self.stack.enter_context(embedded(self.play.state))
+        self.stack.enter_context(embedded_server(self.play.state))
         self.breaks.append(now())
         self._sizes.clear()
         self._measure()
@@ -159,7 +159,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         process.kill()
 
 
-def newest_log(play: Play) -> Path:
+def newest_log(play: Scenario) -> Path:
     """The append-only file that the server writes."""
     logs = (play.state / "appendonlydir").glob("*.incr.aof")
     return max(logs, key=lambda path: int(path.name.split(".")[-3]))
@@ -173,7 +173,7 @@ def set_clock(file: Path, seconds: int) -> None:
 
 
 @contextmanager
-def movable(play: Play) -> Iterator[None]:
+def with_movable_clock(play: Scenario) -> Iterator[None]:
     """Servers that are started meanwhile have a clock that `set_clock` moves."""
     import libfaketime  # noqa: PLC0415 - only who asks for jumps needs it
 
@@ -193,38 +193,38 @@ def movable(play: Play) -> Iterator[None]:
             del os.environ[name]
 
 
-def script(play: Play, *words: str) -> "subprocess.Popen[bytes]":
+def start_script(play: Scenario, *words: str) -> "subprocess.Popen[bytes]":
     """This file, as another process; with a clock that nobody moves."""
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.Popen(
-        [sys.executable, __file__, *play.words(), *words], env=environment, stdout=subprocess.PIPE
+        [sys.executable, __file__, *play.arguments(), *words], env=environment, stdout=subprocess.PIPE
     )
 
 
-def fleet(play: Play) -> dict[str, Any]:
+def run_fleet(play: Scenario) -> dict[str, Any]:
     """Let it happen; what was done, and what follows."""
     from bench.judge import judge, read  # noqa: PLC0415 - numpy, which is nothing for the processes of workers
 
     play.dir.mkdir(parents=True)
     with ExitStack() as stack:
         if play.jump:
-            stack.enter_context(movable(play))
-        address = stack.enter_context(embedded(play.state))
-        asyncio.run(seeded(play, address))
+            stack.enter_context(with_movable_clock(play))
+        address = stack.enter_context(embedded_server(play.state))
+        asyncio.run(seed_crawl(play, address))
         time.sleep(1.1 if play.loss else 0)  # the seeds are on the disk
-        stack.callback(play.proxied.unlink, missing_ok=True)
-        between_ = script(play, "--between")
+        stack.callback(play.proxy_socket.unlink, missing_ok=True)
+        between_ = start_script(play, "--between")
         stack.callback(end, between_)
-        while not play.proxied.exists():
-            time.sleep(LOOK_S)
-        breaker = Breaker(play=play, stack=stack, random=Random(play.seed))
+        while not play.proxy_socket.exists():
+            time.sleep(POLL_S)
+        breaker = FaultInjector(play=play, stack=stack, random=Random(play.seed))
         stack.callback(breaker.end)
         begun = time.monotonic()
         breaker.run()
         wall_s = time.monotonic() - begun
         between_.terminate()
         met = json.loads(between_.communicate()[0])
-        stats = asyncio.run(counted(address))
+        stats = asyncio.run(frontier_counts(address))
     verdict = judge(
         read(sorted(play.dir.glob("*.facts"))),
         lease_ms=play.lease_ms,
@@ -238,7 +238,7 @@ def fleet(play: Play) -> dict[str, Any]:
         "what waits, is leased or is settled is what was added": stats.seen
         == stats.waiting + stats.leased + stats.later + sum(stats.outcomes.values())
     }
-    if stats.drained:
+    if stats.is_drained:
         rules |= {
             "every page that can be found is known": stats.seen == play.urls
             or bool(expired and stats.seen < play.urls),
@@ -247,39 +247,39 @@ def fleet(play: Play) -> dict[str, Any]:
     verdict.violations += [f"not so: {rule}: {stats}" for rule, true in rules.items() if not true]
     return {
         "urls": stats.seen,
-        "drained": stats.drained,
+        "drained": stats.is_drained,
         "outcomes": dict(stats.outcomes),
         "lease_expired": expired,
         "reasons": dict(stats.reasons),
         "wall_s": round(wall_s, 1),
         "grants_per_s": round(verdict.figures["grants"] / wall_s),
-        "broken": dict(breaker.done),
+        "broken": dict(breaker.counts),
         "requests": met,
         **verdict.figures,
         "violations": verdict.violations,
     }
 
 
-async def between(play: Play) -> None:
+async def run_proxy(play: Scenario) -> None:
     """The process of the proxy, until SIGTERM; says what it has done."""
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     server = Path((play.state / "socket").read_text().removesuffix("\n"))
-    async with proxy(server, play.proxied, play.trouble, seed=play.seed) as made:
+    async with proxy(server, play.proxy_socket, play.proxy_faults, seed=play.seed) as made:
         await over.wait()
-    print(json.dumps(made.met))
+    print(json.dumps(made.fault_counts))
 
 
-async def seeded(play: Play, address: str) -> None:
+async def seed_crawl(play: Scenario, address: str) -> None:
     """Begin the crawl."""
     link = await connect(address)
-    pace = Settings(min_delay_ms=play.min_delay_ms, min_ip_delay_ms=play.min_delay_ms)
+    pace = CrawlSettings(min_delay_ms=play.min_delay_ms, min_ip_delay_ms=play.min_delay_ms)
     frontier = await Frontier(link, CRAWL).open(pace, partitions=play.partitions)
     await frontier.add([discovery(play, page) for page in range(min(ROOTS, play.urls))])
     await link.aclose()
 
 
-async def counted(address: str) -> Stats:
+async def frontier_counts(address: str) -> Stats:
     """What the frontier says in the end."""
     link = await connect(address)
     stats = await (await Frontier(link, CRAWL).open()).stats()
@@ -292,7 +292,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for option in fields(Play):
+    for option in fields(Scenario):
         default = {} if option.default is MISSING else {"default": option.default}
         parser.add_argument(
             f"--{option.name.replace('_', '-')}", type=option.type, required=not default, **default
@@ -302,14 +302,14 @@ def main() -> None:
     parser.add_argument("--between", action="store_true", help=argparse.SUPPRESS)
     args = vars(parser.parse_args())
     generation, heir_of, is_proxy = (args.pop(name) for name in ("hand", "heir_of", "between"))
-    play = Play(**args)
+    play = Scenario(**args)
     if generation is not None:
-        asyncio.run(hand(play, generation, heir_of))
+        asyncio.run(run_process(play, generation, heir_of))
     elif is_proxy:
-        asyncio.run(between(play))
+        asyncio.run(run_proxy(play))
     else:
         shutil.rmtree(play.dir, ignore_errors=True)
-        report = fleet(play)
+        report = run_fleet(play)
         print(json.dumps({"bench": "fleet", "play": asdict(play) | {"dir": play.dir.name}, **report}))
         sys.exit(1 if report["violations"] else 0)
 

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from core import Url  # noqa: E402 - a script finds the packages only now
 from extract.charset import to_utf8  # noqa: E402
 from extract.links import extract_links  # noqa: E402
-from frontier import NotAUrl, canonical  # noqa: E402
+from frontier import InvalidUrl, canonicalize  # noqa: E402
 from frontier.page_key import page_key  # noqa: E402
 
 HTML = (".html", ".htm", ".xhtml")
@@ -89,7 +89,7 @@ def urls(path: Path) -> Iterator[Url]:
         yield from of_pages(path)
     else:
         data = path.read_bytes()
-        yield from known(match.decode(errors="replace") for match in _URL.findall(unpacked(data, path)))
+        yield from parse_urls(match.decode(errors="replace") for match in _URL.findall(unpack(data, path)))
 
 
 def of_pages(path: Path) -> Iterator[Url]:
@@ -97,9 +97,9 @@ def of_pages(path: Path) -> Iterator[Url]:
     gold = path.with_name("gold.jsonl.zst")
     where = {}
     if gold.exists():
-        rows = (json.loads(row) for row in unpacked(gold.read_bytes(), gold).split(b"\n") if row)
+        rows = (json.loads(row) for row in unpack(gold.read_bytes(), gold).split(b"\n") if row)
         where = {row["html"]: row["url"] for row in rows}
-    with tarfile.open(fileobj=io.BytesIO(unpacked(path.read_bytes(), path))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(unpack(path.read_bytes(), path))) as tar:
         for number, member in enumerate(tar):
             file = tar.extractfile(member) if member.isfile() else None
             if file is not None:
@@ -113,19 +113,19 @@ def of_page(body: bytes, base: str) -> Iterator[Url]:
     """The links of one page."""
     html, codec = to_utf8(body, None)
     page = extract_links(html, base, codec)
-    return known(page.hrefs, page.base)
+    return parse_urls(page.hrefs, page.base)
 
 
-def known(written: Iterable[str], base: str | None = None) -> Iterator[Url]:
+def parse_urls(written: Iterable[str], base: str | None = None) -> Iterator[Url]:
     """Those that are URLs."""
     for text in written:
         try:
-            yield canonical(text, base)
-        except NotAUrl:
+            yield canonicalize(text, base)
+        except InvalidUrl:
             continue
 
 
-def unpacked(data: bytes, path: Path) -> bytes:
+def unpack(data: bytes, path: Path) -> bytes:
     """What a file holds."""
     if path.suffix != ".zst":
         return data

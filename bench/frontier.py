@@ -38,25 +38,25 @@ from urls import Urls  # noqa: E402
 
 from frontier import (  # noqa: E402
     Budget,
+    CrawlSettings,
     Discovery,
-    Exchange,
     Frontier,
+    HostRelease,
     Kind,
     Lease,
     Outcome,
     Scope,
-    Settings,
     Settlement,
 )
 from frontier.link.connect import connect  # noqa: E402
-from frontier.link.embedded import embedded  # noqa: E402
+from frontier.link.embedded import embedded_server  # noqa: E402
 from frontier.link.link import Call, Link  # noqa: E402
-from frontier.urls.canonical import known  # noqa: E402
-from storage.directory_store import Files  # noqa: E402
+from frontier.urls.canonical import url_from_canonical  # noqa: E402
+from storage.directory_store import DirectoryStore  # noqa: E402
 
 BATCH = 1000
 LINKS = 40  # of one host on a page
-TAKE = 500  # leases in one call
+LEASE_BATCH = 500  # leases in one call
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 CRAWL = "bench"
@@ -91,47 +91,50 @@ def main() -> None:
     args = parser.parse_args()
     sizes = [round(1e6 * float(size)) for size in args.grow.split(",")] if args.grow else [args.urls]
     if args.giant:
-        print(json.dumps(asyncio.run(giant(args))), flush=True)
+        print(json.dumps(asyncio.run(measure_giant_host(args))), flush=True)
         return
     for size in sizes:
         print(json.dumps(asyncio.run(measure(args, size))), flush=True)
     for command in args.peers:
-        with served(args) as (address, _):
+        with start_server(args) as (address, _):
             subprocess.run([*shlex.split(command), address], check=True)
 
 
 async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
     """One size."""
     urls = Urls(count, min(args.hosts, count))
-    with served(args) as (address, meter), tempfile.TemporaryDirectory(dir=args.dir) as shelf:
+    with start_server(args) as (address, meter), tempfile.TemporaryDirectory(dir=args.dir) as shelf:
         server = Redis.from_url(address)
         empty, empty_rss = server.info("memory")["used_memory"], meter.rss()
         link = await connect(address)
-        frontier = await Frontier(link, CRAWL).open(Settings(min_delay_ms=0), partitions=1)
+        frontier = await Frontier(link, CRAWL).open(CrawlSettings(min_delay_ms=0), partitions=1)
         wrong = 0
-        scattered = (number for number in urls.scattered() if number % 10 == 0)
-        linked = (number for number in urls.together(LINKS) if number % 10)
+        scattered = (number for number in urls.shuffled_numbers() if number % 10 == 0)
+        linked = (number for number in urls.by_page(LINKS) if number % 10)
         for name, numbers in (("new_links", linked), ("new_scattered", scattered)):
             wrong += await add_all(frontier, meter, name, urls, numbers)
-        hot, hot_rss = settled(server), meter.rss()
+        hot, hot_rss = settled_memory(server), meter.rss()
         keys = sizes(server)
-        for name, order in (("known_links", urls.together(LINKS)), ("known_scattered", urls.scattered())):
+        for name, order in (
+            ("known_links", urls.by_page(LINKS)),
+            ("known_scattered", urls.shuffled_numbers()),
+        ):
             again = min(args.again, count)
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
-        await frontier.update(Settings(min_delay_ms=0, budget=Budget(host=0)))
+        await frontier.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
         probes = await false_positives(link, meter, args.probes)
         drained = await drain(
             frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
         )
         stats = await frontier.stats()
-        left, visited = settled(server), sizes(server)
+        left, visited = settled_memory(server), sizes(server)
         told = {
             "bench": "frontier",
             "urls": count,
             "hosts": urls.hosts,
             "phases": meter.report(),
-            "lease_settle_per_core_s": together(
+            "lease_settle_per_core_s": pages_per_second(
                 meter, ("lease", "settle") if args.plain else ("lease", "release", "settle")
             ),
             "bytes_url_hot": round((hot - empty) / count, 1),
@@ -174,9 +177,9 @@ async def spilled(
 ) -> dict[str, object]:
     """Put into storage what there is too much of, and what it costs there and here."""
     with meter.phase("spill") as phase:
-        phase.n += await frontier.tail(Files(shelf), hot=most).spill()
+        phase.n += await frontier.tail(DirectoryStore(shelf), max_in_memory=most).spill()
     stats = await frontier.stats()
-    after = settled(server)
+    after = settled_memory(server)
     n = max(stats.tail, 1)
     kept = sum(
         server.memory_usage(key, samples=0) or 0 for key in server.scan_iter(f"{PREFIX}r:*", count=10_000)
@@ -196,13 +199,13 @@ async def drain(
     """Lease, release, settle. Every host's robots.txt comes first, and is counted by itself."""
     draw = random.Random(3)
     done = 0
-    tail = frontier.tail(Files(shelf)) if shelf else None
+    tail = frontier.tail(DirectoryStore(shelf)) if shelf else None
     while done < pages:
         if tail:
             with meter.phase("refill") as phase:
                 phase.n += await tail.refill()
         with meter.phase("take"):
-            leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS)
+            leases = await frontier.lease(LEASE_BATCH, worker="bench", lease_ms=HOUR_MS)
         taken = meter.phases.pop("take")
         found = [lease for lease in leases if lease.kind is Kind.PAGE]
         if not leases:
@@ -216,7 +219,7 @@ async def drain(
         if found:
             if not plain:
                 with meter.phase("release") as phase:
-                    await frontier.release([Exchange(lease=lease, elapsed_ms=50) for lease in found])
+                    await frontier.release([HostRelease(lease=lease, elapsed_ms=50) for lease in found])
                 phase.n += len(found)
             with meter.phase("settle") as phase:
                 accepted = await frontier.settle(
@@ -238,7 +241,7 @@ async def allow(link: Link, leases: Sequence[Lease]) -> None:
     )
 
 
-async def giant(args: argparse.Namespace) -> dict[str, object]:
+async def measure_giant_host(args: argparse.Namespace) -> dict[str, object]:
     """Grants of a crawl under a delay, with and without one host that has as many URLs as all others, or more."""
     return {
         "bench": "frontier-giant",
@@ -256,13 +259,15 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
     urls = Urls(args.urls, args.hosts)
     name = "www.giant.example"
     scope = Scope(kind="host", anchor=name)
-    with served(args) as (address, meter):
+    with start_server(args) as (address, meter):
         link = await connect(address)
-        frontier = await Frontier(link, CRAWL).open(Settings(min_delay_ms=args.delay), partitions=1)
-        for some in batches(discoveries(urls, urls.together(LINKS)), BATCH):
+        frontier = await Frontier(link, CRAWL).open(CrawlSettings(min_delay_ms=args.delay), partitions=1)
+        for some in batches(discoveries(urls, urls.by_page(LINKS)), BATCH):
             await frontier.add(some)
         pages = (f"https://{name}{urls.path(number)}" for number in range(size))
-        for some in batches((Discovery(url=known(page, page), scope=scope) for page in pages), BATCH):
+        for some in batches(
+            (Discovery(url=url_from_canonical(page, page), scope=scope) for page in pages), BATCH
+        ):
             with meter.phase("add_giant") as phase:
                 await frontier.add(some)
             phase.n += len(some)
@@ -273,11 +278,11 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
         while time.perf_counter() < end:
             wall = time.perf_counter()
             with meter.phase("lease") as phase:
-                leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS)
+                leases = await frontier.lease(LEASE_BATCH, worker="bench", lease_ms=HOUR_MS)
             took.append(time.perf_counter() - wall)
             phase.n += len(leases)
             with meter.phase("end") as phase:
-                await frontier.release([Exchange(lease=lease, elapsed_ms=50) for lease in leases])
+                await frontier.release([HostRelease(lease=lease, elapsed_ms=50) for lease in leases])
                 await allow(link, [lease for lease in leases if lease.kind is Kind.ROBOTS])
                 await frontier.settle(
                     [fetched(lease, draw.getrandbits(32)) for lease in leases if lease.kind is Kind.PAGE]
@@ -331,7 +336,9 @@ def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
         text = origin + urls.path(number)
         first = urls.first(rank)
         page = origin + urls.path(first + (number - first) // LINKS, like=number)
-        yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number), referrer=page)
+        yield Discovery(
+            url=url_from_canonical(text, text), scope=scope, depth=urls.depth(number), referrer=page
+        )
 
 
 def fetched(lease: Lease, sketch: int | None) -> Settlement:
@@ -355,7 +362,7 @@ def add(meter: Meter, name: str, spent: Any, n: int) -> None:
         setattr(phase, what, getattr(phase, what) + getattr(spent, what))
 
 
-def together(meter: Meter, names: Sequence[str]) -> int:
+def pages_per_second(meter: Meter, names: Sequence[str]) -> int:
     """Pages a second of server CPU that go through all of some phases."""
     cost = sum(
         meter.phases[name].server_s / max(meter.phases[name].n, 1) for name in names if name in meter.phases
@@ -363,7 +370,7 @@ def together(meter: Meter, names: Sequence[str]) -> int:
     return round(1 / cost) if cost else 0
 
 
-def settled(server: Redis) -> int:
+def settled_memory(server: Redis) -> int:
     """Used memory once everything is written and no client has a long line."""
     time.sleep(2.5)
     return server.info("memory")["used_memory"]
@@ -386,11 +393,11 @@ def stored(server: Redis) -> int:
 
 
 @contextmanager
-def served(args: argparse.Namespace) -> Iterator[tuple[str, Meter]]:
+def start_server(args: argparse.Namespace) -> Iterator[tuple[str, Meter]]:
     """A new server on the first core, this process on the others; its address and what measures it."""
     cores = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(dir=args.dir) as directory:
-        with embedded(Path(directory) / "frontier") as address:
+        with embedded_server(Path(directory) / "frontier") as address:
             with Redis.from_url(address) as client:
                 pid = client.info("server")["process_id"]
             for task in Path(f"/proc/{pid}/task").iterdir():

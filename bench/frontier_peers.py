@@ -33,7 +33,7 @@ from meter import Meter
 from urls import Urls
 
 BATCH = 1000
-TAKE = 500
+LEASE_BATCH = 500
 LINKS = 40
 
 
@@ -50,7 +50,7 @@ def main() -> None:
     server = Redis.from_url(args.address)
     meter = Meter(server.info("server")["process_id"])
     urls = Urls(args.urls, args.hosts)
-    empty = used(server)
+    empty = used_memory(server)
     run = {"scrapy-redis": scrapy_redis, "crawlee": crawlee, "floor": floor}[args.peer]
     hot = run(server, args.address, meter, urls)
     print(
@@ -61,7 +61,7 @@ def main() -> None:
                 "hosts": args.hosts,
                 "phases": meter.report(),
                 "bytes_url_hot": round((hot - empty) / args.urls, 1),
-                "bytes_url_done": round((used(server) - empty) / args.urls, 1),
+                "bytes_url_done": round((used_memory(server) - empty) / args.urls, 1),
                 "peak_rss_mb": round(meter.peak_rss() / 1e6, 1),
             }
         ),
@@ -79,7 +79,7 @@ def scrapy_redis(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
     seen = RFPDupeFilter(server, "bench:dupefilter")
     queue = PriorityQueue(server, spider, "%(spider)s:requests")
     for name in ("new", "known"):
-        for numbers in batches(urls.together(LINKS), BATCH):
+        for numbers in batches(urls.by_page(LINKS), BATCH):
             requests = [
                 Request(urls.url(number), priority=-(number % 8), meta={"depth": number % 8})
                 for number in numbers
@@ -90,10 +90,10 @@ def scrapy_redis(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
                         queue.push(request)
             phase.n += len(requests)
         if name == "new":
-            hot = used(server)
+            hot = used_memory(server)
     while True:
         with meter.phase("pop") as phase:
-            popped = sum(queue.pop() is not None for _ in range(TAKE))
+            popped = sum(queue.pop() is not None for _ in range(LEASE_BATCH))
         if not popped:
             return hot
         phase.n += popped
@@ -115,18 +115,18 @@ async def _crawlee(server: Redis, address: str, meter: Meter, urls: Urls) -> int
         kind.json = lambda self: Counters(self)  # type: ignore[method-assign,assignment,return-value]  # noqa: PLW0108
     queue = await RedisRequestQueueClient.open(id=None, name="bench", alias=None, redis=client)
     for name in ("new", "known"):
-        for numbers in batches(urls.together(LINKS), BATCH):
+        for numbers in batches(urls.by_page(LINKS), BATCH):
             requests = [Request.from_url(urls.url(number)) for number in numbers]
             with meter.phase(name) as phase:
                 await queue.add_batch_of_requests(requests)
             phase.n += len(requests)
         if name == "new":
-            hot = used(server)
-    taken = TAKE
-    while taken == TAKE:
+            hot = used_memory(server)
+    taken = LEASE_BATCH
+    while taken == LEASE_BATCH:
         with meter.phase("take_and_done") as phase:
             taken = 0
-            while taken < TAKE and (request := await queue.fetch_next_request()) is not None:
+            while taken < LEASE_BATCH and (request := await queue.fetch_next_request()) is not None:
                 await queue.mark_request_as_handled(request)
                 taken += 1
         phase.n += taken
@@ -158,7 +158,7 @@ class Counters:
 def floor(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
     """A set and a sorted set."""
     for name in ("new", "known"):
-        for numbers in batches(urls.together(LINKS), BATCH):
+        for numbers in batches(urls.by_page(LINKS), BATCH):
             texts = [urls.url(number) for number in numbers]
             names = [hashlib.blake2b(text.encode(), digest_size=20).digest() for text in texts]
             with meter.phase(name) as phase:
@@ -173,10 +173,10 @@ def floor(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
                     pipeline.execute()
             phase.n += len(names)
         if name == "new":
-            hot = used(server)
+            hot = used_memory(server)
     while True:
         with meter.phase("pop") as phase:
-            popped = server.zpopmin("queue", TAKE)
+            popped = server.zpopmin("queue", LEASE_BATCH)
         if not popped:
             return hot
         phase.n += len(popped)
@@ -188,7 +188,7 @@ def batches(numbers: Iterator[int], most: int) -> Iterator[Sequence[int]]:
         yield some
 
 
-def used(server: Redis) -> int:
+def used_memory(server: Redis) -> int:
     """Used memory once everything is written."""
     time.sleep(2.5)
     return int(server.info("memory")["used_memory"])

@@ -11,30 +11,30 @@ from itertools import count
 from random import Random
 from time import monotonic_ns as now
 
-from bench.ledger import Fact, Kind, Ledger
-from bench.play import Play, address, crawl_delay_ms, settlement
+from bench.ledger import Fact, FactLog, Kind
+from bench.play import Scenario, address, crawl_delay_ms, settlement
 from core import Unavailable
-from frontier import Exchange, Frontier, Lease
+from frontier import Frontier, HostRelease, Lease
 from frontier import Kind as Wanted
 from frontier.link.connect import connect
 from frontier.link.link import Link
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
 CRAWL = "fleet"
 SERIALS = 1 << 16
 """Workers of one process, one after the other."""
 IDLE_S = 0.1
-LOOK_S = 0.3
-RENEWED = 0.1
+POLL_S = 0.3
+RENEWAL_SHARE = 0.1
 """Share of the turns in which the leases are renewed."""
 
 
-class Death(Exception):
+class WorkerDeath(Exception):
     """Of a worker, between two calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
+class FleetWorker:
     """One of them, from its birth to its death."""
 
     number: int
@@ -42,59 +42,61 @@ class Worker:
 
 
 @dataclass(kw_only=True)
-class Hand:
+class FleetProcess:
     """One process of workers. Workers of generation g have numbers from g * SERIALS on."""
 
-    play: Play
+    play: Scenario
     generation: int
     link: Link
     frontier: Frontier
     """Of who looks on and takes back."""
-    ledger: Ledger
+    ledger: FactLog
     random: Random
     drained: bool = False
     _serial: "count[int]" = field(default_factory=count)
 
-    async def live(self, heir_of: int | None) -> None:
+    async def run(self, recovers: int | None) -> None:
         """Work until nothing is left."""
-        if heir_of is not None:
-            await self._inherit(heir_of)
-        keeping = asyncio.create_task(self._keep())
-        await asyncio.gather(self._look(), *(self._place() for _ in range(self.play.workers)))
+        if recovers is not None:
+            await self._recover(recovers)
+        keeping = asyncio.create_task(self._maintain_tail())
+        await asyncio.gather(self._poll(), *(self._start_workers() for _ in range(self.play.workers)))
         keeping.cancel()
 
-    async def _keep(self) -> None:
+    async def _maintain_tail(self) -> None:
         """Keep the tail, if there is to be one."""
         while self.play.hot:
             with suppress(Unavailable):
-                tail = self.frontier.tail(Files(self.play.dir / "shelf"), hot=self.play.hot)
+                tail = self.frontier.tail(
+                    DirectoryStore(self.play.dir / "shelf"), max_in_memory=self.play.hot
+                )
                 await tail.run(f"keeper {self.generation}")
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         while True:
             with suppress(Unavailable):
-                self.drained = (await self.frontier.stats()).drained
+                self.drained = (await self.frontier.stats()).is_drained
             if self.drained:
                 return
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
-    async def _inherit(self, generation: int) -> None:
+    async def _recover(self, generation: int) -> None:
         """Take half of what a dead process held; the rest expires."""
         with suppress(Unavailable):
             for holder in sorted(await self.frontier.holders()):
                 if int(holder) // SERIALS == generation and self.random.random() < 0.5:
                     await self._reclaim(int(holder))
 
-    async def _place(self) -> None:
+    async def _start_workers(self) -> None:
         """One worker after the other."""
         while not self.drained:
-            worker = Worker(
+            worker = FleetWorker(
                 number=self.generation * SERIALS + next(self._serial), frontier=await client_on(self.link)
             )
             try:
                 while not self.drained:
-                    await self._turn(worker)
-            except Death:
+                    await self._run_turn(worker)
+            except WorkerDeath:
                 self.ledger.write([Fact(Kind.DEATH, worker=worker.number)])
                 if self.random.random() < 0.5:
                     await asyncio.sleep(self.random.random())
@@ -105,14 +107,14 @@ class Hand:
         with suppress(Unavailable):
             await self.frontier.reclaim(str(worker))
 
-    async def _turn(self, worker: Worker) -> None:
+    async def _run_turn(self, worker: FleetWorker) -> None:
         leases = await self._lease(worker)
         if not leases:
             await asyncio.sleep(self.random.uniform(0, IDLE_S))
             return
-        leases = [lease for lease in leases if await self._enter(worker, lease)]
+        leases = [lease for lease in leases if await self._acquire_address(worker, lease)]
         await self._think()
-        if leases and self.random.random() < RENEWED:
+        if leases and self.random.random() < RENEWAL_SHARE:
             with suppress(Unavailable):
                 await worker.frontier.renew(leases, self.play.lease_ms)
         await self._release(worker, leases)
@@ -130,9 +132,9 @@ class Hand:
 
     def _may_die(self) -> None:
         if self.random.random() * 100 < self.play.die:
-            raise Death
+            raise WorkerDeath
 
-    async def _lease(self, worker: Worker) -> list[Lease]:
+    async def _lease(self, worker: FleetWorker) -> list[Lease]:
         play, before = self.play, now()
         try:
             leases = await worker.frontier.lease(
@@ -161,7 +163,7 @@ class Hand:
         )
         return leases
 
-    async def _enter(self, worker: Worker, lease: Lease) -> bool:
+    async def _acquire_address(self, worker: FleetWorker, lease: Lease) -> bool:
         """Whether the lease's host may be asked now, as far as its address goes; if not, the lease is given back."""
         number, delay = address(host_of(lease)), self.play.min_delay_ms
         if number is None:
@@ -169,7 +171,7 @@ class Hand:
         self._may_die()
         before = now()
         try:
-            wait = await worker.frontier.enter(lease, f"192.0.2.{number}")
+            wait = await worker.frontier.acquire_address(lease, f"192.0.2.{number}")
             if wait == 0:
                 fact = Fact(
                     Kind.ENTER, worker=worker.number, host=number, wait=delay, before=before, after=now()
@@ -184,15 +186,15 @@ class Hand:
             pass
         return False
 
-    async def _release(self, worker: Worker, leases: Sequence[Lease]) -> None:
+    async def _release(self, worker: FleetWorker, leases: Sequence[Lease]) -> None:
         before = now()
         self.ledger.write(
             Fact(Kind.END, worker=worker.number, token=lease.token, before=before) for lease in leases
         )
         with suppress(Unavailable):
-            await worker.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in leases])
+            await worker.frontier.release([HostRelease(lease=lease, elapsed_ms=1) for lease in leases])
 
-    async def _settle_robots(self, worker: Worker, lease: Lease) -> None:
+    async def _settle_robots(self, worker: FleetWorker, lease: Lease) -> None:
         self.ledger.write([Fact(Kind.END, worker=worker.number, token=lease.token, before=now())])
         delay = crawl_delay_ms(self.play, host_of(lease), lease.robots_version + 1)
         with suppress(Unavailable):
@@ -200,7 +202,7 @@ class Hand:
                 lease, rule="allow", body=b"", ttl_ms=self.play.ttl_ms, delay_ms=delay
             )
 
-    async def _settle(self, worker: Worker, leases: Sequence[Lease]) -> None:
+    async def _settle(self, worker: FleetWorker, leases: Sequence[Lease]) -> None:
         if not leases:
             return
         before = now()
@@ -247,22 +249,22 @@ async def client_on(link: Link) -> Frontier:
             await asyncio.sleep(IDLE_S)
 
 
-async def hand(play: Play, generation: int, heir_of: int | None) -> None:
+async def run_process(play: Scenario, generation: int, recovers: int | None) -> None:
     """The process, to its end."""
     while True:
         try:
-            link = await connect(f"unix://{play.proxied}")
+            link = await connect(f"unix://{play.proxy_socket}")
             break
         except Unavailable:  # the server is away
             await asyncio.sleep(IDLE_S)
     try:
-        await Hand(
+        await FleetProcess(
             play=play,
             generation=generation,
             link=link,
             frontier=await client_on(link),
-            ledger=Ledger(play.dir / f"{generation}.facts"),
+            ledger=FactLog(play.dir / f"{generation}.facts"),
             random=Random(f"{play.seed} {generation}"),
-        ).live(heir_of)
+        ).run(recovers)
     finally:
         await link.aclose()

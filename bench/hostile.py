@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.hostile import kills, polite, rows
 from tests.hostile.archive import CHECKS, HOSTILE_ONLY
-from tests.hostile.crawl_run import play
-from tests.hostile.observed import Played
+from tests.hostile.crawl_run import run_crawl
+from tests.hostile.observed import CrawlRun
 from tests.hostile.project import Project
 from tests.hostile.web import Web
 
@@ -66,18 +66,20 @@ def main() -> None:
         ]
 
     if args.kill:
-        print(json.dumps(killed(directory, args.kill, args.seed)))
+        print(json.dumps(run_kills(directory, args.kill, args.seed)))
         return
     begun = time.monotonic()
     with Web(chosen, directory / "tls").served() as web:
         if args.peer:
-            told = peer(web, directory, args.peer)
+            told = run_peer(web, directory, args.peer)
         elif args.polite:
             delays = {"min_delay": polite.MIN_DELAY, "min_ip_delay": polite.MIN_IP_DELAY}
-            told = judged(play(web, directory / "project", **delays, timeout=10, hurry=False), HOSTILE_ONLY)
+            told = judge_run(
+                run_crawl(web, directory / "project", **delays, timeout=10, hurry=False), HOSTILE_ONLY
+            )
         else:
-            told = judged(
-                play(web, directory / "project", hurry=not args.slow, limit_s=3600 if args.slow else 300)
+            told = judge_run(
+                run_crawl(web, directory / "project", hurry=not args.slow, limit_s=3600 if args.slow else 300)
             )
     wall = round(time.monotonic() - begun, 1)
     print(
@@ -87,16 +89,16 @@ def main() -> None:
     )
 
 
-def judged(played: Played, but: Container[str] = frozenset()) -> dict:
+def judge_run(played: CrawlRun, but: Container[str] = frozenset()) -> dict:
     """Rows of our own crawl, and the checks of its archive but for some; and by the hosts' logs, as a peer is judged."""
     wrong = {row.name: found for row in played.web.rows if (found := played.seen(row).judge())}
     by_log = [
         row for row in played.web.rows if row.number not in OURS and not played.seen(row).judge_by_log()
     ]
-    return {**counted(played, wrong, but), "variants_held_by_log": len(by_log)}
+    return {**count_rows(played, wrong, but), "variants_held_by_log": len(by_log)}
 
 
-def counted(played: Played, wrong: dict[str, list[str]], but: Container[str] = frozenset()) -> dict:
+def count_rows(played: CrawlRun, wrong: dict[str, list[str]], but: Container[str] = frozenset()) -> dict:
     """Of both, how many hold, and which do not."""
     judging = {name: check for name, check in CHECKS.items() if name not in but}
     numbers = sorted({row.number for row in played.web.rows})
@@ -119,7 +121,7 @@ def counted(played: Played, wrong: dict[str, list[str]], but: Container[str] = f
     }
 
 
-def killed(directory: Path, times: int, seed: int) -> dict:
+def run_kills(directory: Path, times: int, seed: int) -> dict:
     """Kills, in as many crawls as it takes."""
     total = {"kills": 0, "leased": 0, "again": 0, "archived_twice": 0, "pages": 0}
     faults: list[str] = []
@@ -149,7 +151,7 @@ def killed(directory: Path, times: int, seed: int) -> dict:
     }
 
 
-def peer(web: Web, directory: Path, command: str) -> dict:
+def run_peer(web: Web, directory: Path, command: str) -> dict:
     """Another crawler, by what the hosts saw of it and what it wrote."""
     project = Project(directory / "peer", web, toml="")
     seeds = project.directory / "seeds.txt"
@@ -165,7 +167,7 @@ def peer(web: Web, directory: Path, command: str) -> dict:
         records = project.records
     except (ValueError, KeyError):
         records = []
-    played = Played(
+    played = CrawlRun(
         web=web,
         project=project,
         records=records,
@@ -176,7 +178,7 @@ def peer(web: Web, directory: Path, command: str) -> dict:
         ended=time.time(),
     )
     wrong = {row.name: found for row in web.rows if (found := played.seen(row).judge_by_log())}
-    return {"peer": command, "ended": ended, **counted(played, wrong)}
+    return {"peer": command, "ended": ended, **count_rows(played, wrong)}
 
 
 if __name__ == "__main__":

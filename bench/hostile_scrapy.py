@@ -19,7 +19,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 
-class Everything(scrapy.Spider):
+class ArchiveSpider(scrapy.Spider):
     """Fetches, archives, follows."""
 
     name = "everything"
@@ -93,7 +93,7 @@ def main() -> None:
             "USER_AGENT": "thresher",
         }
     )
-    process.crawl(Everything, seeds=args.seeds, out=args.out)
+    process.crawl(ArchiveSpider, seeds=args.seeds, out=args.out)
     process.start()
 
 

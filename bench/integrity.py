@@ -41,11 +41,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         plain, summed = Path(directory) / "plain", Path(directory) / "summed"
         results = {
-            "nothing": measured(table, plain, read_plain, args.flips, checksums=False),
-            "page_crc": measured(table, summed, read_pages, args.flips, checksums=True),
+            "nothing": measure(table, plain, read_plain, args.flips, checksums=False),
+            "page_crc": measure(table, summed, read_pages, args.flips, checksums=True),
         }
         digest = hashlib.sha256(plain.read_bytes()).digest()
-        hashed = measured(table, plain, lambda data: read_hashed(data, digest), args.flips, checksums=False)
+        hashed = measure(table, plain, lambda data: read_hashed(data, digest), args.flips, checksums=False)
         print(json.dumps({"bench": "integrity", "bytes": plain.stat().st_size, **results, "sha256": hashed}))
 
 
@@ -66,7 +66,7 @@ def documents(count: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=tables.DOCUMENTS).combine_chunks()
 
 
-def measured(
+def measure(
     table: pa.Table, path: Path, read: Callable[[bytes], pa.Table], flips: int, *, checksums: bool
 ) -> dict[str, float]:
     """Milliseconds to write and to read, and what became of the flips."""
@@ -74,7 +74,7 @@ def measured(
     def write() -> None:
         pq.write_table(table, path, compression="zstd", compression_level=3, write_page_checksum=checksums)
 
-    written = best(write)
+    written = best_cpu_ms(write)
     data, draw, unseen, in_footer = path.read_bytes(), random.Random(2), 0, 0
     right = read(data)
     for number in range(flips):
@@ -89,7 +89,7 @@ def measured(
         in_footer += wrong and at >= len(data) - FOOTER
     return {
         "write_ms": written,
-        "read_ms": best(lambda: read(path.read_bytes())),
+        "read_ms": best_cpu_ms(lambda: read(path.read_bytes())),
         "unseen": unseen,
         "unseen_in_footer": in_footer,
     }
@@ -112,7 +112,7 @@ def read_hashed(data: bytes, digest: bytes) -> pa.Table:
     return read_plain(data)
 
 
-def best(work: Callable[[], object]) -> float:
+def best_cpu_ms(work: Callable[[], object]) -> float:
     """CPU milliseconds, best of 15."""
     found = []
     for _ in range(15):

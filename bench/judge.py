@@ -44,13 +44,13 @@ def facts(rows: Iterable[Fact]) -> NDArray[np.void]:
 
 
 @dataclass(kw_only=True)
-class Verdict:
+class Findings:
     """What follows."""
 
     figures: dict[str, int | float] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
-    def hold(self, rule: str, broken: NDArray[Any], tell: NDArray[np.void]) -> None:
+    def add_violations(self, rule: str, broken: NDArray[Any], tell: NDArray[np.void]) -> None:
         """Note the rows of `tell` for which `broken` is true."""
         if count := int(np.count_nonzero(broken)):
             shown = "; ".join(
@@ -60,36 +60,36 @@ class Verdict:
 
 
 def judge(
-    book: NDArray[np.void],
+    observations: NDArray[np.void],
     *,
     lease_ms: int,
     partitions: int = 1,
     breaks: Sequence[int] = (),
     losses: Sequence[Span] = (),
-) -> Verdict:
+) -> Findings:
     """Hold what the workers saw against what the frontier promises.
 
     `breaks` are moments at which a server died, came back, or had its clock moved: between two of them the clock of
     a partition and CLOCK_MONOTONIC go alike. `losses` reach from what a server has forgotten to its death.
     """
-    verdict = Verdict()
-    grants = _by(book[book["kind"] == Kind.GRANT], "host", "token")
-    _tokens(verdict, grants)
-    ends = _ends(verdict, book, grants, lease_ms, losses)
-    _gaps(verdict, book, grants, ends, _moments(grants, partitions, breaks), losses)
-    _holds(verdict, book, grants, losses)
-    _once(verdict, book, grants, losses)
-    _addresses(verdict, book)
-    verdict.figures |= {"postponed": int(np.count_nonzero(book["kind"] == Kind.POSTPONE))}
-    verdict.figures |= {"deaths": int(np.count_nonzero(book["kind"] == Kind.DEATH))}
+    verdict = Findings()
+    grants = _by(observations[observations["kind"] == Kind.GRANT], "host", "token")
+    _check_tokens(verdict, grants)
+    ends = _exchange_ends(verdict, observations, grants, lease_ms, losses)
+    _check_gaps(verdict, observations, grants, ends, _grant_times(grants, partitions, breaks), losses)
+    _check_holds(verdict, observations, grants, losses)
+    _check_settled_once(verdict, observations, grants, losses)
+    _check_addresses(verdict, observations)
+    verdict.figures |= {"postponed": int(np.count_nonzero(observations["kind"] == Kind.POSTPONE))}
+    verdict.figures |= {"deaths": int(np.count_nonzero(observations["kind"] == Kind.DEATH))}
     return verdict
 
 
-def _tokens(verdict: Verdict, grants: NDArray[np.void]) -> None:
+def _check_tokens(verdict: Findings, grants: NDArray[np.void]) -> None:
     ordered = _by(grants, "token")
     same = np.zeros(len(ordered), bool)
     same[1:] = ordered["token"][1:] == ordered["token"][:-1]
-    verdict.hold("a token was granted twice", same, ordered)
+    verdict.add_violations("a token was granted twice", same, ordered)
     pages = grants["url"][grants["url"] >= 0]
     verdict.figures |= {
         "grants": len(grants),
@@ -98,18 +98,22 @@ def _tokens(verdict: Verdict, grants: NDArray[np.void]) -> None:
     }
 
 
-def _ends(
-    verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], lease_ms: int, losses: Sequence[Span]
+def _exchange_ends(
+    verdict: Findings,
+    observations: NDArray[np.void],
+    grants: NDArray[np.void],
+    lease_ms: int,
+    losses: Sequence[Span],
 ) -> NDArray[np.int64]:
     """When the exchange of each grant was over at the earliest: somebody said so, or its deadline passed."""
     order = np.argsort(grants["token"], kind="stable")
     tokens = grants["token"][order]
     earliest = grants["before"][order] + lease_ms * _MS
-    said = book[np.isin(book["kind"], (Kind.END, Kind.SETTLE, Kind.POSTPONE))]
+    said = observations[np.isin(observations["kind"], (Kind.END, Kind.SETTLE, Kind.POSTPONE))]
     place = np.minimum(np.searchsorted(tokens, said["token"]), max(len(tokens) - 1, 0))
-    verdict.hold("a token was ended that was never granted", tokens[place] != said["token"], said)
+    verdict.add_violations("a token was ended that was never granted", tokens[place] != said["token"], said)
     np.minimum.at(earliest, place, said["before"])
-    reclaims = book[book["kind"] == Kind.RECLAIM]
+    reclaims = observations[observations["kind"] == Kind.RECLAIM]
     if len(reclaims):
         first = np.full(int(max(reclaims["worker"].max(), grants["worker"].max())) + 1, _NEVER)
         np.minimum.at(first, reclaims["worker"], reclaims["before"])
@@ -122,7 +126,7 @@ def _ends(
     return ends
 
 
-def _moments(grants: NDArray[np.void], partitions: int, breaks: Sequence[int]) -> NDArray[np.int64]:
+def _grant_times(grants: NDArray[np.void], partitions: int, breaks: Sequence[int]) -> NDArray[np.int64]:
     """When each grant was made at the latest.
 
     That is before its answer came. Between two breaks the clock of a partition is ahead of CLOCK_MONOTONIC by a
@@ -139,28 +143,28 @@ def _moments(grants: NDArray[np.void], partitions: int, breaks: Sequence[int]) -
     return latest
 
 
-def _gaps(
-    verdict: Verdict,
-    book: NDArray[np.void],
+def _check_gaps(
+    verdict: Findings,
+    observations: NDArray[np.void],
     grants: NDArray[np.void],
     ends: NDArray[np.int64],
     moments: NDArray[np.int64],
     losses: Sequence[Span],
 ) -> None:
     # A grant that was given back unused is held to the one before it, and nothing is held to it.
-    used = ~np.isin(grants["token"], book["token"][book["kind"] == Kind.POSTPONE])
+    used = ~np.isin(grants["token"], observations["token"][observations["kind"] == Kind.POSTPONE])
     before = np.roll(np.maximum.accumulate(np.where(used, np.arange(len(grants)), -1)), 1)
     later = np.flatnonzero((before >= 0) & (np.arange(len(grants)) > 0))
     later = later[grants["host"][later] == grants["host"][before[later]]]
     earlier = before[later]
     pace = grants["wait"][later].astype(np.int64)
     told = grants["at"][later] - grants["at"][earlier] - pace
-    told[_excused(grants[earlier], losses)] = _FAR  # a clock that is taken back with all else
+    told[_lost_with_power(grants[earlier], losses)] = _FAR  # a clock that is taken back with all else
     seen = moments[later] - ends[earlier] - pace * _MS
-    verdict.hold(
+    verdict.add_violations(
         "two grants of a host came within its delay, by the frontier's clock", told < 0, grants[later]
     )
-    verdict.hold(
+    verdict.add_violations(
         "a host was granted within its delay after an exchange, by the workers' clock",
         seen < 0,
         grants[later],
@@ -175,11 +179,11 @@ def _gaps(
         }
 
 
-def _holds(
-    verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]
+def _check_holds(
+    verdict: Findings, observations: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]
 ) -> None:
-    held = book[(book["kind"] == Kind.ACCEPTED) & (book["wait"] > 0)]
-    held = held[~_excused(held, losses)]
+    held = observations[(observations["kind"] == Kind.ACCEPTED) & (observations["wait"] > 0)]
+    held = held[~_lost_with_power(held, losses)]
     hosts, begun, ended = (np.ascontiguousarray(grants[name]) for name in ("host", "before", "after"))
     early = np.zeros(len(grants), bool)
     first = np.searchsorted(hosts, held["host"], "left")
@@ -187,37 +191,41 @@ def _holds(
     for fact, of_host in zip(held, map(slice, first, last), strict=True):
         until = fact["before"] + fact["wait"] * np.int64(_MS)
         early[of_host] |= (begun[of_host] > fact["after"]) & (ended[of_host] < until)
-    verdict.hold("a host was granted while it was held", early, grants)
+    verdict.add_violations("a host was granted while it was held", early, grants)
     verdict.figures |= {"holds": len(held)}
 
 
-def _once(verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]) -> None:
+def _check_settled_once(
+    verdict: Findings, observations: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]
+) -> None:
     """No URL has two settlements that ended its life, nor a grant after the first."""
-    last = book[(book["kind"] == Kind.ACCEPTED) & (book["final"] == 1)]
+    last = observations[(observations["kind"] == Kind.ACCEPTED) & (observations["final"] == 1)]
     last = _by(last, "url", "after")
     twice = np.zeros(len(last), bool)
     twice[1:] = last["url"][1:] == last["url"][:-1]
-    excused = _excused(last, losses)
-    verdict.hold("a URL was settled twice", twice & ~np.roll(excused, 1), last)
+    excused = _lost_with_power(last, losses)
+    verdict.add_violations("a URL was settled twice", twice & ~np.roll(excused, 1), last)
     kept = last[~excused]
     urls, index = np.unique(kept["url"], return_index=True)
     if len(urls):
         pages = grants[grants["url"] >= 0]
         place = np.minimum(np.searchsorted(urls, pages["url"]), len(urls) - 1)
         after = np.where(urls[place] == pages["url"], kept["after"][index][place], _NEVER)
-        verdict.hold("a URL was granted after it was settled", pages["before"] > after, pages)
-    tried = np.unique(book["url"][(book["kind"] == Kind.SETTLE) & (book["final"] == 1)])
+        verdict.add_violations("a URL was granted after it was settled", pages["before"] > after, pages)
+    tried = np.unique(
+        observations["url"][(observations["kind"] == Kind.SETTLE) & (observations["final"] == 1)]
+    )
     verdict.figures |= {
-        "settles": int(np.count_nonzero(book["kind"] == Kind.SETTLE)),
-        "settles_accepted": int(np.count_nonzero(book["kind"] == Kind.ACCEPTED)),
+        "settles": int(np.count_nonzero(observations["kind"] == Kind.SETTLE)),
+        "settles_accepted": int(np.count_nonzero(observations["kind"] == Kind.ACCEPTED)),
         "urls_settled": len(np.unique(last["url"])),
         "urls_settled_untold": len(np.setdiff1d(tried, last["url"])),
         "urls_settled_twice_after_loss": int(np.count_nonzero(twice)),
     }
 
 
-def _addresses(verdict: Verdict, book: NDArray[np.void]) -> None:
-    entered = _by(book[book["kind"] == Kind.ENTER], "host", "before")
+def _check_addresses(verdict: Findings, observations: NDArray[np.void]) -> None:
+    entered = _by(observations[observations["kind"] == Kind.ENTER], "host", "before")
     if not len(entered):
         return
     next_of = entered["host"][1:] == entered["host"][:-1]
@@ -225,14 +233,16 @@ def _addresses(verdict: Verdict, book: NDArray[np.void]) -> None:
     forth = entered["after"][1:] - entered["before"][:-1]
     back = entered["after"][:-1] - entered["before"][1:]
     slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS)
-    verdict.hold("an address was entered twice within its delay", (slack < 0) & next_of, entered[1:])
+    verdict.add_violations(
+        "an address was entered twice within its delay", (slack < 0) & next_of, entered[1:]
+    )
     verdict.figures |= {
         "enters": len(entered),
         "enter_slack_min_ms": round(float(slack[next_of].min(initial=_NEVER)) / _MS, 3),
     }
 
 
-def _excused(told: NDArray[np.void], losses: Sequence[Span]) -> NDArray[np.bool_]:
+def _lost_with_power(told: NDArray[np.void], losses: Sequence[Span]) -> NDArray[np.bool_]:
     """Which calls a server that lost power may have forgotten."""
     forgotten = np.zeros(len(told), bool)
     for loss in losses:

@@ -77,15 +77,15 @@ def main() -> None:
     ]
     command = [sys.executable, "-m", "pipeline", *words, "--json"]
     undisturbed = project(args.dir / "undisturbed", args.seed)
-    again(command, undisturbed)
-    expected = set(archived(undisturbed)), dataset(undisturbed)
+    run_again(command, undisturbed)
+    expected = set(archived_urls(undisturbed)), dataset(undisturbed)
     for stage in args.stages:
         directory = project(args.dir / stage, args.seed)
         begun = time.monotonic()
-        processes = killed(command, directory, STAGES[stage])
+        processes = kill_at_stage(command, directory, STAGES[stage])
         at = time.monotonic() - begun
-        said = again(command, directory)
-        pages, documents = archived(directory), dataset(directory)
+        said = run_again(command, directory)
+        pages, documents = archived_urls(directory), dataset(directory)
         stages = said["funnel"]["stages"]
         result = {
             "bench": "kill",
@@ -112,7 +112,7 @@ def project(directory: Path, seeds: list[str]) -> Path:
     return directory
 
 
-def killed(command: list[str], directory: Path, reached: Callable[[Path], bool]) -> int:
+def kill_at_stage(command: list[str], directory: Path, reached: Callable[[Path], bool]) -> int:
     """Start the job and kill every process of it when the stage is reached; returns how many."""
     with (directory / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log, start_new_session=True)
@@ -129,13 +129,13 @@ def killed(command: list[str], directory: Path, reached: Callable[[Path], bool])
     return len(every)
 
 
-def again(command: list[str], directory: Path) -> dict:
+def run_again(command: list[str], directory: Path) -> dict:
     """The same command, to its end."""
     with (directory / "log").open("a") as log:
         return json.loads(subprocess.check_output(command, cwd=directory, stderr=log, text=True))
 
 
-def archived(directory: Path) -> Counter[str]:
+def archived_urls(directory: Path) -> Counter[str]:
     """Responses with status 200, by URL; robots.txt apart, which a crawl may ask for again."""
     return Counter(url for url in ok_responses(directory) if not url.endswith("/robots.txt"))
 

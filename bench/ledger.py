@@ -67,7 +67,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Ledger:
+class FactLog:
     """One process's facts, in a file of its own."""
 
     def __init__(self, path: Path) -> None:

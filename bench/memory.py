@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from meter import Meter
 
 from crawler import WorkerConfig, run_worker
-from frontier import Discovery, Frontier, Outcome, Scope, Settings, canonical
+from frontier import CrawlSettings, Discovery, Frontier, Outcome, Scope, canonicalize
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
-from storage.directory_store import Files
+from frontier.link.embedded import embedded_server
+from storage.directory_store import DirectoryStore
 
 LINKS = 100
 MARKS = (0.1, 0.25, 0.5, 1.0)
@@ -47,30 +47,30 @@ def main() -> None:
     ports = context.Queue()
     web = context.Process(target=serve, args=(args.pages, args.kilobytes, ports), daemon=True)
     web.start()
-    with tempfile.TemporaryDirectory() as directory, embedded(Path(directory) / "redis") as address:
+    with tempfile.TemporaryDirectory() as directory, embedded_server(Path(directory) / "redis") as address:
         config = WorkerConfig(
             crawl=CRAWL,
             worker="w1",
             redis=address,
-            store=Files(Path(directory) / "data"),
+            store=DirectoryStore(Path(directory) / "data"),
             allow_networks=("127.0.0.0/8",),
             max_pages=args.pages,
         )
         worker = context.Process(target=run_worker, args=(config,))
-        print(json.dumps(asyncio.run(watched(worker, address, f"http://127.0.0.1:{ports.get()}/0", args))))
+        print(json.dumps(asyncio.run(measure(worker, address, f"http://127.0.0.1:{ports.get()}/0", args))))
         worker.join()
     web.kill()
 
 
-async def watched(
+async def measure(
     worker: multiprocessing.process.BaseProcess, address: str, seed: str, args: argparse.Namespace
 ) -> dict[str, object]:
     """Seed and crawl; what was seen of both processes."""
     link = await connect(address)
     try:
-        settings = Settings(contact="mailto:bench@example.org", min_delay_ms=0, min_ip_delay_ms=0)
+        settings = CrawlSettings(contact="mailto:bench@example.org", min_delay_ms=0, min_ip_delay_ms=0)
         frontier = await Frontier(link, CRAWL).open(settings)
-        url = canonical(seed)
+        url = canonicalize(seed)
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         server = Meter(await process_of(address))
         begun = time.monotonic()
@@ -124,7 +124,7 @@ async def _serve(pages: int, kilobytes: int, ports: "multiprocessing.Queue[int]"
             while True:
                 path = (await reader.readuntil(b"\r\n\r\n")).split(b" ", 2)[1][1:]
                 found = path.isdigit()
-                body = made(int(path), pages, kilobytes) if found else b""
+                body = page_body(int(path), pages, kilobytes) if found else b""
                 head = b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
                 writer.write(head % (b"200 OK" if found else b"404 Not Found", len(body)) + body)
                 await writer.drain()
@@ -136,7 +136,7 @@ async def _serve(pages: int, kilobytes: int, ports: "multiprocessing.Queue[int]"
     await server.serve_forever()
 
 
-def made(number: int, pages: int, kilobytes: int) -> bytes:
+def page_body(number: int, pages: int, kilobytes: int) -> bytes:
     """One page: a tree of links by which all are reached, and others that are spread; words that differ by page."""
     near = [(number * 2 + n) % pages for n in (1, 2)]
     far = [(number * 7919 + n * 104_729) % pages for n in range(LINKS - 2)]

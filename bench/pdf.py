@@ -54,7 +54,7 @@ def main() -> None:
     args = parser.parse_args()
     peers = [("thresher", sys.executable), ("pdfium", sys.executable)]
     peers += [tuple(peer.partition("=")[::2]) for peer in args.peer]
-    reference = [json.loads(line) for line in unpacked(args.reference)]
+    reference = [json.loads(line) for line in unpack(args.reference)]
     with tempfile.TemporaryDirectory() as directory:
         import zstandard
 
@@ -62,11 +62,11 @@ def main() -> None:
             stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
             with tarfile.open(fileobj=stream, mode="r|") as tar:
                 tar.extractall(directory, filter="data")
-        found = {name: measured(name, python, Path(directory), reference) for name, python in peers}
+        found = {name: measure(name, python, Path(directory), reference) for name, python in peers}
     print(json.dumps({"documents": len(reference), "pages": pages_of(reference), "peers": found}))
 
 
-def unpacked(path: Path) -> io.TextIOWrapper:
+def unpack(path: Path) -> io.TextIOWrapper:
     import zstandard
 
     stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(path.open("rb"))
@@ -77,7 +77,7 @@ def pages_of(reference: list[dict]) -> int:
     return sum(row["pages"] or 0 for row in reference)
 
 
-def measured(name: str, python: str, directory: Path, reference: list[dict]) -> dict:
+def measure(name: str, python: str, directory: Path, reference: list[dict]) -> dict:
     out = directory / f"{name}.jsonl"
     out.touch()
     names = sorted(str(path.relative_to(directory)) for path in directory.rglob("*.pdf"))
@@ -132,7 +132,7 @@ def measured(name: str, python: str, directory: Path, reference: list[dict]) -> 
 def run(name: str, directory: Path, out: Path, skip: int) -> None:
     read, version = PEERS[name]()
     paths = sorted(directory.rglob("*.pdf"), key=lambda path: str(path.relative_to(directory)))
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGALRM, _on_timeout)
     before = cpu()
     with out.open("a") as file:
         for path in paths[skip:]:
@@ -153,7 +153,7 @@ def run(name: str, directory: Path, out: Path, skip: int) -> None:
     print(json.dumps({"cpu_s": cpu() - before, "peak_mb": peak, "version": version}))
 
 
-def _late(*_: object) -> None:
+def _on_timeout(*_: object) -> None:
     raise TimeoutError
 
 

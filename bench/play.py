@@ -12,8 +12,8 @@ from tempfile import gettempdir
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from frontier import Discovery, Fault, Lease, Outcome, Scope, Settlement
-from frontier.urls.canonical import known
-from tests.frontier.proxy import Trouble
+from frontier.urls.canonical import url_from_canonical
+from tests.frontier.proxy import ProxyFaults
 
 LINKS = 1
 """Of a page, to pages that are likely known."""
@@ -23,7 +23,7 @@ SHARED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
+class Scenario:
     """What is to be done, and what is to go wrong."""
 
     dir: Path
@@ -63,14 +63,14 @@ class Play:
     freeze: float = 0.02
 
     @property
-    def trouble(self) -> Trouble:
+    def proxy_faults(self) -> ProxyFaults:
         """What the proxy does."""
-        return Trouble(
+        return ProxyFaults(
             **{name: getattr(self, name) for name in ("drop", "lose", "twice", "again", "delay", "freeze")}
         )
 
     @property
-    def proxied(self) -> Path:
+    def proxy_socket(self) -> Path:
         """Socket of the proxy; a socket's path may not be long."""
         return Path(gettempdir(), f"fleet-{xxh3_64_hexdigest(bytes(self.dir.resolve()))}.sock")
 
@@ -79,7 +79,7 @@ class Play:
         """Where the server keeps its data."""
         return self.dir / "state"
 
-    def words(self) -> list[str]:
+    def arguments(self) -> list[str]:
         """The command line that says the same."""
         return [
             part
@@ -88,19 +88,19 @@ class Play:
         ]
 
 
-def draw(play: Play, what: str, *numbers: int) -> int:
+def draw(play: Scenario, what: str, *numbers: int) -> int:
     """A number that follows from the seed."""
     return xxh3_64_intdigest(f"{play.seed} {what} {numbers}".encode())
 
 
-def discovery(play: Play, page: int) -> Discovery:
+def discovery(play: Scenario, page: int) -> Discovery:
     """A page, as a link to it is found."""
     text = f"http://h{draw(play, 'host', page) % play.hosts}.test/{page}"
-    url = known(text, text)
+    url = url_from_canonical(text, text)
     return Discovery(url=url, scope=Scope(kind="any", anchor=""))
 
 
-def links(play: Play, page: int) -> tuple[Discovery, ...]:
+def links(play: Scenario, page: int) -> tuple[Discovery, ...]:
     """What is found on a page."""
     own = [child for child in (2 * page + ROOTS, 2 * page + ROOTS + 1) if child < play.urls]
     others = [draw(play, "link", page, i) % (page + 1) for i in range(LINKS)]
@@ -108,7 +108,7 @@ def links(play: Play, page: int) -> tuple[Discovery, ...]:
 
 
 @lru_cache(maxsize=65_536)
-def crawl_delay_ms(play: Play, host: int, version: int) -> int:
+def crawl_delay_ms(play: Scenario, host: int, version: int) -> int:
     """What a host's rules ask for."""
     return draw(play, "delay", host, version) % (play.crawl_delay_ms + 1) if version else 0
 
@@ -118,7 +118,7 @@ def address(host: int) -> int | None:
     return None if host % SHARED else host // SHARED // 4
 
 
-def settlement(play: Play, lease: Lease, page: int) -> tuple[Settlement, bool]:
+def settlement(play: Scenario, lease: Lease, page: int) -> tuple[Settlement, bool]:
     """How the page's lease ends, and whether that is the end of the page."""
     if lease.attempt == 0 and draw(play, "retry", page) % 50 == 0:
         hold = draw(play, "hold", page) % 300

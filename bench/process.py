@@ -32,13 +32,13 @@ from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import NOWHERE, Made, Task, Watch
+from pipeline.engine.task import NO_ITEM, ItemTracker, PartOutputs, Task
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import Input
-from storage.warc.records import read
+from storage.warc.records import read_records
 
 
 def main() -> None:
@@ -53,26 +53,26 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        warc = args.warc or crawled(root)
-        files = Files(root / "data")
-        ingest(files, "bench", given([warc]))
+        warc = args.warc or demo_warc(root)
+        files = DirectoryStore(root / "data")
+        ingest(files, "bench", locate_inputs([warc]))
         filters = FiltersConfig(preset=args.preset, languages=tuple(args.languages.split(",")))
         step = process.step(filters)
         parts = list(process.parts(files, "bench", filters))
-        made(files, step, empty(parts[0]))  # loads what is loaded once a process
+        make_part(files, step, empty_part(parts[0]))  # loads what is loaded once a process
         wall, cpu = time.perf_counter(), cpu_seconds()
         counts: dict[str, int] = {}
         resident: list[float] = []
         for part in parts:
-            for key, value in made(files, step, part).counts.items():
+            for key, value in make_part(files, step, part).counts.items():
                 counts[key] = counts.get(key, 0) + value
             resident.append(rss_mb())
         wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
         records = sum(value for key, value in counts.items() if key.endswith(".documents"))
         kept = counts.get("keep.documents", 0)
         payload = sum(value for key, value in counts.items() if key.endswith(".payload_bytes"))
-        extraction = timed(lambda: documents_alone(warc, filters.languages))
-        floor = timed(lambda: floor_alone(warc))
+        extraction = cpu_time(lambda: documents_alone(warc, filters.languages))
+        floor = cpu_time(lambda: floor_alone(warc))
     result = {
         "bench": "process",
         "records": records,
@@ -98,7 +98,7 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def crawled(root: Path) -> Path:
+def demo_warc(root: Path) -> Path:
     """A WARC of the demo's web."""
     project = root / "crawl"
     crawl = Path(__file__).with_name("crawl.py")
@@ -108,14 +108,14 @@ def crawled(root: Path) -> Path:
     return next((project / "data" / "warc").rglob("*.warc.gz"))
 
 
-def made(files: Files, step: Step, part: Part) -> Made:
+def make_part(files: DirectoryStore, step: Step, part: Part) -> PartOutputs:
     """Make a part, in this process."""
     task = Task(store=files, step=step, part=part, work=process.work)
     with PartServer(task.assignment(), most_bytes=1 << 40) as server:
-        return process.work(PartStore(server.answer), step, part, Watch(SharedInt.create(NOWHERE)))
+        return process.work(PartStore(server.respond), step, part, ItemTracker(SharedInt.create(NO_ITEM)))
 
 
-def empty(part: Part) -> Part:
+def empty_part(part: Part) -> Part:
     """The part with no record in it."""
     (span,) = part.inputs
     return replace(part, inputs=(Input(name=span.name, sha256=span.sha256, first=0, end=0),))
@@ -123,10 +123,10 @@ def empty(part: Part) -> Part:
 
 def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
     """From WARC to documents, early verdicts on; no rule is asked."""
-    glance = partial(process.glance, languages)
+    glance = partial(process.language_precheck, languages)
     with warc.open("rb") as file:
-        for record in read(file, name=str(warc)):
-            if record.type == "response" and process.pageless(record) is None:
+        for record in read_records(file, name=str(warc)):
+            if record.type == "response" and process.pageless_reason(record) is None:
                 extract_document(record, "bench", language_precheck=glance)
 
 
@@ -143,7 +143,7 @@ def rss_mb() -> float:
     return round(pages * resource.getpagesize() / 1e6, 1)
 
 
-def timed(work: object) -> float:
+def cpu_time(work: object) -> float:
     """CPU seconds."""
     begun = cpu_seconds()
     work()  # type: ignore[operator]

@@ -96,14 +96,14 @@ def main() -> None:
         (directory / "thresher.toml").write_text(TOML)
         urls = [f"{site.origins[page % len(HOSTS)]}/{page:x}{page % 7:x}" for page in range(args.pages)]
         (directory / "seeds.txt").write_text("\n".join(urls))
-        command(directory, "seed", "seeds.txt", "--crawl", "main", "--depth", "0").wait()
+        start_command(directory, "seed", "seeds.txt", "--crawl", "main", "--depth", "0").wait()
         crawl = ("crawl", "main", "--workers", str(args.workers))
         kills = 0
         for kill in range(args.kills):
-            running = command(directory, *crawl)
-            kills += killed_at(running, site, (kill + 1) * args.pages // (args.kills + 1))
-        command(directory, *crawl).wait()
-        captures, revisits, digests = counted(directory)
+            running = start_command(directory, *crawl)
+            kills += kill_at(running, site, (kill + 1) * args.pages // (args.kills + 1))
+        start_command(directory, *crawl).wait()
+        captures, revisits, digests = count_records(directory)
     duplicates = captures - digests
     result = {
         "bench": "revisits",
@@ -117,7 +117,7 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def command(directory: Path, *words: str) -> subprocess.Popen:
+def start_command(directory: Path, *words: str) -> subprocess.Popen:
     """Type a command."""
     return subprocess.Popen(
         [sys.executable, "-m", "pipeline", *words],
@@ -129,7 +129,7 @@ def command(directory: Path, *words: str) -> subprocess.Popen:
     )
 
 
-def killed_at(running: subprocess.Popen, site: Site, asked: int) -> bool:
+def kill_at(running: subprocess.Popen, site: Site, asked: int) -> bool:
     """Kill every process of a command when so many pages were asked for; False where it ended before."""
     while site.asked < asked:
         time.sleep(0.005)
@@ -145,7 +145,7 @@ def killed_at(running: subprocess.Popen, site: Site, asked: int) -> bool:
     return True
 
 
-def counted(directory: Path) -> tuple[int, int, int]:
+def count_records(directory: Path) -> tuple[int, int, int]:
     """Captures of pages, revisit records among them, and different payloads."""
     kinds: Counter[str] = Counter()
     digests = set()

@@ -24,7 +24,7 @@ from redis import Redis
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from tests.simulator.faults import ALL
 from tests.simulator.simulation import simulate, usual
 
@@ -56,7 +56,7 @@ def main() -> int:
         addresses = multiprocessing.Queue()
         for _ in range(options.jobs if options.server == "redis" else 0):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="simulator-"))
-            addresses.put(stack.enter_context(embedded(Path(folder))))
+            addresses.put(stack.enter_context(embedded_server(Path(folder))))
         begun = time.monotonic()
         with ProcessPoolExecutor(
             options.jobs, initializer=_begin, initargs=(options.server, addresses)

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from core.errors import InputError, ThresherError  # noqa: E402 - a script finds the packages only now
-from demo.static import Moved, content_type, locate, serve  # noqa: E402
+from demo.static import DirectoryRedirect, content_type, locate, serve  # noqa: E402
 
 LIST = ROOT.parent / "shared" / "data" / "sites-debian.tsv"
 PORT = 8190
@@ -67,7 +67,7 @@ def main() -> None:
     args = parser.parse_args()
     try:
         entries = entry_pages(args.packages)
-        trees = {f"127.19.0.{number}": unpacked(args.dir, e) for number, e in enumerate(args.packages, 1)}
+        trees = {f"127.19.0.{number}": unpack(args.dir, e) for number, e in enumerate(args.packages, 1)}
         if args.count:
             seeds = seed_urls(trees, entries, args.port)
             found = {
@@ -99,7 +99,7 @@ def entry_pages(packages: list[str]) -> list[str]:
     return [known[package] for package in packages]
 
 
-def unpacked(directory: Path, package: str) -> Path:
+def unpack(directory: Path, package: str) -> Path:
     """Folder with the package's files; downloaded and unpacked where it is not there yet."""
     folder = directory.resolve() / package
     if not folder.is_dir():
@@ -135,7 +135,7 @@ def reachable(folder: Path, seed: str) -> set[str]:
         url = waiting.popleft()
         parts = urlsplit(url)
         found = locate(root, parts.path + (f"?{parts.query}" if parts.query else ""))
-        if isinstance(found, Moved):
+        if isinstance(found, DirectoryRedirect):
             links = [urljoin(url, found.location)]
         elif found and content_type(found) in HTML:
             pages.add(url)
@@ -162,13 +162,13 @@ def linked(body: bytes, url: str) -> list[str]:
         for node in tree.css(selector):
             if value := node.attributes[attribute]:
                 try:
-                    found.append(comparable(joined(base_url, re.sub(r"[\t\n\r]", "", value.strip()))))
+                    found.append(comparable(join_url(base_url, re.sub(r"[\t\n\r]", "", value.strip()))))
                 except ValueError:
                     continue  # not a URL, and our crawler says so too
     return found
 
 
-def joined(base: str, reference: str) -> str:
+def join_url(base: str, reference: str) -> str:
     """urljoin that keeps empty segments, `a//b`, as RFC 3986, section 5.2 does; Python's own drops them."""
     marked = (
         EMPTY.sub(lambda match: "/\ue000" * (len(match[0]) - 1) + "/", text) for text in (base, reference)

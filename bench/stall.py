@@ -47,19 +47,19 @@ def main() -> None:
         directory = Path(name)
         (directory / "thresher.toml").write_text(TOML.format(backlog=args.backlog))
         (directory / "seeds.txt").write_text("\n".join(args.seed))
-        typed(directory, "seed", "seeds.txt", "--scope", "host").wait()
-        follower = typed(directory, "process", "main", "--follow")
-        crawl = typed(directory, "crawl", "main")
+        run_command(directory, "seed", "seeds.txt", "--scope", "host").wait()
+        follower = run_command(directory, "process", "main", "--follow")
+        crawl = run_command(directory, "crawl", "main")
         begun = time.monotonic()
         wait_until(lambda: source(directory)["processed"] > 0)
-        stopped = family(follower)
+        stopped = process_tree(follower)
         for each in reversed(stopped):
             each.suspend()
         wait_until(lambda: source(directory)["waits"].startswith("crawl for process"))
         time.sleep(args.stall / 2)
-        middle = look(directory, crawl)
+        middle = sample(directory, crawl)
         time.sleep(args.stall / 2)
-        end = look(directory, crawl)
+        end = sample(directory, crawl)
         for each in stopped:
             each.send_signal(signal.SIGCONT)
         codes = [crawl.wait(), follower.wait()]
@@ -86,7 +86,7 @@ def main() -> None:
     )
 
 
-def typed(directory: Path, *words: str) -> subprocess.Popen[bytes]:
+def run_command(directory: Path, *words: str) -> subprocess.Popen[bytes]:
     """A command as a user types it."""
     with (directory / "log").open("a") as log:
         return subprocess.Popen(
@@ -110,16 +110,16 @@ def source(directory: Path) -> dict:
     return json.loads(said.stdout)["sources"][0]
 
 
-def look(directory: Path, crawl: subprocess.Popen[bytes]) -> dict[str, int]:
+def sample(directory: Path, crawl: subprocess.Popen[bytes]) -> dict[str, int]:
     """How far it is, what it takes."""
     return {
         "fetched": source(directory)["frontier"]["outcomes"]["fetched"],
         "stored": sum(path.stat().st_size for path in (directory / "data").rglob("*") if path.is_file()),
-        "rss_mb": round(sum(each.memory_info().rss for each in family(crawl)) / 1e6),
+        "rss_mb": round(sum(each.memory_info().rss for each in process_tree(crawl)) / 1e6),
     }
 
 
-def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+def process_tree(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """A command and its workers, without the server of the frontier that it may have begun for all."""
     parent = psutil.Process(process.pid)
     return [parent, *(each for each in parent.children(recursive=True) if "python" in each.name())]

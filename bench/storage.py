@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from storage.directory_store import Files
-from storage.s3.s3_store import Bucket
+from storage.directory_store import DirectoryStore
+from storage.s3.s3_store import S3Store
 from storage.store import Store
-from tests.storage.s3server import BUCKET, KEYS, serving
+from tests.storage.s3server import BUCKET, KEYS, running_server
 
 SMALL = os.urandom(10_000)
 RANGES = 20
@@ -39,12 +39,12 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     os.environ.update(KEYS)
-    with tempfile.TemporaryDirectory() as directory, serving(Path(directory) / "s3") as server:
+    with tempfile.TemporaryDirectory() as directory, running_server(Path(directory) / "s3") as server:
         root = Path(directory)
-        bucket = Bucket(BUCKET, "bench", endpoint=server.endpoint)
+        bucket = S3Store(BUCKET, "bench", endpoint=server.endpoint)
         result = {"bench": "storage", "large_mb": args.large_mb}
-        for name, store in (("file", Files(root / "data")), ("s3", bucket)):
-            result[name] = measured(store, root, args)
+        for name, store in (("file", DirectoryStore(root / "data")), ("s3", bucket)):
+            result[name] = measure(store, root, args)
         bucket.close()
     for operation, cost in result["s3"].items():
         result[f"{operation}_s3_over_file_cpu"] = round(
@@ -53,7 +53,7 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def measured(store: Store, root: Path, args: argparse.Namespace) -> dict[str, dict[str, float]]:
+def measure(store: Store, root: Path, args: argparse.Namespace) -> dict[str, dict[str, float]]:
     """Wall and CPU milliseconds of one call of each operation."""
     size = args.large_mb << 20
     large = root / "large"
@@ -88,15 +88,15 @@ def measured(store: Store, root: Path, args: argparse.Namespace) -> dict[str, di
                 pass
 
     return {
-        "put_10kb": best(put, rounds, args.puts),
-        "read_10kb": best(read, rounds, args.puts),
-        "adopt_large": best(adopt, rounds, 1),
-        "range_1mb": best(ranges, rounds, RANGES),
-        "whole_large": best(whole, rounds, 1),
+        "put_10kb": best_round(put, rounds, args.puts),
+        "read_10kb": best_round(read, rounds, args.puts),
+        "adopt_large": best_round(adopt, rounds, 1),
+        "range_1mb": best_round(ranges, rounds, RANGES),
+        "whole_large": best_round(whole, rounds, 1),
     }
 
 
-def best(work: Callable[[int], None], rounds: range, calls: int) -> dict[str, float]:
+def best_round(work: Callable[[int], None], rounds: range, calls: int) -> dict[str, float]:
     """Of the round with the least CPU."""
     costs = []
     for each in rounds:

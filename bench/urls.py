@@ -116,7 +116,7 @@ class Urls:
         """The whole URL."""
         return f"https://{self.host(self.rank(number))}{self.path(number)}"
 
-    def scattered(self) -> Iterator[int]:
+    def shuffled_numbers(self) -> Iterator[int]:
         """All numbers, no two of one host in a row but by chance."""
         step = 7_368_787  # a prime: no common divisor with any count below it
         assert self.count % step, "choose another count"
@@ -126,7 +126,7 @@ class Urls:
         """Links from the seed: a host is found from its front page on, the widest levels last."""
         return (number - self.first(self.rank(number))).bit_length() // 3
 
-    def together(self, links: int, seed: int = 2) -> Iterator[int]:
+    def by_page(self, links: int, seed: int = 2) -> Iterator[int]:
         """All numbers, up to `links` of one host in a row, as the links of a page are; those of one host in order."""
         ranks = [rank for rank in range(self.hosts) for _ in range(self.first(rank), self._ends[rank], links)]
         random.Random(seed).shuffle(ranks)

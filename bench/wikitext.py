@@ -27,8 +27,8 @@ import mwparserfromhell
 
 from extract import Skip
 from extract.wikitext import extract
-from storage.inputs.entry import Entry
-from storage.inputs.input_kinds import items, kind_of, kinds
+from storage.inputs.entry import InputRecord
+from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 from tests.storage.dumps import head, page, revision
 
 TEXT = (
@@ -36,7 +36,7 @@ TEXT = (
     "island old new first north signal oil glass stair wrote burned stood built after before under over"
 )
 WORDS = TEXT.split()
-MARKED = (
+MARKUP_TEMPLATES = (
     "[[{0} {1}]]",
     "[[{0} ({1})|{2}]]s",
     "'''{0}'''",
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--peer-pages", type=int, default=200)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        dump = args.dump or made(Path(directory) / "dump.xml.bz2", args.pages)
+        dump = args.dump or write_dump(Path(directory) / "dump.xml.bz2", args.pages)
         count = size = texts = characters = 0
         reading = extracting = 0.0
         kept: list[bytes] = []
@@ -78,7 +78,7 @@ def main() -> None:
             if len(kept) < args.peer_pages:
                 kept.append(entry.payload)
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    ours, theirs = seconds(extract, kept), seconds(stripped, kept)
+    ours, theirs = seconds(extract, kept), seconds(peer_text, kept)
     print(
         json.dumps(
             {
@@ -100,11 +100,11 @@ def main() -> None:
     )
 
 
-def entries(dump: Path) -> Iterator[Entry]:
+def entries(dump: Path) -> Iterator[InputRecord]:
     """The articles of a dump, as ingest reads them."""
     with dump.open("rb") as file:
-        kind = kind_of(file, dump.name, kinds())
-        yield from (item for item in items(file, dump.name, kind) if isinstance(item, Entry))
+        kind = detect_kind(file, dump.name, input_kinds())
+        yield from (item for item in read_items(file, dump.name, kind) if isinstance(item, InputRecord))
 
 
 def seconds(work, payloads) -> float:
@@ -118,12 +118,12 @@ def seconds(work, payloads) -> float:
     return best
 
 
-def stripped(payload: bytes) -> str:
+def peer_text(payload: bytes) -> str:
     """The text that the peer makes."""
     return mwparserfromhell.parse(payload.decode(), skip_style_tags=True).strip_code()
 
 
-def made(path: Path, pages: int) -> Path:
+def write_dump(path: Path, pages: int) -> Path:
     """A dump of so many pages."""
     draw = random.Random(1)
     with bz2.open(path, "wt", encoding="utf-8") as file:
@@ -158,7 +158,7 @@ def phrase(draw: random.Random, words: int) -> str:
     """Words, and something marked up behind them now and then."""
     text = " ".join(draw.choices(WORDS, k=words))
     if draw.random() < 0.8:
-        text += " " + draw.choice(MARKED).format(*draw.choices(WORDS, k=3), draw.randint(2, 90))
+        text += " " + draw.choice(MARKUP_TEMPLATES).format(*draw.choices(WORDS, k=3), draw.randint(2, 90))
     return text
 
 

@@ -13,24 +13,24 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.reading.conditional import revisit
-from crawler.reading.outcome import REDIRECTS
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.page_reading import Reading, read, rights_of
-from crawler.reading.page_response import Answer, seen
-from crawler.reading.rendered_page import Rendered
-from crawler.reading.request_state import decode
-from crawler.reading.seedlist import answer_of, is_list
+from crawler.reading.conditional import revisit_of
+from crawler.reading.outcome import REDIRECT_STATUSES
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_reading import PageReading, read_page, rights_of
+from crawler.reading.page_response import PageResponse, with_dom
+from crawler.reading.rendered_page import RenderedPage
+from crawler.reading.request_state import decode_state
+from crawler.reading.seedlist import is_seed_list, leased_response
 from crawler.reading.sitemap_discoveries import is_sitemap
-from crawler.settler import Finished
-from crawler.wire import Headers, field
+from crawler.settler import LeaseResult
+from crawler.wire import Headers, header_value
 from extract.rights import Rights
 from extract.soft_error import SOFT_ERRORS
 from frontier import Lease, Settlement
-from storage.warc.capture_metadata import LINK, REDIRECT, Notes
-from storage.warc.dropped import Dropped
+from storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
+from storage.warc.dropped import DroppedPage
 from storage.warc.exchange_records import payload_digest
-from storage.warc.payload import content_decoded
+from storage.warc.payload import decode_content
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
 from storage.warc.revisit import Revisit
 
@@ -39,7 +39,7 @@ MOST_OUTLINKS = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class CandidatePage:
     """What a screen sees of an answer."""
 
     url: str
@@ -57,135 +57,151 @@ class Page:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
-Screen = Callable[[Page], str | None]
+ArchiveFilter = Callable[[CandidatePage], str | None]
 """The reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
 
 
-def finished(
+def lease_result(
     lease: Lease,
     capture: Capture,
     record_id: UUID,
     *,
-    screen: Screen | None,
-    known: Container[str],
-    options: PageOptions = USUAL,
-    found: Answer | None = None,
-    rendered: Rendered | None = None,
-) -> Finished:
+    archive_filter: ArchiveFilter | None,
+    known_urls: Container[str],
+    options: PageOptions = DEFAULT_OPTIONS,
+    response: PageResponse | None = None,
+    rendered: RenderedPage | None = None,
+) -> LeaseResult:
     """How the lease of a page that was answered ends; `found` is the capture's answer, where it was made already.
 
     URLs whose text is in `known` are not told again.
     """
-    found = found or answer_of(lease, capture, record_id)
-    listing = is_sitemap(lease) or is_list(lease, found)
+    response = response or leased_response(lease, capture, record_id)
+    listing = is_sitemap(lease) or is_seed_list(lease, response)
     if rendered is not None:
-        found = seen(found, rendered.html, rendered.note)
+        response = with_dom(response, rendered.html, rendered.report)
     records = ((capture, record_id),)
-    private = "noarchive" in options.obey and "noarchive" in rights_of(found, lease.url.wire).robots
+    private = "noarchive" in options.obey and "noarchive" in rights_of(response, lease.url.wire).robots
     # A page of which its browser did not see all is not judged by what it saw.
-    is_unsure = rendered is not None and rendered.note.problem
-    if ((screen is None or is_unsure) and not private) or listing or capture.status in REDIRECTS:
-        reading = read(lease, found, known, options)
-        return Finished(
+    is_unsure = rendered is not None and rendered.report.problem
+    if (
+        ((archive_filter is None or is_unsure) and not private)
+        or listing
+        or capture.status in REDIRECT_STATUSES
+    ):
+        reading = read_page(lease, response, known_urls, options)
+        return LeaseResult(
             lease=lease,
             records=records,
-            notes=_notes(lease, capture, reading),
-            revisit=revisit(decode(lease.note), capture),
+            metadata=_capture_metadata(lease, capture, reading),
+            revisit=revisit_of(decode_state(lease.note), capture),
             rendered=rendered,
-            answer=reading.settlement,
+            decision=reading.settlement,
         )
     body = (
-        found.body
-        or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]
+        response.body
+        or decode_content(capture.payload, header_value(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[
+            0
+        ]
     )
-    page = Page(
+    page = CandidatePage(
         url=capture.url.text,
         status=capture.status,
         headers=capture.headers,
-        mime=mime_of(field(capture.headers, "content-type")),
+        mime=mime_of(header_value(capture.headers, "content-type")),
         body=body,
         truncated=capture.truncated,
     )
     # The record says all links that are followed, whoever was told of them before.
-    reading = read(lease, found, options=options)
+    reading = read_page(lease, response, options=options)
     whole = reading.settlement
-    reason = "noarchive" if private else screen(page) if screen is not None else None
+    reason = "noarchive" if private else archive_filter(page) if archive_filter is not None else None
     # What was judged to be no page can be judged so again from its record alone.
     dropped = None if whole.reason in SOFT_ERRORS else _dropped(capture, page, whole, reason)
     if dropped is not None:  # there is no record that a next visit could refer to
         whole = replace(whole, note=b"")
-        return Finished(lease=lease, records=records, dropped=dropped, answer=untold(whole, known))
-    return Finished(
+        return LeaseResult(
+            lease=lease, records=records, dropped=dropped, decision=without_known(whole, known_urls)
+        )
+    return LeaseResult(
         lease=lease,
         records=records,
-        notes=_notes(lease, capture, reading),
-        revisit=revisit(decode(lease.note), capture),
+        metadata=_capture_metadata(lease, capture, reading),
+        revisit=revisit_of(decode_state(lease.note), capture),
         rendered=rendered,
-        answer=untold(whole, known),
+        decision=without_known(whole, known_urls),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class PageResult:
     """How the lease of a page ends, without what whoever asked has already: the lease's worker, and the records."""
 
-    answer: Settlement
-    dropped: Dropped | None
-    notes: Notes | None
+    settlement: Settlement
+    dropped: DroppedPage | None
+    metadata: CaptureMetadata | None
     revisit: Revisit | None
 
-    def finished(
+    def to_lease_result(
         self,
         lease: Lease,
         records: tuple[tuple[Capture, UUID], ...],
-        known: Container[str],
-        rendered: Rendered | None = None,
-    ) -> Finished:
+        known_urls: Container[str],
+        rendered: RenderedPage | None = None,
+    ) -> LeaseResult:
         """Return the end of that lease; URLs whose text is in `known` are not told again."""
-        return Finished(
+        return LeaseResult(
             lease=lease,
             records=records,
             dropped=self.dropped,
-            notes=self.notes,
+            metadata=self.metadata,
             revisit=self.revisit,
             rendered=None if self.dropped else rendered,
-            answer=untold(replace(self.answer, lease=lease), known),
+            decision=without_known(replace(self.settlement, lease=lease), known_urls),
         )
 
 
-def end(
+def page_result(
     lease: Lease,
     capture: Capture,
     record_id: UUID,
-    screen: Screen | None,
+    screen: ArchiveFilter | None,
     options: PageOptions,
-    rendered: Rendered | None = None,
-) -> End:
-    """Return what `finished` says of the answer to a page, with all links."""
-    made = finished(
-        lease, capture, record_id, screen=screen, known=frozenset(), options=options, rendered=rendered
+    rendered: RenderedPage | None = None,
+) -> PageResult:
+    """Return what `to_lease_result` says of the answer to a page, with all links."""
+    made = lease_result(
+        lease,
+        capture,
+        record_id,
+        archive_filter=screen,
+        known_urls=frozenset(),
+        options=options,
+        rendered=rendered,
     )
-    assert isinstance(made.answer, Settlement)
-    return End(answer=made.answer, dropped=made.dropped, notes=made.notes, revisit=made.revisit)
+    assert isinstance(made.decision, Settlement)
+    return PageResult(
+        settlement=made.decision, dropped=made.dropped, metadata=made.metadata, revisit=made.revisit
+    )
 
 
-def untold(whole: Settlement, known: Container[str]) -> Settlement:
+def without_known(whole: Settlement, known: Container[str]) -> Settlement:
     """The settlement without what the frontier was told before."""
     return replace(whole, discoveries=tuple(link for link in whole.discoveries if link.url.text not in known))
 
 
-def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:
-    return Notes(
+def _capture_metadata(lease: Lease, capture: Capture, reading: PageReading) -> CaptureMetadata:
+    return CaptureMetadata(
         via=lease.referrer,
         depth=lease.depth,
         redirects=lease.hops,
         outlinks=reading.outlinks,
-        hop=REDIRECT if capture.status in REDIRECTS else LINK,
-        facts=_facts(reading.rights),
+        hop=REDIRECT if capture.status in REDIRECT_STATUSES else LINK,
+        facts=_rights_facts(reading.rights),
     )
 
 
-def _facts(said: Rights) -> tuple[tuple[str, str], ...]:
+def _rights_facts(said: Rights) -> tuple[tuple[str, str], ...]:
     """What a page says of its use, in the words in which it is recorded."""
     facts = (
         ("robots", ",".join(said.robots)),
@@ -195,11 +211,13 @@ def _facts(said: Rights) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in facts if value)
 
 
-def _dropped(capture: Capture, page: Page, whole: Settlement, reason: str | None) -> Dropped | None:
+def _dropped(
+    capture: Capture, page: CandidatePage, whole: Settlement, reason: str | None
+) -> DroppedPage | None:
     outlinks = tuple(found.url.wire for found in whole.discoveries)
     if reason is None or sum(map(len, outlinks)) > MOST_OUTLINKS:
         return None
-    return Dropped(
+    return DroppedPage(
         reason=reason,
         status=page.status,
         mime=page.mime,

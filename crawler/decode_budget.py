@@ -16,75 +16,73 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from core import Capture
-from crawler.wire import field
-from storage.warc.payload import TOO_LONG, content_decoded
+from crawler.wire import header_value
+from storage.warc.payload import TOO_LONG, decode_content
 from storage.warc.records import PAYLOAD_LIMIT
 
-MOST = 2 * PAYLOAD_LIMIT
+MAX_BUDGET_BYTES = 2 * PAYLOAD_LIMIT
 """Bytes held at once, small bodies not counted."""
-SMALL = 1 << 20
+SMALL_BODY_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedBody:
     """A body that is held."""
 
     body: bytes
     problem: str | None
     """Why the body is not what was meant, if it is not (`storage.warc.payload`)."""
-    held: int
-    """Bytes to `give_back` once nobody holds the body."""
+    reserved_bytes: int
+    """Bytes to `release` once nobody holds the body."""
 
 
-class DecodedBytes:
+class DecodeBudget:
     """The bytes of one worker."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_BUDGET_BYTES) -> None:
         """`most` is at least the longest body."""
-        self.free = most
+        self.free_bytes = most
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def decode(self, capture: Capture) -> Decoded:
+    async def decode(self, capture: Capture) -> DecodedBody:
         """Return the body without its content encoding, as soon as there is room for it."""
-        encodings = field(capture.headers, "content-encoding")
-        body, problem = content_decoded(capture.payload, encodings, SMALL)
+        encodings = header_value(capture.headers, "content-encoding")
+        body, problem = decode_content(capture.payload, encodings, SMALL_BODY_BYTES)
         if problem != TOO_LONG:
-            return Decoded(body, problem, 0)
+            return DecodedBody(body, problem, 0)
         del body
         if not encodings:  # the capture's own bytes, which are held already
-            return Decoded(*content_decoded(capture.payload, "", PAYLOAD_LIMIT), 0)
-        await self._take(PAYLOAD_LIMIT)
+            return DecodedBody(*decode_content(capture.payload, "", PAYLOAD_LIMIT), 0)
+        await self._reserve(PAYLOAD_LIMIT)
         body = b""
         try:
             # A tenth of a second for the longest: too long for the event loop.
-            body, problem = await asyncio.to_thread(
-                content_decoded, capture.payload, encodings, PAYLOAD_LIMIT
-            )
+            body, problem = await asyncio.to_thread(decode_content, capture.payload, encodings, PAYLOAD_LIMIT)
         finally:
-            self.give_back(PAYLOAD_LIMIT - len(body))
-        return Decoded(body, problem, len(body))
+            self.release(PAYLOAD_LIMIT - len(body))
+        return DecodedBody(body, problem, len(body))
 
     @asynccontextmanager
-    async def decoded(self, capture: Capture) -> AsyncIterator[bytes]:
+    async def hold(self, capture: Capture) -> AsyncIterator[bytes]:
         """Hold the body, without its content encoding, within the context."""
         decoded = await self.decode(capture)
         try:
             yield decoded.body
         finally:
-            self.give_back(decoded.held)
+            self.release(decoded.reserved_bytes)
 
-    def give_back(self, number: int) -> None:
+    def release(self, number: int) -> None:
         """Say that so many bytes are held no longer."""
-        self.free += number
-        while self._waiting and self.free >= PAYLOAD_LIMIT:
+        self.free_bytes += number
+        while self._waiting and self.free_bytes >= PAYLOAD_LIMIT:
             first = self._waiting.popleft()
             if not first.done():  # whoever waited may be gone
-                self.free -= PAYLOAD_LIMIT
+                self.free_bytes -= PAYLOAD_LIMIT
                 first.set_result(None)
 
-    async def _take(self, number: int) -> None:
-        if self.free >= number and not self._waiting:
-            self.free -= number
+    async def _reserve(self, number: int) -> None:
+        if self.free_bytes >= number and not self._waiting:
+            self.free_bytes -= number
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -92,8 +90,8 @@ class DecodedBytes:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.give_back(number)
+                self.release(number)
             raise
 
     def __repr__(self) -> str:
-        return f"<decoded bytes: {self.free} free, {len(self._waiting)} wait>"
+        return f"<decoded bytes: {self.free_bytes} free, {len(self._waiting)} wait>"

@@ -7,36 +7,38 @@ and no oftener, and seals its archive file soon (`crawler.rotation`), for a foll
 import time
 from collections.abc import Awaitable, Callable
 
-from frontier import Flow
+from frontier import GateState
 
-ASK_S = 1.0
+POLL_INTERVAL_S = 1.0
 
 
-class Gate:
+class GateMonitor:
     """The flow as of a second ago."""
 
     def __init__(
-        self, ask: Callable[[], Awaitable[Flow | None]], clock: Callable[[], float] = time.monotonic
+        self,
+        read_state: Callable[[], Awaitable[GateState | None]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`ask` gives the flow (`Frontier.flow`)."""
-        self._ask, self._clock = ask, clock
-        self._asked: float | None = None
-        self.flow: Flow | None = None
+        """`read_state` gives the flow (`Frontier.state`)."""
+        self._read_state, self._clock = read_state, clock
+        self._read_at: float | None = None
+        self.state: GateState | None = None
         """None where nobody follows the crawl."""
 
     @property
-    def shut(self) -> bool:
+    def is_shut(self) -> bool:
         """Whether nothing may be leased."""
-        return self.flow is not None and self.flow.shut
+        return self.state is not None and self.state.shut
 
-    async def admits(self) -> bool:
+    async def may_lease(self) -> bool:
         """Whether to ask for leases now: whenever one likes while it is open, once a second while it is shut."""
         now = self._clock()
-        fresh = self._asked is None or now - self._asked >= ASK_S
+        fresh = self._read_at is None or now - self._read_at >= POLL_INTERVAL_S
         if fresh:
-            self.flow = await self._ask()
-            self._asked = now
-        return fresh or not self.shut
+            self.state = await self._read_state()
+            self._read_at = now
+        return fresh or not self.is_shut
 
     def __repr__(self) -> str:
-        return f"<gate: {'shut' if self.shut else 'open'}>"
+        return f"<gate: {'shut' if self.is_shut else 'open'}>"

@@ -21,27 +21,36 @@ from uuid import UUID
 
 from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
-from crawler.archive_filter import End, Screen, end, finished
-from crawler.decode_budget import DecodedBytes
+from crawler.archive_filter import ArchiveFilter, PageResult, lease_result, page_result
+from crawler.decode_budget import DecodeBudget
 from crawler.identifiers import record_id
 from crawler.machine.activity import Activity
-from crawler.page_process import HEAVY, Aside, crashed, is_heavy
-from crawler.reading.conditional import conditions
-from crawler.reading.outcome import READING, UNREAD, Judgement, fault_of, of_failure
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.page_reading import settled
+from crawler.page_process import HEAVY_PAGE_BYTES, PageProcess, crashed_settlement, is_heavy
+from crawler.reading.conditional import conditional_headers
+from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement, fault_of, judge_failure
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_reading import settlement_for
 from crawler.reading.plausibility import plausible
-from crawler.reading.rendered_page import Rendered
-from crawler.reading.request_state import EMPTY, decode
-from crawler.reading.seedlist import answer_of
-from crawler.robots.robots_txt import DEADLY, UNREADABLE, AskAgain, Event, Meaning, Ruling, ask, meaning
-from crawler.scheduling.scheduler import Loop
-from crawler.settler import Finished, Settler
-from crawler.uplink.address_limiter import Entrance
+from crawler.reading.rendered_page import RenderedPage
+from crawler.reading.request_state import EMPTY_STATE, decode_state
+from crawler.reading.seedlist import leased_response
+from crawler.robots.robots_txt import (
+    DEADLY,
+    UNREADABLE,
+    Meaning,
+    RobotsFetch,
+    RobotsRetry,
+    RobotsRuling,
+    fetch_robots,
+    meaning,
+)
+from crawler.scheduling.scheduler import Scheduler
+from crawler.settler import LeaseResult, Settler
+from crawler.uplink.address_limiter import AddressLimiter
 from crawler.uplink.uplink import Uplink
-from crawler.wire import Failure, Wait, field
+from crawler.wire import FetchFailure, Postponement, header_value
 from frontier import Kind, Lease, Settlement
-from storage.warc.payload import TOO_LONG, content_decoded
+from storage.warc.payload import TOO_LONG, decode_content
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
@@ -50,18 +59,18 @@ LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchResult:
     """What an exchange came to."""
 
-    found: Capture | Failure | Event | Wait | None
+    result: Capture | FetchFailure | RobotsFetch | Postponement | None
     """None where taking the answer in raised an exception."""
-    rendered: Rendered | None = None
+    rendered: RenderedPage | None = None
     """What a browser made of it, where one did."""
-    failure: ReadingFailure | None = None
+    reading_failure: ReadingFailure | None = None
     """What taking the answer in, or rendering it, raised."""
 
 
-class Steward:
+class LeaseHandler:
     """Everything that a worker fetches and settles leases with; `settler` is run by who made it, and `close` comes last."""
 
     def __init__(
@@ -70,26 +79,26 @@ class Steward:
         crawl: str,
         worker: str,
         client: Uplink,
-        entrance: Entrance,
-        loop: Loop,
+        address_limiter: AddressLimiter,
+        scheduler: Scheduler,
         settler: Settler,
-        screen: Screen | None,
+        archive_filter: ArchiveFilter | None,
         renderer: "Renderer | None",
         activity: Activity,
-        decoded: DecodedBytes,
-        options: Callable[[], PageOptions] = lambda: USUAL,
-        aside: Aside | None = None,
+        decode_budget: DecodeBudget,
+        options: Callable[[], PageOptions] = lambda: DEFAULT_OPTIONS,
+        page_process: PageProcess | None = None,
     ) -> None:
         self.crawl, self.worker = crawl, worker
-        self.loop, self.settler, self.screen = loop, settler, screen
+        self.scheduler, self.settler, self.archive_filter = scheduler, settler, archive_filter
         self.error: BaseException | None = None
         """The first that was raised."""
-        self.decoded = decoded
+        self.decode_budget = decode_budget
         """What a user's spider takes its bodies from."""
-        self._client, self._entrance, self._renderer = client, entrance, renderer
+        self._client, self._address_limiter, self._renderer = client, address_limiter, renderer
         self._activity = activity
-        self._options, self._aside = options, aside or Aside()
-        self._under_way: set[asyncio.Timeout] = set()
+        self._options, self._page_process = options, page_process or PageProcess()
+        self._open_fetches: set[asyncio.Timeout] = set()
 
     @property
     def options(self) -> PageOptions:
@@ -97,7 +106,7 @@ class Steward:
         return self._options()
 
     @property
-    def renders(self) -> bool:
+    def can_render(self) -> bool:
         """Whether there is a browser for pages that need one."""
         return self._renderer is not None
 
@@ -105,7 +114,7 @@ class Steward:
         """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
         begun: set[asyncio.Task[None]] = set()
         try:
-            async for lease, refusal in self.loop.leases(self.settler):
+            async for lease, refusal in self.scheduler.leases(self.settler):
                 if refusal is not None:
                     self.refuse(lease, refusal)
                     continue
@@ -128,183 +137,201 @@ class Steward:
 
     def refuse(self, lease: Lease, refusal: Judgement) -> None:
         """End a lease without asking for its page."""
-        self.settler.add(Finished(lease=lease, answer=replace(settled(lease, refusal), asked=False)))
+        self.settler.add(
+            LeaseResult(lease=lease, decision=replace(settlement_for(lease, refusal), has_sent_request=False))
+        )
 
-    async def fetch(self, lease: Lease, asked: Sequence[tuple[str, str]] = ()) -> Fetched:
+    async def fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]] = ()) -> FetchResult:
         """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent. Raises what the
-        worker was given up by (`give_up`).
+        worker was given up by (`abort`).
         """
         try:
             async with asyncio.timeout(None) as limit:
-                self._under_way.add(limit)
-                return await self._fetch(lease, asked)
+                self._open_fetches.add(limit)
+                return await self._fetch(lease, extra_headers)
         except TimeoutError:
             if self.error is None:
                 raise
             raise self.error from None
         finally:
-            self._under_way.discard(limit)
+            self._open_fetches.discard(limit)
 
-    async def _fetch(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Fetched:
-        found: Capture | Failure | Event | Wait | None = None
+    async def _fetch(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> FetchResult:
+        found: Capture | FetchFailure | RobotsFetch | Postponement | None = None
         rendered = None
         failure: ReadingFailure | None = None
         try:
-            with failure_boundary(READING):
-                found = await self._ask(lease, asked)
+            with failure_boundary(READING_STEP):
+                found = await self._request(lease, asked)
                 if self._renderer is not None and isinstance(found, Capture):
-                    rendered = await self._renderer.rendered(lease, found)
+                    rendered = await self._renderer.render_page(lease, found)
         except ReadingFailure as raised:
             failure = raised
-        if isinstance(found, Wait):
-            self.loop.postponed(lease, found.ms, asked=found.asked)
-        elif not _is_trouble(found):
+        if isinstance(found, Postponement):
+            self.scheduler.postpone(lease, found.wait_ms, has_sent_request=found.has_sent_request)
+        elif not _is_failure(found):
             # A robots.txt lies in every cache: how long it took says nothing of pages.
-            self.loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
-        return Fetched(found=found, rendered=rendered, failure=failure)
+            self.scheduler.release_host(lease, found.elapsed_ms if isinstance(found, Capture) else None)
+        return FetchResult(result=found, rendered=rendered, reading_failure=failure)
 
-    async def _ask(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Capture | Failure | Event | Wait:
+    async def _request(
+        self, lease: Lease, asked: Sequence[tuple[str, str]]
+    ) -> Capture | FetchFailure | RobotsFetch | Postponement:
         if lease.kind is Kind.ROBOTS:
-            return await ask(self._client, lease, self._entrance, self._read_robots)
-        note = decode(lease.note) if lease.note else EMPTY
-        self._client.learn(note.cookies)
+            return await fetch_robots(self._client, lease, self._address_limiter, self._read_robots)
+        note = decode_state(lease.note) if lease.note else EMPTY_STATE
+        self._client.add_cookies(note.cookies)
         # What a user's spider asks for goes before.
-        headers = (*conditions(note), *asked)
-        return await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
+        headers = (*conditional_headers(note), *asked)
+        return await self._client.get(lease.url, self._address_limiter.acquire_for(lease), headers=headers)
 
     def stop(self, error: BaseException) -> None:
         """Lease no more; the worker raises the first error once all has come to an end."""
         self.error = self.error or error
-        self.loop.stop()
+        self.scheduler.stop()
 
-    def give_up(self, error: BaseException) -> None:
+    def abort(self, error: BaseException) -> None:
         """Lease no more, and break off every exchange that is under way: others may ask its host from now on."""
         self.stop(error)
         now = asyncio.get_running_loop().time()
-        for limit in self._under_way:
+        for limit in self._open_fetches:
             limit.reschedule(now)
 
     def close(self) -> None:
         """End the process that pages are read in."""
-        self._aside.close()
+        self._page_process.close()
 
     @contextmanager
-    def reading(self, lease: Lease) -> Iterator[None]:
+    def reading_page(self, lease: Lease) -> Iterator[None]:
         """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is. For what does
         not wait.
         """
-        with failure_boundary(READING), self._activity.reading(lease.token):
+        with failure_boundary(READING_STEP), self._activity.reading_page(lease.token):
             yield
 
-    async def read(self, lease: Lease, fetched: Fetched, name: UUID | None = None) -> Finished | None:
+    async def read(
+        self, lease: Lease, fetched: FetchResult, page_record_id: UUID | None = None
+    ) -> LeaseResult | None:
         """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it is not
         the usual one.
         """
-        found = fetched.found
+        found = fetched.result
         match found:
-            case Wait():
+            case Postponement():
                 return None
-            case Event(captures=captures, failure=failure):
-                records = tuple((capture, self._name(lease, hop)) for hop, capture in enumerate(captures))
-                ended = Finished(lease=lease, records=records, answer=found.answer)
-                return ended if failure is None else _unread(ended, failure)
-            case Failure(reason=reason):
-                return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
+            case RobotsFetch(captures=captures, reading_failure=failure):
+                records = tuple(
+                    (capture, self._record_id(lease, hop)) for hop, capture in enumerate(captures)
+                )
+                ended = LeaseResult(lease=lease, records=records, decision=found.decision)
+                return ended if failure is None else _failed_result(ended, failure)
+            case FetchFailure(reason=reason):
+                return LeaseResult(lease=lease, decision=settlement_for(lease, judge_failure(reason)))
             case None:
-                assert fetched.failure is not None
-                return _unread(Finished(lease=lease, answer=_untold(lease)), fetched.failure)
-        name = name or self._name(lease)
+                assert fetched.reading_failure is not None
+                return _failed_result(
+                    LeaseResult(lease=lease, decision=_failed_decision(lease)), fetched.reading_failure
+                )
+        page_record_id = page_record_id or self._record_id(lease)
         try:
-            if fetched.failure is not None:
-                raise fetched.failure
-            with failure_boundary(READING):
-                return await self._read(lease, found, name, fetched.rendered)
+            if fetched.reading_failure is not None:
+                raise fetched.reading_failure
+            with failure_boundary(READING_STEP):
+                return await self._read(lease, found, page_record_id, fetched.rendered)
         except ReadingFailure as failure:
-            records = ((found, name),)
-            ended = Finished(lease=lease, records=records, rendered=fetched.rendered, answer=_untold(lease))
-            return _unread(ended, failure)
+            records = ((found, page_record_id),)
+            ended = LeaseResult(
+                lease=lease, records=records, rendered=fetched.rendered, decision=_failed_decision(lease)
+            )
+            return _failed_result(ended, failure)
 
-    async def _read(self, lease: Lease, found: Capture, name: UUID, rendered: Rendered | None) -> Finished:
-        if not lease.orphan:
-            with self.reading(lease):
-                digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
-                said = answer_of(lease, found, name, digested=digested, limit=HEAVY + 1)
+    async def _read(
+        self, lease: Lease, found: Capture, name: UUID, rendered: RenderedPage | None
+    ) -> LeaseResult:
+        if not lease.is_recovered:
+            with self.reading_page(lease):
+                digested = bool(lease.interval_s or (lease.note and decode_state(lease.note).date_ms))
+                said = leased_response(
+                    lease, found, name, with_digests=digested, max_bytes=HEAVY_PAGE_BYTES + 1
+                )
                 # A DOM is Chromium's own writing, and within its limit.
                 has_dom = rendered is not None and rendered.html
                 is_long = is_heavy(said.body) and not has_dom
-                if not is_long and (self.screen is None or not _is_swollen(found)):
-                    return finished(
+                if not is_long and (self.archive_filter is None or not _decodes_to_heavy(found)):
+                    return lease_result(
                         lease,
                         found,
                         name,
-                        screen=self.screen,
-                        known=self.settler.known,
+                        archive_filter=self.archive_filter,
+                        known_urls=self.settler.known_urls,
                         options=self.options,
-                        found=said,
+                        response=said,
                         rendered=rendered,
                     )
                 del said  # many may wait for their turn
-        return await self._read_aside(lease, found, name, rendered)
+        return await self._read_in_process(lease, found, name, rendered)
 
     async def _read_robots(self, lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
-        if not lease.orphan:
-            with self._activity.reading(lease.token):
+        if not lease.is_recovered:
+            with self._activity.reading_page(lease.token):
                 return meaning(lease, found, base, follows)
         answer = replace(found, request=b"")
-        return await self._aside.call(meaning, lease, answer, base, follows, returns=Meaning) or Meaning(
-            ruling=DEADLY
-        )
+        return await self._page_process.call(
+            meaning, lease, answer, base, follows, returns=Meaning
+        ) or Meaning(ruling=DEADLY)
 
-    async def _read_aside(
-        self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None
-    ) -> Finished:
+    async def _read_in_process(
+        self, lease: Lease, capture: Capture, name: UUID, rendered: RenderedPage | None
+    ) -> LeaseResult:
         records = ((capture, name),)
         # Our request may hold a password for the site, and what the page asked for is not read.
         answer = replace(capture, request=b"")
-        seen = None if rendered is None else replace(rendered, parts=())
-        ended = await self._aside.call(
-            end,
+        seen = None if rendered is None else replace(rendered, subresources=())
+        ended = await self._page_process.call(
+            page_result,
             lease,
             answer,
             name,
-            self.screen,
+            self.archive_filter,
             self.options,
             seen,
-            returns=End,
-            accepts=lambda said: plausible(lease, said.answer),
+            returns=PageResult,
+            accepts=lambda said: plausible(lease, said.settlement),
         )
         if ended is None:
-            return Finished(lease=lease, records=records, rendered=rendered, answer=crashed(lease))
-        return ended.finished(lease, records, self.settler.known, rendered)
+            return LeaseResult(
+                lease=lease, records=records, rendered=rendered, decision=crashed_settlement(lease)
+            )
+        return ended.to_lease_result(lease, records, self.settler.known_urls, rendered)
 
-    def _name(self, lease: Lease, hop: int = 0) -> UUID:
+    def _record_id(self, lease: Lease, hop: int = 0) -> UUID:
         return record_id(self.crawl, self.worker, lease.token, hop)
 
     def __repr__(self) -> str:
-        return f"<steward of {self.worker}: {self.loop}>"
+        return f"<steward of {self.worker}: {self.scheduler}>"
 
 
-def _is_swollen(capture: Capture) -> bool:
+def _decodes_to_heavy(capture: Capture) -> bool:
     """Whether a body is long once its content encoding is undone: nothing of it is held here."""
-    encodings = field(capture.headers, "content-encoding")
-    return bool(encodings) and content_decoded(capture.payload, encodings, HEAVY + 1)[1] == TOO_LONG
+    encodings = header_value(capture.headers, "content-encoding")
+    return bool(encodings) and decode_content(capture.payload, encodings, HEAVY_PAGE_BYTES + 1)[1] == TOO_LONG
 
 
-def _untold(lease: Lease) -> Settlement | Ruling:
+def _failed_decision(lease: Lease) -> Settlement | RobotsRuling:
     """How a lease ends whose answer cannot be read."""
-    return UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)
+    return UNREADABLE if lease.kind is Kind.ROBOTS else settlement_for(lease, READING_FAILED)
 
 
-def _unread(ended: Finished, failure: ReadingFailure) -> Finished:
+def _failed_result(ended: LeaseResult, failure: ReadingFailure) -> LeaseResult:
     """The end of a lease whose answer cannot be read, with what its reading raised."""
     LOGGER.warning("%s: %s", ended.lease.url, failure)
     return replace(ended, error=failure.traceback)
 
 
-def _is_trouble(found: Capture | Failure | Event | None) -> bool:
+def _is_failure(found: Capture | FetchFailure | RobotsFetch | None) -> bool:
     match found:
         case Capture(status=status):
             return fault_of(status) is not None
-        case Event(answer=answer):
-            return isinstance(answer, AskAgain)
+        case RobotsFetch(decision=answer):
+            return isinstance(answer, RobotsRetry)
     return True

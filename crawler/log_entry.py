@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from core import Capture, CorruptData, InputError, RecordRef
-from crawler.robots.robots_txt import DEADLY, UNREADABLE, AskAgain, Ruling
-from frontier import Conclusion, Discovery, Kind, Lease, Outcome, Scope, Settlement
-from frontier.urls.canonical import known
-from storage.crawllog.log_line import RETRY, Line
+from crawler.robots.robots_txt import DEADLY, UNREADABLE, RobotsRetry, RobotsRuling
+from frontier import Discovery, FrontierSettlement, Kind, Lease, Outcome, Scope, Settlement
+from frontier.urls.canonical import url_from_canonical
+from storage.crawllog.log_line import RETRY, LogLine
 from storage.warc.records import ArchivedRecord
 
-Answer: TypeAlias = Settlement | Ruling | AskAgain
+LeaseDecision: TypeAlias = Settlement | RobotsRuling | RobotsRetry
 """How a lease ended: of a page, or what a robots.txt came to."""
 _OWN = frozenset({"url", "referrer", "scope", "note"})
 """Fields of a discovery that are keys of the line itself, or no values of JSON."""
@@ -26,14 +26,14 @@ _FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.
 """Those that are written, where they are not what they are mostly."""
 
 
-def of_exchange(
+def exchange_line(
     lease: Lease,
-    answer: Answer,
+    answer: LeaseDecision,
     records: Sequence[tuple[Capture, UUID]],
     ref: RecordRef | None,
     now_ms: int,
     error: str = "",
-) -> Line:
+) -> LogLine:
     """Return the line of a lease that ended now; `ref` is where the last of its records lies."""
     captures = [capture for capture, _ in records]
     return _line(
@@ -50,7 +50,7 @@ def of_exchange(
     )
 
 
-def of_record(lease: Lease, answer: Answer, record: ArchivedRecord, error: str = "") -> Line:
+def record_line(lease: Lease, answer: LeaseDecision, record: ArchivedRecord, error: str = "") -> LogLine:
     """Return the line of a lease that its worker did not live to settle, of the record that it left."""
     return _line(
         lease,
@@ -64,9 +64,9 @@ def of_record(lease: Lease, answer: Answer, record: ArchivedRecord, error: str =
     )
 
 
-def of_conclusion(page: Conclusion) -> Line:
+def conclusion_line(page: FrontierSettlement) -> LogLine:
     """Return the line of a page that the frontier settled by itself."""
-    return Line(
+    return LogLine(
         time_ms=page.at_ms,
         url=page.discovery.url.wire,
         kind="page",
@@ -79,11 +79,11 @@ def of_conclusion(page: Conclusion) -> Line:
     )
 
 
-def discovery(line: Line) -> Discovery:
+def discovery_from_line(line: LogLine) -> Discovery:
     """Return what was added that came to this line. Raise `CorruptData` for a line that says no such thing."""
     try:
         said = dict(line.request)
-        url = known(said.pop(_IDENTITY, line.url), line.url)
+        url = url_from_canonical(said.pop(_IDENTITY, line.url), line.url)
         return Discovery(
             url=url, referrer=line.referrer, **{name: _read(name, value) for name, value in said.items()}
         )
@@ -93,9 +93,9 @@ def discovery(line: Line) -> Discovery:
         ) from error
 
 
-def lease(found: Discovery, attempt: int, token: int) -> Lease:
+def lease_of_discovery(found: Discovery, attempt: int, token: int) -> Lease:
     """Return a lease of a page as its worker had it, after so many attempts; `token` is 0 if it is not known."""
-    return Lease.of(
+    return Lease.from_discovery(
         found,
         kind=Kind.PAGE,
         token=token,
@@ -106,9 +106,9 @@ def lease(found: Discovery, attempt: int, token: int) -> Lease:
     )
 
 
-def _line(lease: Lease, answer: Answer, **said: Any) -> Line:
+def _line(lease: Lease, answer: LeaseDecision, **said: Any) -> LogLine:
     outcome, reason = _outcome(lease, answer)
-    return Line(
+    return LogLine(
         url=lease.url.wire,
         kind=lease.kind,
         outcome=outcome,
@@ -121,17 +121,17 @@ def _line(lease: Lease, answer: Answer, **said: Any) -> Line:
     )
 
 
-def _outcome(lease: Lease, answer: Answer) -> tuple[str, str]:
+def _outcome(lease: Lease, answer: LeaseDecision) -> tuple[str, str]:
     match answer:
         case Settlement(outcome=Outcome.RETRY, reason=reason):
             return Outcome.FAILED if lease.is_last_attempt else RETRY, reason
         case Settlement(outcome=outcome, reason=reason):
             return outcome, reason
-        case Ruling() if answer in {UNREADABLE, DEADLY}:
+        case RobotsRuling() if answer in {UNREADABLE, DEADLY}:
             return Outcome.FAILED, answer.body.decode()
-        case Ruling(fault=None, rule=rule):
+        case RobotsRuling(fault=None, rule=rule):
             return Outcome.FETCHED, rule
-        case Ruling(fault=fault, reason=reason) | AskAgain(fault=fault, reason=reason):
+        case RobotsRuling(fault=fault, reason=reason) | RobotsRetry(fault=fault, reason=reason):
             return RETRY, reason or str(fault or "")
 
 

@@ -21,39 +21,39 @@ from typing import Any, TypeVar
 import msgspec
 
 from core import Failure, ThresherError
-from crawler.reading.outcome import CRASHED, READING
-from crawler.reading.page_reading import settled
+from crawler.reading.outcome import PARSER_CRASH, READING_STEP
+from crawler.reading.page_reading import settlement_for
 from frontier import Lease, Settlement
 from isolation import ConfinementLimits, WorkerProcess, confine
 
 T = TypeVar("T")
 
-HEAVY = 512 << 10
+HEAVY_PAGE_BYTES = 512 << 10
 """Bytes of a page, decoded, beyond which it may take longer to read than the event loop can wait."""
 MOST_LINKS = 4_000
 """Elements that may be links of which the same holds: each takes as long as a hundred other tags, some 10 µs."""
 _SHORTEST_LINK = len("<a href=x")
 _LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
 """`a`, `area`, `link`, `meta`, `frame`, `iframe`, by what they begin with."""
-LONGEST_S = 60.0
+PAGE_TIMEOUT_S = 60.0
 """For one page; the slowest 10 MiB take 5 s."""
 MOST_MEMORY = 4 << 30
 """Bytes: what a page of 100 MB takes, several times."""
-MOST_ANSWER = 256 << 20
+MAX_RESULT_BYTES = 256 << 20
 """Bytes of what a page comes to; its links are most of it."""
-DONE, RAISED = b"+", b"-"
+RESULT_PREFIX, FAILURE_PREFIX = b"+", b"-"
 """How an answer begins: what `work` returned follows, or the texts of the failure that it raised."""
-MOST_TOLD = 16 << 10
+MAX_FAILURE_BYTES = 16 << 10
 """Bytes of these texts: it may be the page that speaks."""
 
 
-class Aside:
+class PageProcess:
     """The process; begun anew where it is gone."""
 
-    def __init__(self, *, longest_s: float = LONGEST_S) -> None:
-        self._longest_s = longest_s
+    def __init__(self, *, timeout_s: float = PAGE_TIMEOUT_S) -> None:
+        self._longest_s = timeout_s
         self._process: WorkerProcess | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def call(
         self,
@@ -67,12 +67,12 @@ class Aside:
 
         Raises `Failure` for whatever `work` raises. `accepts` is called in a thread.
         """
-        async with self._turn:
-            answer = await asyncio.to_thread(self._ask, pickle.dumps((work, args)))
+        async with self._lock:
+            answer = await asyncio.to_thread(self._request, pickle.dumps((work, args)))
             if answer is None:
                 return None
             try:
-                if answer.startswith(RAISED):
+                if answer.startswith(FAILURE_PREFIX):
                     raise _failure(answer[1:])
                 return await asyncio.to_thread(_decoded, answer, returns, accepts)
             except (msgspec.MsgspecError, ThresherError):
@@ -85,7 +85,7 @@ class Aside:
         if process is not None:
             process.close()
 
-    def _ask(self, question: bytes) -> bytes | None:
+    def _request(self, question: bytes) -> bytes | None:
         if self._process is not None and self._process.exitcode() is not None:
             self.close()  # somebody else ended it, between two pages
         if self._process is None:
@@ -93,7 +93,7 @@ class Aside:
         process = self._process
         with suppress(EOFError, OSError), process.within(self._longest_s):
             process.pipe.send_bytes(question)
-            return process.pipe.recv_bytes(MOST_ANSWER)
+            return process.pipe.recv_bytes(MAX_RESULT_BYTES)
         self.close()
         return None
 
@@ -101,16 +101,16 @@ class Aside:
         return f"<aside: {self._process or 'no process'}>"
 
 
-def crashed(lease: Lease) -> Settlement:
+def crashed_settlement(lease: Lease) -> Settlement:
     """How the lease of a page ends that its reader did not survive."""
-    return settled(lease, CRASHED)
+    return settlement_for(lease, PARSER_CRASH)
 
 
 def is_heavy(html: bytes) -> bool:
     """Whether a page may take long to read."""
     if len(html) < MOST_LINKS * _SHORTEST_LINK:
         return False
-    return len(html) > HEAVY or (html.count(b"<") > MOST_LINKS < len(_LINK.findall(html)))
+    return len(html) > HEAVY_PAGE_BYTES or (html.count(b"<") > MOST_LINKS < len(_LINK.findall(html)))
 
 
 def _serve(pipe: Connection) -> None:
@@ -122,13 +122,13 @@ def _serve(pipe: Connection) -> None:
                 confine(ConfinementLimits(memory_bytes=MOST_MEMORY))
                 is_confined = True
             try:
-                answer = DONE + msgspec.msgpack.encode(work(*args))
+                answer = RESULT_PREFIX + msgspec.msgpack.encode(work(*args))
             except MemoryError:
                 return  # it is the page's fault, and who knows what is left
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-                failure = error if isinstance(error, Failure) else Failure.from_exception(READING, error)
+                failure = error if isinstance(error, Failure) else Failure.from_exception(READING_STEP, error)
                 told = (str(failure), failure.reason, failure.traceback)
-                answer = RAISED + "\0".join(told).encode(errors="replace")
+                answer = FAILURE_PREFIX + "\0".join(told).encode(errors="replace")
             pipe.send_bytes(answer)
 
 
@@ -141,7 +141,7 @@ def _decoded(answer: bytes, returns: type[T], accepts: Callable[[T], bool]) -> T
 
 def _failure(answer: bytes) -> Failure:
     """The failure that the process tells of, or says that it tells of."""
-    texts = answer[:MOST_TOLD].decode(errors="replace").split("\0")
+    texts = answer[:MAX_FAILURE_BYTES].decode(errors="replace").split("\0")
     text, reason, traceback = (*texts, "", "", "")[:3]
     printable = "".join(each if each.isprintable() else " " for each in text)
     return Failure(printable, reason=reason, traceback=traceback)

@@ -5,11 +5,11 @@ It forgets many at once: a dict whose first entries were deleted one by one is w
 
 from itertools import islice
 
-FORGOTTEN = 8
+EVICTION_SHARE = 8
 """The part that is forgotten at once: an eighth."""
 
 
-class Recent:
+class RecentSet:
     """Holds at most `limit` texts, and seven eighths of so many of those added last."""
 
     __slots__ = ("_limit", "_texts")
@@ -29,14 +29,14 @@ class Recent:
         self._texts.pop(text, None)
         self._texts[text] = None
         if len(self._texts) > self._limit:
-            for old in list(islice(self._texts, 1 + self._limit // FORGOTTEN)):
+            for old in list(islice(self._texts, 1 + self._limit // EVICTION_SHARE)):
                 del self._texts[old]
 
     def clear(self) -> None:
         """Take all of them out."""
         self._texts.clear()
 
-    def turn(self, text: str) -> None:
+    def toggle(self, text: str) -> None:
         """Take it out where it is, add it where it is not."""
         if text in self._texts:
             del self._texts[text]

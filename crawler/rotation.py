@@ -7,7 +7,7 @@ not grow any more and never be seen.
 
 from dataclasses import dataclass
 
-from frontier import Flow
+from frontier import GateState
 
 FOLLOWED_BYTES = 64 << 20
 FOLLOWED_AGE_MS = 60_000
@@ -23,7 +23,7 @@ class Rotation:
     max_bytes: int
     max_age_ms: int
 
-    def is_due(self, *, size: int, age_ms: int, flow: Flow | None) -> bool:
+    def is_due(self, *, size: int, age_ms: int, flow: GateState | None) -> bool:
         """Whether a file of so many bytes, begun so long ago, is to be sealed."""
         if flow is None:
             return size >= self.max_bytes or age_ms >= self.max_age_ms

@@ -23,100 +23,100 @@ from typing import TypeVar
 from uuid import UUID
 
 from core import Capture, Conflict, CorruptData, Failure, RecordRef, failure_boundary
-from crawler.gate_monitor import Gate
-from crawler.log_entry import of_exchange
-from crawler.machine.heartbeat import Pulse
-from crawler.reading.outcome import UNFIT
-from crawler.reading.page_reading import settled
-from crawler.reading.rendered_page import Rendered
-from crawler.recent_set import Recent
-from crawler.render.rendering_archive import keep
-from crawler.robots.robots_txt import AskAgain, Ruling, as_before
+from crawler.gate_monitor import GateMonitor
+from crawler.log_entry import exchange_line
+from crawler.machine.heartbeat import Heartbeat
+from crawler.reading.outcome import NO_RECORD
+from crawler.reading.page_reading import settlement_for
+from crawler.reading.rendered_page import RenderedPage
+from crawler.recent_set import RecentSet
+from crawler.render.rendering_archive import archive_rendering
+from crawler.robots.robots_txt import RobotsRetry, RobotsRuling, use_stale_rules
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
-from frontier import Frontier, GivenUp, Lease, Settlement
-from storage.archive.archive_writer import Archive
-from storage.crawllog.log_writer import CrawlLog
-from storage.warc.capture_metadata import Notes
-from storage.warc.dropped import Dropped
+from frontier import Frontier, Lease, Settlement, TakeoverError
+from storage.archive.archive_writer import ArchiveWriter
+from storage.crawllog.log_writer import CrawlLogWriter
+from storage.warc.capture_metadata import CaptureMetadata
+from storage.warc.dropped import DroppedPage
 from storage.warc.revisit import Revisit
 
 T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
 INTERVAL_S = 0.1
 BATCH = 32
-KNOWN_AT_MOST = 100_000
+MAX_KNOWN_URLS = 100_000
 """URLs that a worker remembers to have told the frontier: some 20 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class LeaseResult:
     """One lease whose exchange has ended: what to archive, and how to settle."""
 
     lease: Lease
     records: tuple[tuple[Capture, UUID], ...] = ()
-    dropped: Dropped | None = None
+    dropped: DroppedPage | None = None
     """What is archived in place of the records, where the page is not."""
-    notes: Notes | None = None
+    metadata: CaptureMetadata | None = None
     """What is archived beside the records."""
     revisit: Revisit | None = None
     """What the exchange came to again."""
-    rendered: Rendered | None = None
+    rendered: RenderedPage | None = None
     """What a browser made of the page, where one did."""
     error: str = ""
     """Traceback of the exception that its reading raised, for the log."""
-    answer: Settlement | Ruling | AskAgain
+    decision: Settlement | RobotsRuling | RobotsRetry
     """A page's settlement; or what a robots.txt came to."""
 
 
 class Settler:
-    """Archives and settles what is handed to it; `settled` is called with the leases that have ended."""
+    """Archives and settles what is handed to it; `on_settled` is called with the leases that have ended."""
 
     def __init__(
         self,
-        archive: Archive,
+        archive: ArchiveWriter,
         frontier: Frontier,
-        settled: Callable[[Sequence[Lease]], None],
+        on_settled: Callable[[Sequence[Lease]], None],
         *,
-        log: CrawlLog,
-        gate: Gate,
-        pulse: Pulse,
+        log: CrawlLogWriter,
+        gate: GateMonitor,
+        heartbeat: Heartbeat,
         rotation: Rotation,
         clock_ms: Callable[[], int] = utc_ms,
-        before: Callable[[], None] | None = None,
+        before_batch: Callable[[], None] | None = None,
     ) -> None:
         """`clock_ms` is the one that dates the captures. `before` is called with every batch, in the thread that archives:
         it returns when what was made of the pages is durable.
         """
-        self._archive, self._frontier, self._settled = archive, frontier, settled
-        self._log, self._gate, self._pulse = log, gate, pulse
+        self._archive, self._frontier, self._on_settled = archive, frontier, on_settled
+        self._log, self._gate, self._heartbeat = log, gate, heartbeat
         self._rotation, self._clock_ms = rotation, clock_ms
-        self._before = before
+        self._before_batch = before_batch
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
-        self._waiting: list[Finished] = []
-        self._many = asyncio.Event()
+        self._waiting: list[LeaseResult] = []
+        self._is_batch_full = asyncio.Event()
         self._closing = False
-        self.known = Recent(KNOWN_AT_MOST)
+        self.known_urls = RecentSet(MAX_KNOWN_URLS)
         """URLs that the frontier certainly has."""
 
-    def add(self, finished: Finished) -> None:
+    def add(self, finished: LeaseResult) -> None:
         """Take it into the next batch."""
         self._waiting.append(finished)
         if len(self._waiting) >= BATCH:
-            self._many.set()
+            self._is_batch_full.set()
 
     def close(self) -> None:
         """Let `run` settle what waits, and return."""
         self._closing = True
-        self._many.set()
+        self._is_batch_full.set()
 
     async def run(self) -> None:
         """Settle batch after batch until closed, then seal the archive and the log."""
         while not self._closing:
             with suppress(TimeoutError):
                 async with asyncio.timeout(INTERVAL_S):
-                    await self._many.wait()
-            self._many.clear()
+                    await self._is_batch_full.wait()
+            self._is_batch_full.clear()
             await self._flush()
             if self._is_due():
                 await self._seal(self._archive)
@@ -132,38 +132,38 @@ class Settler:
             return
         # What is logged now is older than whatever others do after this worker was given up, however long it stands still from here.
         now_ms = self._clock_ms()
-        self._pulse.check()
+        self._heartbeat.check()
         before = self._archive.appended
         kept = await self._in_thread(lambda: self._store(batch, now_ms))
-        self._pulse.check()
-        await end(
+        self._heartbeat.check()
+        await settle_leases(
             self._frontier,
             kept,
-            self.known,
-            archived=self._archive.appended - before,
+            self.known_urls,
+            archived_bytes=self._archive.appended - before,
             clock_ms=self._clock_ms,
         )
-        self._settled([finished.lease for finished in batch])
+        self._on_settled([finished.lease for finished in batch])
 
-    async def _seal(self, written: Archive | CrawlLog) -> None:
-        self._pulse.check()
+    async def _seal(self, written: ArchiveWriter | CrawlLogWriter) -> None:
+        self._heartbeat.check()
         await self._in_thread(written.seal)
 
     def _is_due(self) -> bool:
-        growing = self._archive.growing
+        growing = self._archive.open_file
         return growing is not None and self._rotation.is_due(
-            size=growing.bytes, age_ms=self._clock_ms() - growing.since_ms, flow=self._gate.flow
+            size=growing.bytes, age_ms=self._clock_ms() - growing.since_ms, flow=self._gate.state
         )
 
-    def _store(self, batch: Sequence[Finished], now_ms: int) -> list[Finished]:
-        if self._before is not None:
-            self._before()
-        kept = [self._stored(finished, now_ms) for finished in batch]
+    def _store(self, batch: Sequence[LeaseResult], now_ms: int) -> list[LeaseResult]:
+        if self._before_batch is not None:
+            self._before_batch()
+        kept = [self._store_result(finished, now_ms) for finished in batch]
         self._log.commit()
         self._archive.commit()
         return kept
 
-    def _stored(self, finished: Finished, now_ms: int) -> Finished:
+    def _store_result(self, finished: LeaseResult, now_ms: int) -> LeaseResult:
         ref = None
         try:
             with failure_boundary("record"):
@@ -173,39 +173,39 @@ class Settler:
             LOGGER.exception("%s is not archived", finished.lease.url)
             if isinstance(error, Failure):
                 finished = replace(finished, error=error.traceback)
-            if isinstance(finished.answer, Settlement):
-                finished = replace(finished, answer=settled(finished.lease, UNFIT))
+            if isinstance(finished.decision, Settlement):
+                finished = replace(finished, decision=settlement_for(finished.lease, NO_RECORD))
         self._log.append(
-            of_exchange(finished.lease, finished.answer, finished.records, ref, now_ms, finished.error)
+            exchange_line(finished.lease, finished.decision, finished.records, ref, now_ms, finished.error)
         )
         return finished
 
-    def _append(self, finished: Finished, capture: Capture, record_id: UUID) -> RecordRef:
+    def _append(self, finished: LeaseResult, capture: Capture, record_id: UUID) -> RecordRef:
         if finished.dropped is not None:
             return self._archive.drop(capture, record_id, finished.dropped)
         if finished.rendered is not None:
-            keep(self._archive, finished.rendered, capture, record_id)
-        notes, revisit = finished.notes, finished.revisit
+            archive_rendering(self._archive, finished.rendered, capture, record_id)
+        notes, revisit = finished.metadata, finished.revisit
         whole = finished.lease.interval_s > 0
-        return self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
+        return self._archive.append(capture, record_id, metadata=notes, revisit=revisit, whole=whole)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except Conflict as error:  # another has recovered a file of this worker's
-            raise GivenUp(f"{error}; its writer was given up, and stops") from error
+            raise TakeoverError(f"{error}; its writer was given up, and stops") from error
 
     def __repr__(self) -> str:
         return f"<settler: {len(self._waiting)} waiting>"
 
 
-async def end(
+async def settle_leases(
     frontier: Frontier,
-    batch: Sequence[Finished],
-    known: Recent,
+    batch: Sequence[LeaseResult],
+    known: RecentSet,
     *,
-    archived: int = 0,
-    died: bool = False,
+    archived_bytes: int = 0,
+    is_worker_dead: bool = False,
     clock_ms: Callable[[], int] = utc_ms,
 ) -> None:
     """End leases whose records are durable; what the frontier was told of is `known` from then on.
@@ -213,23 +213,23 @@ async def end(
     `archived` are the bytes of the records, for who follows the crawl. What a dead worker left is not counted
     again: a follower finds it sealed. `died` says that they are those of a dead worker (`Frontier.settle`).
     """
-    pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
+    pages = [finished.decision for finished in batch if isinstance(finished.decision, Settlement)]
     for finished in batch:
-        await _end_robots(frontier, finished, clock_ms(), died=died)
+        await _settle_robots(frontier, finished, clock_ms(), died=is_worker_dead)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
-    if await frontier.settle(pages, archived=archived, died=died) == len(pages):
+    if await frontier.settle(pages, archived=archived_bytes, is_worker_dead=is_worker_dead) == len(pages):
         for page in pages:
             for found in page.discoveries:
                 known.add(found.url.text)
 
 
-async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int, *, died: bool) -> None:
-    lease, answer = finished.lease, finished.answer
-    if isinstance(answer, AskAgain):
+async def _settle_robots(frontier: Frontier, finished: LeaseResult, now_ms: int, *, died: bool) -> None:
+    lease, answer = finished.lease, finished.decision
+    if isinstance(answer, RobotsRetry):
         record = await frontier.robots(lease.url.origin) if lease.robots_version else None
-        answer = as_before(answer, record, now_ms)
+        answer = use_stale_rules(answer, record, now_ms)
     match answer:
-        case Ruling():
+        case RobotsRuling():
             await frontier.settle_robots(
                 lease,
                 rule=answer.rule,
@@ -239,9 +239,11 @@ async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int, *, di
                 fault=answer.fault,
                 reason=answer.reason,
                 hold_ms=answer.hold_ms,
-                died=died,
+                is_worker_dead=died,
             )
-        case AskAgain(failed=False, after_ms=after_ms):
-            await frontier.postpone(lease, after_ms or 0, asked=True, died=died)
-        case AskAgain(after_ms=after_ms, fault=fault, reason=reason):
-            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason, died=died)
+        case RobotsRetry(is_failure=False, retry_after_ms=after_ms):
+            await frontier.postpone(lease, after_ms or 0, has_sent_request=True, is_worker_dead=died)
+        case RobotsRetry(retry_after_ms=after_ms, fault=fault, reason=reason):
+            await frontier.retry_robots(
+                lease, after_ms=after_ms, fault=fault, reason=reason, is_worker_dead=died
+            )

@@ -18,31 +18,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from crawler.archive_filter import Screen
-from crawler.decode_budget import DecodedBytes
-from crawler.gate_monitor import Gate
+from crawler.archive_filter import ArchiveFilter
+from crawler.decode_budget import DecodeBudget
+from crawler.gate_monitor import GateMonitor
 from crawler.identifiers import user_agent
-from crawler.lease_handler import Steward
+from crawler.lease_handler import LeaseHandler
 from crawler.machine.activity import Activity
-from crawler.machine.heartbeat import Pulse
-from crawler.machine.system import REAL, System
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.render.chromium.program import TABS, program
-from crawler.robots.robots_txt import PATIENCE_MS
+from crawler.machine.heartbeat import Heartbeat
+from crawler.machine.system import REAL_SYSTEM, System
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.render.chromium.program import MAX_TABS, find_browser
+from crawler.robots.robots_txt import MAX_TURN_WAIT_MS
 from crawler.rotation import Rotation
-from crawler.scheduling.scheduler import Loop
+from crawler.scheduling.scheduler import Scheduler
 from crawler.settler import Settler
-from crawler.spiders import Guest
-from crawler.spiders.blocking_watch import LONGEST_S
-from crawler.spiders.feeds import Feeds
-from crawler.uplink.address_limiter import Entrance
+from crawler.spiders import SpiderSpec
+from crawler.spiders.blocking_watch import MAX_BLOCK_S
+from crawler.spiders.feeds import FeedFiles
+from crawler.uplink.address_limiter import AddressLimiter
 from crawler.uplink.uplink import Uplink
-from crawler.wire import Client, networks
-from crawler.wire.limits import TOTAL
-from frontier import Frontier, GivenUp
+from crawler.wire import Client, parse_networks
+from crawler.wire.limits import TOTAL_FACTOR
+from frontier import Frontier, TakeoverError
 from frontier.link.connect import connect
-from storage.archive.archive_writer import Archive
-from storage.crawllog.log_writer import CrawlLog
+from storage.archive.archive_writer import ArchiveWriter
+from storage.crawllog.log_writer import CrawlLogWriter
 from storage.store import Store
 from storage.warc.compression import Compression
 
@@ -53,7 +53,7 @@ STOPPED_AT_ONCE = 130
 """Exit code after the second signal, as a shell gives for SIGINT."""
 SETTLING_MS = 60_000
 """How long a lease lives beyond its exchange: time to settle it."""
-HOPS = 6
+MAX_EXCHANGES = 6
 """Exchanges under one lease, at most: a robots.txt and five redirects."""
 
 
@@ -93,13 +93,13 @@ class WorkerConfig:
     max_file_age_s: int = 3600
     compression: Compression = "gzip"
     """Of the archive files."""
-    screen: Screen | None = None
+    archive_filter: ArchiveFilter | None = None
     """Names the reason for which a page is not archived; None archives all."""
-    obey: tuple[str, ...] = USUAL.obey
+    obey: tuple[str, ...] = DEFAULT_OPTIONS.obey
     """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
     sitemaps: bool = True
     """Whether the sitemaps that robots.txt files name are read."""
-    guest: Guest | None = None
+    spider: SpiderSpec | None = None
     """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
     render: Literal["never", "auto", "always"] = "never"
     """Which HTML pages are opened in a browser: those that say little without one, or all."""
@@ -112,7 +112,7 @@ class WorkerConfig:
     by as much as that may hold up the event loop (`crawler.spiders.blocking_watch`)."""
 
 
-class Named(Protocol):
+class HasUserAgent(Protocol):
     """What says who we are."""
 
     user_agent: str
@@ -122,7 +122,7 @@ def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
     """Crawl, seen by a supervisor in `activity`, if there is one; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
     user's spider has had enough. To be called in a process's main thread.
 
-    Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
+    Raises `InputError`, `Unavailable` and its `TakeoverError`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
     return asyncio.run(_run(config, activity or Activity.make()))
@@ -131,18 +131,18 @@ def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
 async def _run(config: WorkerConfig, activity: Activity) -> bool:
     link = await connect(config.redis)
     try:
-        return await crawl(config, Frontier(link, config.crawl), activity, REAL)
+        return await crawl(config, Frontier(link, config.crawl), activity, REAL_SYSTEM)
     finally:
         await link.aclose()
 
 
 async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, system: System) -> bool:
     """Crawl as `run_worker` does, on a frontier and a system of the caller's."""
-    allow = networks(config.allow_networks)
-    log = CrawlLog(config.store, config.crawl, writer=config.worker, clock=system.clock)
+    allow = parse_networks(config.allow_networks)
+    log = CrawlLogWriter(config.store, config.crawl, writer=config.worker, clock=system.clock)
     await frontier.open()
     name = _user_agent(config, frontier)
-    archive = Archive(
+    archive = ArchiveWriter(
         config.store,
         config.crawl,
         writer=config.worker,
@@ -150,16 +150,16 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         max_bytes=config.max_file_bytes,
         max_age_s=config.max_file_age_s,
         compression=config.compression,
-        before=log.commit,
+        before_sync=log.commit,
     )
-    named: list[Named] = [archive]
+    named: list[HasUserAgent] = [archive]
 
     ttl_s = config.ttl_s + _blocked_s(config)
-    entrance = Entrance(frontier, system.boot_clock)
+    entrance = AddressLimiter(frontier, system.boot_clock)
 
     def asked(address: str) -> None:
         pulse.check()  # a worker that has slept may have been given up, and others ask in its place
-        entrance.asked(address)
+        entrance.start_request(address)
 
     client = system.client(
         user_agent=name,
@@ -173,29 +173,31 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         auth=config.auth,
         asked=asked,
     )
-    decoded = DecodedBytes()
+    decoded = DecodeBudget()
     renderer = _renderer(config, frontier, client, entrance, decoded)
     named += [client, *([renderer] if renderer else [])]
 
     async def report() -> None:
-        await pulse.hasten()
+        await pulse.send_now()
 
-    uplink = Uplink(client, frontier.responsive, report, clock=system.clock)
+    uplink = Uplink(client, frontier.responsive_origins, report, clock=system.clock)
 
     async def beat() -> None:
         for each in named:
             each.user_agent = _user_agent(config, frontier)
-        since = config.store.waiting_since_ms()
+        since = config.store.unavailable_since_ms()
         stalled_ms = None if since is None else max(0, system.clock_ms() - since)
         ttl_ms = round(ttl_s * 1000)
-        await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
+        await frontier.send_heartbeat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
 
-    pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock)
-    await pulse.begin()
+    pulse = Heartbeat(
+        beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock
+    )
+    await pulse.send()
     beside = [asyncio.create_task(work) for work in (pulse.run(), activity.run())]
     try:
         if renderer is not None:
-            await renderer.begin()
+            await renderer.start()
         enough = await _crawl(
             config, frontier, system, archive, log, uplink, entrance, pulse, activity, renderer, decoded
         )
@@ -208,7 +210,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         await client.close()
     # Leased, but never begun: a drain came between. Everything else is settled by now.
     await frontier.reclaim(config.worker)
-    await frontier.leave(config.worker)
+    await frontier.deregister_worker(config.worker)
     return enough
 
 
@@ -216,76 +218,76 @@ async def _crawl(
     config: WorkerConfig,
     frontier: Frontier,
     system: System,
-    archive: Archive,
-    log: CrawlLog,
+    archive: ArchiveWriter,
+    log: CrawlLogWriter,
     uplink: Uplink,
-    entrance: Entrance,
-    pulse: Pulse,
+    entrance: AddressLimiter,
+    pulse: Heartbeat,
     activity: Activity,
     renderer: "Renderer | None",
-    decoded: DecodedBytes,
+    decoded: DecodeBudget,
 ) -> bool:
-    gate = Gate(frontier.flow, system.clock)
+    gate = GateMonitor(frontier.gate_state, system.clock)
     lease_ms = (
-        round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
-        + PATIENCE_MS
+        round(config.timeout_s * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
+        + MAX_TURN_WAIT_MS
         + SETTLING_MS
         + round(_blocked_s(config) * 1000)
     )
-    loop = Loop(
+    loop = Scheduler(
         frontier,
         gate=gate,
-        pulse=pulse,
+        heartbeat=pulse,
         uplink=uplink,
         worker=config.worker,
         concurrency=config.concurrency,
-        lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * HOPS,
+        lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * MAX_EXCHANGES,
         max_pages=config.max_pages,
         max_requests=config.max_requests,
-        until=None if config.max_time_s is None else system.clock() + config.max_time_s,
-        sitemaps=config.sitemaps and config.guest is None,
+        deadline=None if config.max_time_s is None else system.clock() + config.max_time_s,
+        sitemaps=config.sitemaps and config.spider is None,
         clock=system.clock,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
-    feeds = Feeds()
+    feeds = FeedFiles()
     settler = Settler(
         archive,
         frontier,
-        loop.settled,
+        loop.close_leases,
         log=log,
         gate=gate,
-        pulse=pulse,
+        heartbeat=pulse,
         rotation=rotation,
         clock_ms=system.clock_ms,
-        before=None if config.guest is None else feeds.sync,
+        before_batch=None if config.spider is None else feeds.sync,
     )
-    _obey_signals(loop)
+    _install_signal_handlers(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
-    steward = Steward(
+    steward = LeaseHandler(
         crawl=config.crawl,
         worker=config.worker,
         client=uplink,
-        entrance=entrance,
-        loop=loop,
+        address_limiter=entrance,
+        scheduler=loop,
         settler=settler,
-        screen=config.screen,
+        archive_filter=config.archive_filter,
         renderer=renderer,
         activity=activity,
-        decoded=decoded,
+        decode_budget=decoded,
         options=lambda: _page_options(config, frontier),
-        aside=system.aside(),
+        page_process=system.page_process(),
     )
     enough = False
-    watching = asyncio.create_task(_give_up(steward, pulse))
+    watching = asyncio.create_task(_abort_on_expiry(steward, pulse))
     try:
-        if config.guest is None:
+        if config.spider is None:
             await steward.run()
         else:
-            activity.entertain()
-            from crawler.spiders.spider_engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
+            activity.set_spider_active()
+            from crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for guests alone
 
-            enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
+            enough = await run_spider(config.spider, steward, feeds, concurrency=config.concurrency)
     finally:
         watching.cancel()
     settler.close()
@@ -296,18 +298,18 @@ async def _crawl(
     return enough
 
 
-async def _give_up(steward: Steward, pulse: Pulse) -> None:
+async def _abort_on_expiry(steward: LeaseHandler, pulse: Heartbeat) -> None:
     """See to it that nothing is under way when the worker may have been given up."""
-    await pulse.expire()
+    await pulse.wait_until_expired()
     try:
         pulse.check()
-    except GivenUp as error:
-        steward.give_up(error)
+    except TakeoverError as error:
+        steward.abort(error)
 
 
 def _blocked_s(config: WorkerConfig) -> float:
     """For how long the event loop may be held up, so that nobody is heard of: by a user's spider."""
-    return 0.0 if config.guest is None else LONGEST_S
+    return 0.0 if config.spider is None else MAX_BLOCK_S
 
 
 def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
@@ -321,15 +323,15 @@ def _page_options(config: WorkerConfig, frontier: Frontier) -> PageOptions:
 
 def _renderings(config: WorkerConfig) -> int:
     """Time-outs that a page may wait for a tab, and be in it: all that are leased may want one."""
-    return 0 if config.render == "never" else config.concurrency // TABS + 2
+    return 0 if config.render == "never" else config.concurrency // MAX_TABS + 2
 
 
 def _renderer(
-    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance, decoded: DecodedBytes
+    config: WorkerConfig, frontier: Frontier, client: Client, entrance: AddressLimiter, decoded: DecodeBudget
 ) -> "Renderer | None":
     if config.render == "never":
         return None
-    program(config.browser)  # says what is missing
+    find_browser(config.browser)  # says what is missing
     from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
     return Renderer(
@@ -342,12 +344,12 @@ def _renderer(
         user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
-        decoded=decoded,
-        restarts=lambda: frontier.restarts,
+        decode_budget=decoded,
+        restarts=lambda: frontier.server_restarts,
     )
 
 
-def _obey_signals(loop: Loop) -> None:
+def _install_signal_handlers(loop: Scheduler) -> None:
     told: list[bool] = []
 
     def take() -> None:

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from tokenizers import ByteLevelBPETokenizer
 
-from demo.web import Serving, Web
+from demo.web import RunningWeb, Web
 
 OUT = Path("demo-out")
 VOCABULARY = 4096
@@ -83,7 +83,7 @@ def thresher(*arguments: str) -> int:
     return subprocess.run([sys.executable, "-m", "pipeline", *arguments], cwd=OUT, check=False).returncode
 
 
-def texts(serving: Serving) -> Iterator[str]:
+def texts(serving: RunningWeb) -> Iterator[str]:
     """What the pages say, tags taken out: good enough to train a tokenizer on."""
     for url in sorted(serving.expected.pages):
         with urlopen(url) as page:

@@ -66,7 +66,7 @@ def compose(bank: Bank, topic: Topic, rng: Random) -> Article:
     )
 
 
-def changed(article: Article, bank: Bank, rng: Random) -> Article:
+def near_copy(article: Article, bank: Bank, rng: Random) -> Article:
     """Return the same article with up to `CHANGES` numbers or towns changed; without any, its last sentence goes."""
     text = "\n\n".join("\n".join(sentences) for sentences in article.paragraphs)
     places = list(re.finditer("|".join([r"\d+", *map(re.escape, bank.towns)]), text))

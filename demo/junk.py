@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from demo import layout
-from demo.article import Article, changed
+from demo.article import Article, near_copy
 from demo.bank import bank
 from demo.site import Site
 
@@ -64,7 +64,7 @@ def junk(site: Site, sources: Sequence[tuple[str, Article]], friends: layout.Lin
 
     half = len(sources) // 2
     for number, (url, article) in enumerate(sources):
-        text = article if number < half else changed(article, bank(article.language), rng)
+        text = article if number < half else near_copy(article, bank(article.language), rng)
         paragraphs = "".join(f"<p>{' '.join(sentences)}</p>\n" for sentences in text.paragraphs)
         target = f"/read/{number}.htm"
         put(target, text.title, f"<article><h1>{text.title}</h1>\n{paragraphs}</article>", kept=True)
@@ -76,7 +76,7 @@ def junk(site: Site, sources: Sequence[tuple[str, Article]], friends: layout.Lin
         "/", f"<html><head><title>DEALS</title></head><body>{menu}</body></html>", content_type="text/html"
     )
     site.junk.add(site.url("/"))
-    site.miss("/out-of-stock")
+    site.missing_page("/out-of-stock")
 
 
 def _words(words: str, count: int, rng: Random) -> str:

@@ -17,7 +17,7 @@ Links = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class PageFrame:
     """What all pages of a host share, seen from one of them: its hrefs are ready to be written."""
 
     labels: Mapping[str, str]
@@ -33,7 +33,7 @@ class Frame:
     """Address of an image for articles, or nothing."""
 
 
-def page(frame: Frame, title: str, main: str) -> str:
+def page(frame: PageFrame, title: str, main: str) -> str:
     """Return a whole page around `main`."""
     labels = frame.labels
     head = (
@@ -45,7 +45,7 @@ def page(frame: Frame, title: str, main: str) -> str:
     return f"{head}<body>\n{_BUILDS[frame.build](frame, main)}</body>\n</html>\n"
 
 
-def article(frame: Frame, text: Article, topic: tuple[str, str], related: Links) -> str:
+def article(frame: PageFrame, text: Article, topic: tuple[str, str], related: Links) -> str:
     """Return the page of an article; `topic` and `related` are links."""
     labels = frame.labels
     parts = [f"<h1>{escape(text.title)}</h1>"]
@@ -72,7 +72,7 @@ def article(frame: Frame, text: Article, topic: tuple[str, str], related: Links)
     return page(frame, text.title, main)
 
 
-def teasers(frame: Frame, entries: Sequence[tuple[str, Article]]) -> str:
+def teasers(frame: PageFrame, entries: Sequence[tuple[str, Article]]) -> str:
     """Titles with their first sentence, as front pages have them."""
     return "\n".join(
         f'<div class="teaser"><h2><a href="{escape(href)}">{escape(text.title)}</a></h2>'
@@ -87,7 +87,7 @@ def menu(links: Links) -> str:
     return f"<ul>\n{items}\n</ul>\n"
 
 
-def _semantic(frame: Frame, main: str) -> str:
+def _semantic(frame: PageFrame, main: str) -> str:
     labels = frame.labels
     return (
         f'<header id="top"><a class="logo" href="{escape(frame.home)}">{labels["name"]}</a>'
@@ -99,7 +99,7 @@ def _semantic(frame: Frame, main: str) -> str:
     )
 
 
-def _soup(frame: Frame, main: str) -> str:
+def _soup(frame: PageFrame, main: str) -> str:
     labels = frame.labels
     return (
         f'{_consent(frame)}<div id="wrapper"><div id="header"><div class="site-title">'
@@ -113,16 +113,16 @@ def _soup(frame: Frame, main: str) -> str:
     )
 
 
-def _bare(frame: Frame, main: str) -> str:
+def _bare(frame: PageFrame, main: str) -> str:
     return f'{main}<p class="footer"><a href="{escape(frame.home)}">{frame.labels["home"]}</a></p>\n'
 
 
-def _search(frame: Frame) -> str:
+def _search(frame: PageFrame) -> str:
     label = frame.labels["search"]
     return f'<form action="/search" role="search"><input name="q" placeholder="{label}"><button>{label}</button></form>'
 
 
-def _consent(frame: Frame) -> str:
+def _consent(frame: PageFrame) -> str:
     labels = frame.labels
     return (
         f'<div id="cookie-banner" class="cookie-consent" role="dialog"><p>{labels["consent"]}</p>'
@@ -130,4 +130,8 @@ def _consent(frame: Frame) -> str:
     )
 
 
-_BUILDS: Mapping[Build, Callable[[Frame, str], str]] = {"semantic": _semantic, "soup": _soup, "bare": _bare}
+_BUILDS: Mapping[Build, Callable[[PageFrame, str], str]] = {
+    "semantic": _semantic,
+    "soup": _soup,
+    "bare": _bare,
+}

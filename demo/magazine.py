@@ -22,7 +22,7 @@ _RELATED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class MagazinePlan:
     """How one magazine differs from the others."""
 
     articles: int
@@ -44,7 +44,7 @@ class Magazine:
 
     site: Site
     bank: Bank
-    plan: Plan
+    plan: MagazinePlan
     rng: Random
     friends: layout.Links
     entries: list[tuple[str, Article]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Magazine:
             case _:
                 return there
 
-    def frame(self, here: str, head: str = "", build: layout.Build | None = None) -> layout.Frame:
+    def frame(self, here: str, head: str = "", build: layout.Build | None = None) -> layout.PageFrame:
         """The frame of the page at `here`."""
         labels, picture = self.bank.labels, "/images/lamp.png"
         base = f'<base href="{BASE}">\n' if self.plan.style == "based" else ""
@@ -76,7 +76,7 @@ class Magazine:
 
         topics = [(f"/topic/{topic.key}", topic.name) for topic in self.bank.topics]
         footer = [(f"/{name}.html", labels[name]) for name in ("about", "terms", "privacy", "archive")]
-        return layout.Frame(
+        return layout.PageFrame(
             labels=labels,
             build=build or self.plan.build,
             home=self.href(here, "/"),
@@ -144,7 +144,9 @@ class Magazine:
         self.put(target, layout.page(self.frame(target), title, f"<h1>{title}</h1>\n{links}"))
 
 
-def begun(site: Site, bank: Bank, plan: Plan, rng: Random, friends: layout.Links) -> Magazine:
+def compose_magazine(
+    site: Site, bank: Bank, plan: MagazinePlan, rng: Random, friends: layout.Links
+) -> Magazine:
     """Return a magazine with its articles composed, the topics taking turns, and nothing served yet."""
     magazine = Magazine(site=site, bank=bank, plan=plan, rng=rng, friends=friends)
     taken: set[str] = set()
@@ -159,7 +161,7 @@ def begun(site: Site, bank: Bank, plan: Plan, rng: Random, friends: layout.Links
         magazine.entries.append((target, text))
     labels = bank.labels
     blank = replace(magazine.frame("/"), sidebar=(), build="semantic")
-    site.lost = layout.page(blank, labels["lost"], f"<h1>{labels['lost']}</h1>\n")
+    site.not_found = layout.page(blank, labels["lost"], f"<h1>{labels['lost']}</h1>\n")
     return magazine
 
 
@@ -172,15 +174,15 @@ def relative(here: str, there: str) -> str:
     return f"{found}{slash}{question}{query}"
 
 
-PLANS: Mapping[str, Plan] = {
-    "en": Plan(
+PLANS: Mapping[str, MagazinePlan] = {
+    "en": MagazinePlan(
         articles=72,
         place=lambda number, text: f"/articles/{ascii_slug(text)}.html",  # noqa: ARG005 - of one signature
         style="root",
         build="semantic",
         listing="/page/{}",
     ),
-    "de": Plan(
+    "de": MagazinePlan(
         articles=44,
         place=lambda number, text: f"/beitrag/{ascii_slug(text)}/",  # noqa: ARG005
         style="relative",
@@ -189,14 +191,14 @@ PLANS: Mapping[str, Plan] = {
         content_type="text/html",
         meta='<meta charset="utf-8">\n',
     ),
-    "fr": Plan(
+    "fr": MagazinePlan(
         articles=40,
         place=lambda number, text: f"/article.php?id={100 + number}",  # noqa: ARG005
         style="absolute",
         build="semantic",
         listing="/?page={}",
     ),
-    "es": Plan(
+    "es": MagazinePlan(
         articles=40,
         place=lambda number, text: f"{BASE}{text.date[:4]}/{quote(text.slug)}",  # noqa: ARG005
         style="based",

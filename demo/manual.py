@@ -62,13 +62,13 @@ def pages() -> dict[str, str]:
     return dict(json.loads(done.stdout))
 
 
-def rendered(name: str) -> str:
+def render_module(name: str) -> str:
     """The page of one module, as this interpreter sees it."""
     html = _Html().docmodule(importlib.import_module(name), name)
-    return _page(f"Module {name}", _LINK.sub(_kept, _ADDRESS.sub("", html)))
+    return _page(f"Module {name}", _LINK.sub(_keep_link, _ADDRESS.sub("", html)))
 
 
-def _kept(match: re.Match[str]) -> str:
+def _keep_link(match: re.Match[str]) -> str:
     """The link, where it stays on the host; of a file its name; else its text."""
     target, text = match.groups()
     if target.startswith("file:"):

@@ -5,7 +5,7 @@ import zlib
 from random import Random
 
 from demo import layout
-from demo.article import changed
+from demo.article import near_copy
 from demo.magazine import Magazine
 
 _COPIED = {"en": 3, "de": 2, "fr": 1, "es": 1}
@@ -32,7 +32,7 @@ def copies(magazine: Magazine, rng: Random) -> None:
         original, text = magazine.entries[number]
         target = f"/print/{number}.html"
         magazine.put(
-            target, magazine.article(number, target, changed(text, magazine.bank, rng), build="bare")
+            target, magazine.article(number, target, near_copy(text, magazine.bank, rng), build="bare")
         )
         site.near.append((site.url(original), site.url(target)))
         site.languages[site.url(target)] = text.language
@@ -92,7 +92,7 @@ def english(magazine: Magazine) -> None:
     )
     extras += [("/notes.txt", "Notes"), ("/images/lamp.png", "Our lamp")]
     for number in range(3):
-        site.miss(f"/articles/lost-{number}.html")
+        site.missing_page(f"/articles/lost-{number}.html")
         extras.append((f"/articles/lost-{number}.html", f"A lost essay ({number})"))
 
 
@@ -102,8 +102,8 @@ def german(magazine: Magazine, elsewhere: str) -> None:
     html = magazine.article(2, target, text).replace(magazine.plan.meta, "")
     quoted = html.replace("<h1>", "<h1>„", 1).replace("</h1>", "“ – 5 €</h1>", 1)
     site.page(target, quoted, content_type="text/html; charset=windows-1252")
-    site.miss("/beitrag/vergessen/", 410)
-    site.miss("/beitrag/nie-geschrieben/")
+    site.missing_page("/beitrag/vergessen/", 410)
+    site.missing_page("/beitrag/nie-geschrieben/")
     site.redirect("/beitrag/umgezogen", 301, "umgezogen/")
     site.redirect("/beitrag/umgezogen/", 302, f"../..{magazine.entries[3][0]}")
     site.redirect("/nachbar", 302, elsewhere)
@@ -123,7 +123,7 @@ def french(magazine: Magazine) -> None:
     robots = f"User-agent: *\nCrawl-delay: {site.delay}\nDisallow: /search\n"
     site.file("/robots.txt", "text/plain", robots.encode(), linked=False)
     site.page(target, magazine.article(2, target, text), content_type="text/html; charset=iso-8859-1")
-    site.miss("/article.php?id=99")
+    site.missing_page("/article.php?id=99")
     magazine.extras.append(("/article.php?id=99", "Un article perdu"))
 
 
@@ -136,7 +136,7 @@ def spanish(magazine: Magazine) -> None:
         b"User-agent: *\nDisallow:\n\nUser-agent: badbot\nDisallow: /\n",
         linked=False,
     )
-    site.miss("/articulos/nada")
+    site.missing_page("/articulos/nada")
     magazine.extras.append(("/articulos/nada", "Nada"))
     target, text = next(entry for entry in magazine.entries if "%C3" in entry[0])
     magazine.extras.append((target.replace("%C3", "%c3"), f"{text.title} (otra vez)"))

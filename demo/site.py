@@ -7,11 +7,11 @@ from html import escape
 from typing import Literal
 from urllib.parse import urljoin
 
-from demo.wire import Answer
+from demo.wire import Response
 
 _ESCAPE = re.compile("%[0-9a-f]{2}", re.IGNORECASE)
 
-Linked = Literal["linked", "forbidden", "unlinked"]
+LinkKind = Literal["linked", "forbidden", "unlinked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +59,10 @@ class Site:
     name: str
     base: str
     """`http://address:port`, without a slash at the end."""
-    lost: str = "<!DOCTYPE html><title>404</title><h1>Not found</h1>"
+    not_found: str = "<!DOCTYPE html><title>404</title><h1>Not found</h1>"
     """The page that says that there is none."""
     delay: float | None = None
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, Response] = field(default_factory=dict)
     pages: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     forbidden: set[str] = field(default_factory=set)
@@ -87,7 +87,7 @@ class Site:
         html: str | bytes,
         *,
         content_type: str = "text/html; charset=utf-8",
-        linked: Linked = "linked",
+        linked: LinkKind = "linked",
         chunked: bool = False,
         compressed: bool = False,
     ) -> None:
@@ -109,33 +109,33 @@ class Site:
 
     def redirect(self, target: str, status: int, location: str, *, ends: bool = True) -> None:
         """Send whoever asks elsewhere; `location` goes into the header as it is."""
-        self.answers[target] = Answer(status=status, headers=(("Location", location),))
+        self.answers[target] = Response(status=status, headers=(("Location", location),))
         self.redirects[self.url(target)] = urljoin(self.url(target), location)
         if not ends:
             self.loops.add(self.url(target))
 
-    def miss(self, target: str, status: int = 404) -> None:
+    def missing_page(self, target: str, status: int = 404) -> None:
         """Say that a linked target is not there."""
         self.missing.add(self.url(target))
         if status != 404:
-            self.answers[target] = Answer(status=status, headers=(("Content-Type", "text/html"),))
+            self.answers[target] = Response(status=status, headers=(("Content-Type", "text/html"),))
 
-    def answer(self, target: str) -> Answer:
+    def answer(self, target: str) -> Response:
         """What is sent for a request target."""
         found = self.answers.get(_ESCAPE.sub(lambda match: match.group().upper(), target))
         if found is not None:
             return found
         headers = (("Content-Type", "text/html; charset=utf-8"),)
         # It names the address, as servers do. Two bodies alike would be a revisit or not, by which is archived when.
-        body = self.lost.replace("</h1>", f": {escape(target)}</h1>")
-        return Answer(status=404, headers=headers, body=body.encode())
+        body = self.not_found.replace("</h1>", f": {escape(target)}</h1>")
+        return Response(status=404, headers=headers, body=body.encode())
 
     def _put(
         self, target: str, content_type: str, body: bytes, *, chunked: bool = False, compressed: bool = False
     ) -> None:
         assert target not in self.answers, f"{self.url(target)} is written twice"
         headers = (("Content-Type", content_type),)
-        self.answers[target] = Answer(
+        self.answers[target] = Response(
             status=200, headers=headers, body=body, chunked=chunked, compressed=compressed
         )
 

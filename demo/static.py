@@ -29,11 +29,11 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
-from demo.wire import Answer, Listening, Request, Respond, bound
+from demo.wire import HttpServer, Request, Responder, Response, bind_sockets
 
 _TYPES = mimetypes.MimeTypes(filenames=())
 _TYPES.add_type("application/xhtml+xml", ".xhtml")  # the table has no such line
-_LOST = Answer(
+_NOT_FOUND = Response(
     status=404,
     headers=(("Content-Type", "text/html"),),
     body=b"<!DOCTYPE html><title>404</title><h1>Not found</h1>",
@@ -41,14 +41,14 @@ _LOST = Answer(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class DirectoryRedirect:
     """The path of a directory without its slash."""
 
     location: str
 
 
 @lru_cache(maxsize=65_536)
-def locate(root: str, target: str) -> str | Moved | None:
+def locate(root: str, target: str) -> str | DirectoryRedirect | None:
     """Return the file that a request target means below `root`, or where to ask instead, or None.
 
     `root` is an absolute path without symbolic links.
@@ -63,7 +63,7 @@ def locate(root: str, target: str) -> str | Moved | None:
     slash = decoded.endswith("/")
     if Path(found).is_dir():
         if not slash:
-            return Moved(location=f"{quote(os.fsencode(decoded))}/{question}{query}")
+            return DirectoryRedirect(location=f"{quote(os.fsencode(decoded))}/{question}{query}")
         found, slash = os.path.realpath(f"{found}/index.html"), False
         if not found.startswith(f"{root}/"):
             return None
@@ -78,13 +78,13 @@ def content_type(file: str) -> str:
     return kind if kind and not coding else "application/octet-stream"
 
 
-def answer(root: str, request: Request) -> Answer:
+def answer(root: str, request: Request) -> Response:
     """What a file server sends for a request to the folder `root`."""
     match locate(root, request.target):
         case None:
-            return _LOST
-        case Moved(location=location):
-            return Answer(status=301, headers=(("Location", location),))
+            return _NOT_FOUND
+        case DirectoryRedirect(location=location):
+            return Response(status=301, headers=(("Location", location),))
         case file:
             with Path(file).open("rb") as stream:
                 facts, body = os.fstat(stream.fileno()), stream.read()
@@ -94,17 +94,17 @@ def answer(root: str, request: Request) -> Answer:
     known = request.headers.get("if-none-match")
     # RFC 9110, section 13.2.2: a tag that was sent decides alone
     fresh = known == etag if known else request.headers.get("if-modified-since") == modified
-    return Answer(status=304 if fresh else 200, headers=headers, body=b"" if fresh else body)
+    return Response(status=304 if fresh else 200, headers=headers, body=b"" if fresh else body)
 
 
-def folders(trees: Mapping[str, Path], log: Callable[[str], object] | None = None) -> Respond:
+def folder_responder(trees: Mapping[str, Path], log: Callable[[str], object] | None = None) -> Responder:
     """Return what answers for these folders by address; `log` is given one line for every request.
 
     A line has five fields between tabs: seconds on the monotonic clock, address, target, status, user agent.
     """
     roots = {address: os.path.realpath(folder) for address, folder in trees.items()}
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         sent = answer(roots[request.address], request)
         if log:
             agent = request.headers.get("user-agent", "")
@@ -122,7 +122,7 @@ def serve(
     `ready` is called once with the port when every address answers. Raises `Unavailable` where an address or
     the port cannot be had.
     """
-    port, sockets = bound(list(trees), port)
+    port, sockets = bind_sockets(list(trees), port)
 
     async def run() -> None:
         loop, done = asyncio.get_running_loop(), asyncio.Event()
@@ -130,7 +130,7 @@ def serve(
             loop.add_signal_handler(stop, done.set)
         if attached:
             loop.add_reader(sys.stdin, done.set)
-        listening = Listening(folders(trees, lines.write if lines else None))
+        listening = HttpServer(folder_responder(trees, lines.write if lines else None))
         await listening.start(sockets)
         ready(port)
         await done.wait()

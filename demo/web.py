@@ -15,7 +15,7 @@ from random import Random
 from demo import junk, magazine, manual, quirks
 from demo.bank import bank
 from demo.site import Expected, Site, expected
-from demo.wire import Answer, Request, bound, threaded
+from demo.wire import Request, Response, bind_sockets, serve_in_thread
 
 ADDRESSES = {
     "lantern": "127.18.0.1",
@@ -27,11 +27,11 @@ ADDRESSES = {
 }
 """Hosts by name: the English, German, French and Spanish magazine, the junk, the manual."""
 _LANGUAGES = {"en": "lantern", "de": "stille", "fr": "revue", "es": "cuaderno"}
-_STOLEN = 6  # English articles on the junk host, half of them changed
+_COPIED_ARTICLES = 6  # English articles on the junk host, half of them changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class LoggedRequest:
     """One request that was answered."""
 
     host: str
@@ -46,14 +46,14 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class RunningWeb:
     """The web while it is up."""
 
     hosts: dict[str, str]
     """From name to base URL, without a slash at the end."""
     seeds: list[str]
     """The front page of every host: from here everything in `expected.pages` can be reached on its own host."""
-    log: list[Hit]
+    log: list[LoggedRequest]
     """Every request so far, in order; it grows while the web is up."""
     expected: Expected
 
@@ -75,7 +75,7 @@ class Web:
         friends = [(site.url("/"), name) for name, site in sites.items()]
         written = {}
         for language, name in _LANGUAGES.items():
-            written[language] = magazine.begun(
+            written[language] = magazine.compose_magazine(
                 sites[name], bank(language), magazine.PLANS[language], self._random(name), friends
             )
         english, german, french, spanish = (written[language] for language in ("en", "de", "fr", "es"))
@@ -87,32 +87,36 @@ class Web:
             each.site.file("/images/lamp.png", "image/png", quirks.lamp(), linked=each is english)
             quirks.copies(each, self._random(f"copies of {each.site.name}"))
             each.write()
-        stolen = [(english.site.url(target), text) for target, text in english.entries[20 : 20 + _STOLEN]]
+        stolen = [
+            (english.site.url(target), text) for target, text in english.entries[20 : 20 + _COPIED_ARTICLES]
+        ]
         junk.junk(sites["junk"], stolen, friends, self._random("junk"))
         manual.manual(sites["manual"])
         return sites
 
     @contextmanager
-    def serve(self) -> Iterator[Serving]:
+    def serve(self) -> Iterator[RunningWeb]:
         """Serve from a thread of this process until the context is left; the port is closed afterwards.
 
         Raises `Unavailable` where the machine has no loopback addresses beyond 127.0.0.1.
         """
-        port, sockets = bound(list(ADDRESSES.values()))
+        port, sockets = bind_sockets(list(ADDRESSES.values()))
         sites = self.sites(port)
         named = {address: name for name, address in ADDRESSES.items()}
-        log: list[Hit] = []
+        log: list[LoggedRequest] = []
 
-        def respond(request: Request) -> Answer:
+        def respond(request: Request) -> Response:
             name, agent = named[request.address], request.headers.get("user-agent", "")
             answer = sites[name].answer(request.target)
             log.append(
-                Hit(host=name, path=request.target, at=time.monotonic(), agent=agent, status=answer.status)
+                LoggedRequest(
+                    host=name, path=request.target, at=time.monotonic(), agent=agent, status=answer.status
+                )
             )
             return answer
 
-        with threaded(respond, sockets):
-            yield Serving(
+        with serve_in_thread(respond, sockets):
+            yield RunningWeb(
                 hosts={name: site.base for name, site in sites.items()},
                 seeds=[site.url("/") for site in sites.values()],
                 log=log,

@@ -46,7 +46,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     """What is sent back."""
 
     status: int
@@ -58,13 +58,13 @@ class Answer:
     """Sent with gzip to those who accept it."""
 
 
-Respond = Callable[[Request], Answer]
+Responder = Callable[[Request], Response]
 
 
 class Connection(asyncio.Protocol):
     """One client's connection."""
 
-    def __init__(self, respond: Respond, alive: set["Connection"]) -> None:
+    def __init__(self, respond: Responder, alive: set["Connection"]) -> None:
         self._respond = respond
         self._alive = alive
         self._buffer = bytearray()
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
             del self._buffer[: end + 4]
             self._exchange(head)
         if len(self._buffer) > MAX_HEAD:
-            self._send(Answer(status=431), version="HTTP/1.1", close=True)
+            self._send(Response(status=431), version="HTTP/1.1", close=True)
 
     def abort(self) -> None:
         """Drop the client without another word."""
@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
         try:
             method, target, version = lines[0].split(" ")
         except ValueError:
-            self._send(Answer(status=400), version="HTTP/1.1", close=True)
+            self._send(Response(status=400), version="HTTP/1.1", close=True)
             return
         headers = {
             name.strip().lower(): value.strip() for name, _, value in (e.partition(":") for e in lines[1:])
@@ -125,7 +125,7 @@ class Connection(asyncio.Protocol):
         if target.startswith("http://"):  # RFC 9112, section 3.2.2: servers accept the absolute form
             target = "/" + target[len("http://") :].partition("/")[2]
         if method not in {"GET", "HEAD"}:
-            self._send(Answer(status=405, headers=(("Allow", "GET, HEAD"),)), version=version, close=True)
+            self._send(Response(status=405, headers=(("Allow", "GET, HEAD"),)), version=version, close=True)
             return
         request = Request(address=self._address, method=method, target=target, headers=headers)
         answer = self._respond(request)
@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
         self._send(answer, version=version, close=close, bare=method == "HEAD", coded=coded)
 
     def _send(
-        self, answer: Answer, *, version: str, close: bool, bare: bool = False, coded: bool = False
+        self, answer: Response, *, version: str, close: bool, bare: bool = False, coded: bool = False
     ) -> None:
         if self._transport is None:
             return
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
             bare = True
         elif answer.chunked and version == "HTTP/1.1":
             head.append("Transfer-Encoding: chunked")
-            body = framed(body)
+            body = chunked_body(body)
         else:
             head.append(f"Content-Length: {len(body)}")
         if close:
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
             self._transport = None
 
 
-def framed(body: bytes) -> bytes:
+def chunked_body(body: bytes) -> bytes:
     """Return the body in chunks of the sizes in `CHUNKS`, with the last, empty one."""
     framed, at, sizes = bytearray(), 0, list(CHUNKS)
     while at < len(body):
@@ -174,10 +174,10 @@ def framed(body: bytes) -> bytes:
     return bytes(framed + b"0\r\n\r\n")
 
 
-class Listening:
+class HttpServer:
     """Servers of one port on several addresses, inside a running event loop."""
 
-    def __init__(self, respond: Respond) -> None:
+    def __init__(self, respond: Responder) -> None:
         self._respond = respond
         self._servers: list[asyncio.Server] = []
         self._alive: set[Connection] = set()
@@ -202,7 +202,7 @@ class Listening:
             connection.abort()
 
 
-def bound(addresses: Sequence[str], port: int = 0) -> tuple[int, list[socket.socket]]:
+def bind_sockets(addresses: Sequence[str], port: int = 0) -> tuple[int, list[socket.socket]]:
     """Return one port and a socket bound to it on every address; port 0 finds one that is free on all.
 
     Raises `Unavailable` where an address is not ours or the port is taken.
@@ -230,10 +230,10 @@ def bound(addresses: Sequence[str], port: int = 0) -> tuple[int, list[socket.soc
 
 
 @contextmanager
-def threaded(respond: Respond, sockets: Sequence[socket.socket]) -> Iterator[None]:
+def serve_in_thread(respond: Responder, sockets: Sequence[socket.socket]) -> Iterator[None]:
     """Serve from a thread of this process until the context is left; `respond` runs in that thread."""
     loop = asyncio.new_event_loop()
-    listening = Listening(respond)
+    listening = HttpServer(respond)
     loop.run_until_complete(listening.start(sockets))
     thread = threading.Thread(target=loop.run_forever, name="demo web", daemon=True)
     thread.start()

@@ -19,7 +19,7 @@ LONGEST_S = 120
 NOT_AUDITED = "audit: NOT audited for known vulnerabilities"
 
 
-def judged(report: Mapping[str, Any]) -> tuple[int, list[str]]:
+def audit_result(report: Mapping[str, Any]) -> tuple[int, list[str]]:
     """Return the exit code for what pip-audit reports, and the lines to print."""
     packages = report["dependencies"]
     unknown = [each["name"] for each in packages if "skip_reason" in each]
@@ -38,14 +38,14 @@ def judged(report: Mapping[str, Any]) -> tuple[int, list[str]]:
 
 
 def audit(program: Sequence[str], report: Path) -> tuple[int, list[str]]:
-    """Run pip-audit, which writes `report` when it has an answer for every package; return as `judged` does."""
+    """Run pip-audit, which writes `report` when it has an answer for every package; return as `audit_result` does."""
     report.unlink(missing_ok=True)
     try:
         done = subprocess.run(program, capture_output=True, text=True, timeout=LONGEST_S, check=False)
     except subprocess.TimeoutExpired:
         return 0, [f"{NOT_AUDITED}: no answer of the registry within {LONGEST_S} s"]
     try:
-        return judged(json.loads(report.read_text(encoding="utf-8")))
+        return audit_result(json.loads(report.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         why = (done.stderr.strip().splitlines() or ["no answer"])[-1]
         return 0, [f"{NOT_AUDITED}: {why}"]

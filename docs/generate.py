@@ -42,7 +42,7 @@ def _help(*command: str) -> str:
     return f"```\n{said.stdout.strip()}\n```\n"
 
 
-def keys() -> str:
+def configuration_keys() -> str:
     """Every key of thresher.toml with its default."""
     lines = ["# thresher.toml\n", "Generated from the code by `make docs`. An unknown key is an error.\n"]
     for section, kind in configuration.SECTIONS.items():
@@ -61,7 +61,7 @@ def keys() -> str:
     return "\n".join(lines)
 
 
-def codes() -> str:
+def reason_codes() -> str:
     """Every reason code with its words."""
     lines = [
         "# Reason codes\n",
@@ -71,14 +71,18 @@ def codes() -> str:
         "| code | meaning |",
         "|---|---|",
     ]
-    lines += [f"| `{code}` | {words} |" for code, words in sorted(reasons.WORDS.items())]
+    lines += [f"| `{code}` | {words} |" for code, words in sorted(reasons.DESCRIPTIONS.items())]
     return "\n".join([*lines, ""])
 
 
 def main() -> int:
     """Write, or compare."""
     stale = []
-    pages = (("commands.md", commands()), ("configuration.md", keys()), ("reasons.md", codes()))
+    pages = (
+        ("commands.md", commands()),
+        ("configuration.md", configuration_keys()),
+        ("reasons.md", reason_codes()),
+    )
     for path, text in ((REFERENCE / name, text) for name, text in pages):
         if "--check" in sys.argv:
             stale += [str(path)] if not path.exists() or path.read_text() != text else []

@@ -28,7 +28,7 @@ STYLE = {"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.family": "san
 """Text stays text, and names of shapes are the same every time."""
 
 
-def demo() -> tuple[str, str]:
+def demo_output() -> tuple[str, str]:
     """Run the demo. Return the command that it types with what that prints, and the picture of its funnel."""
     with tempfile.TemporaryDirectory(prefix="thresher-readme-") as directory:
         printed = subprocess.run(
@@ -59,7 +59,7 @@ def picture(directory: Path) -> str:
 def main() -> int:
     """Write, or compare."""
     before = README.read_text(encoding="utf-8")
-    text, drawn = demo()
+    text, drawn = demo_output()
     after, blocks = BLOCK.subn(lambda _: text, before)
     assert blocks == 1
     if "--check" not in sys.argv:

@@ -47,62 +47,62 @@ process, without a server: what is promised, in plain Python.
 """
 
 from frontier.frontier import Frontier
-from frontier.gate_state import Flow
+from frontier.gate_state import GateState
 from frontier.lease import (
-    Added,
+    AddResult,
     Budget,
-    Conclusion,
     Discovery,
-    Exchange,
     Fault,
+    FrontierSettlement,
+    HostRelease,
     Kind,
     Lease,
     Leases,
     Outcome,
     Rank,
-    Restored,
+    RestoredPage,
     Settlement,
     Stats,
-    Unlogged,
+    UnloggedBatch,
 )
 from frontier.outage import Outage
-from frontier.policy import Policy, Switch
+from frontier.policy import HostSwitch, UrlPolicy
 from frontier.robots_record import RobotsRecord
-from frontier.settings import Settings, StorageId
-from frontier.takeover import GivenUp
-from frontier.urls.canonical import NotAUrl, canonical
+from frontier.settings import CrawlSettings, StorageId
+from frontier.takeover import TakeoverError
+from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
-from frontier.verbs.inspection import HostState, Place, Rest
+from frontier.verbs.inspection import Hold, HostState, UrlState
 
 __all__ = [
-    "Added",
+    "AddResult",
     "Budget",
-    "Conclusion",
+    "CrawlSettings",
     "Discovery",
-    "Exchange",
     "Fault",
-    "Flow",
     "Frontier",
-    "GivenUp",
+    "FrontierSettlement",
+    "GateState",
+    "Hold",
+    "HostRelease",
     "HostState",
+    "HostSwitch",
+    "InvalidUrl",
     "Kind",
     "Lease",
     "Leases",
-    "NotAUrl",
     "Outage",
     "Outcome",
-    "Place",
-    "Policy",
     "Rank",
-    "Rest",
-    "Restored",
+    "RestoredPage",
     "RobotsRecord",
     "Scope",
-    "Settings",
     "Settlement",
     "Stats",
     "StorageId",
-    "Switch",
-    "Unlogged",
-    "canonical",
+    "TakeoverError",
+    "UnloggedBatch",
+    "UrlPolicy",
+    "UrlState",
+    "canonicalize",
 ]

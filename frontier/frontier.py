@@ -14,34 +14,46 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from core import InputError, Url
-from frontier.codec.arguments import additions, questions, released, restorations, settled
-from frontier.codec.replies import added, conclusion, lease, soonest_ms, stats
+from frontier.codec.arguments import (
+    add_calls,
+    knows_calls,
+    release_arguments,
+    restore_calls,
+    settle_arguments,
+)
+from frontier.codec.replies import (
+    decode_add_result,
+    decode_lease,
+    decode_settlement,
+    decode_stats,
+    soonest_ms,
+)
 from frontier.lease import (
-    Added,
+    AddResult,
     Discovery,
-    Exchange,
     Fault,
+    HostRelease,
     Lease,
     Leases,
     Outcome,
-    Restored,
+    RestoredPage,
     Settlement,
     Stats,
-    Unlogged,
+    UnloggedBatch,
 )
 from frontier.link.link import Arg, Call, Link
-from frontier.link.lost_frontier import lost_frontier
-from frontier.robots_record import RobotsRecord, Rule, packed
+from frontier.link.lost_frontier import lost_frontier_error
+from frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
 from frontier.urls.canonical import host_of
-from frontier.verbs.operator import Steering
-from frontier.verbs.queue_tail import HOT, Shelf, Tail
+from frontier.verbs.operator import OperatorCommands
+from frontier.verbs.queue_tail import MAX_IN_MEMORY, QueueTail, SegmentStore
 
 T = TypeVar("T")
 
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
-class Frontier(Steering):
+class Frontier(OperatorCommands):
     """One crawl. `open` comes before anything else."""
 
     def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,54 +62,54 @@ class Frontier(Steering):
 
     # URLs
 
-    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> Added:
+    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> AddResult:
         """Make unknown URLs wait; known ones, in whatever state, stay as they are.
 
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
-        into a trap: `Added.discarded` says how many, by reason. With `revive` the hosts and origins that were given up are
+        into a trap: `AddResult.discarded` says how many, by reason. With `revive` the hosts and origins that were given up are
         asked once more. A discovery that notifies is let in although it leads into a trap or its host is dead: it is granted
         once as given up (`Lease.failure`).
         """
-        return added(await self._told(discoveries, revive=revive))
+        return decode_add_result(await self._add_discoveries(discoveries, revive=revive))
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         """Return of each URL whether its page is known, in whatever state."""
         found: dict[str, bool] = {}
-        for call, some in questions(urls, self._partitions, self.settings.policy):
+        for call, some in knows_calls(urls, self._partitions, self.settings.policy):
             (reply,) = await self._link.call([call])
             found.update(zip((url.text for url in some), map(bool, reply), strict=True))
         return [found[url.text] for url in urls]
 
-    async def restore(self, restored: Sequence[Restored]) -> list[bool]:
+    async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
         """Have unknown pages settled as they were, with their next visits; known ones stay as they are. No budget holds here.
         Returns of each whether it was unknown.
         """
-        await self._list()
+        await self._register_crawl()
         rows: dict[int, bool] = {}
-        for call, some in restorations(restored, self._partitions, self.settings.policy):
+        for call, some in restore_calls(restored, self._partitions, self.settings.policy):
             nonce, at_ms, *reply = await self._one(call)
-            await self._reconciler.tell(
+            await self._reconciler.record_call(
                 self._partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
             )
             rows.update(zip(map(id, some), map(bool, reply), strict=True))
         return [rows[id(each)] for each in restored]
 
-    async def unlogged(self, n: int = 1_000) -> Unlogged:
+    async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
         """Return what was settled here, with no worker, and is in no log yet; at most `n` of each partition. It is returned
-        again until `logged` says that it is.
+        again until `acknowledge_batch` says that it is.
         """
         replies = await self._link.call(self._partitions.calls("unlogged", n))
-        return Unlogged(
-            conclusions=tuple(conclusion(item) for _, _, *items in replies for item in items),
-            places=tuple(
+        return UnloggedBatch(
+            settlements=tuple(decode_settlement(item) for _, _, *items in replies for item in items),
+            positions=tuple(
                 (p, life, before, len(items)) for p, (life, before, *items) in enumerate(replies) if items
             ),
         )
 
-    async def logged(self, batch: Unlogged) -> None:
+    async def acknowledge_batch(self, batch: UnloggedBatch) -> None:
         """Say that these are durable in a log; they are forgotten here."""
         await self._link.call(
-            [self._partitions.call(p, "logged", life, before, n) for p, life, before, n in batch.places]
+            [self._partitions.call(p, "logged", life, before, n) for p, life, before, n in batch.positions]
         )
 
     async def lease(
@@ -106,35 +118,35 @@ class Frontier(Steering):
         *,
         worker: str,
         lease_ms: int,
-        limit: int | None = None,
-        most_requests: int | None = None,
+        max_pages: int | None = None,
+        max_requests: int | None = None,
     ) -> Leases:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
         host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
         There may be more to be had where fewer come, but not where none comes. `Leases.soonest_ms` says when to ask again.
 
         Nothing is granted that would come to a host sooner than its delay: the crawl's (`Settings.min_delay_ms`), or what its
-        robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or
+        robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `max_pages` pages are fetched or
         leased, none is granted (on several partitions: but for what others are granted at the same moment); nor is anything
-        while the gate is shut (`flow`). Nor is any once `most_requests` exchanges were begun (`Stats.requests`). Leases whose
+        while the gate is shut (`flow`). Nor is any once `max_requests` exchanges were begun (`Stats.requests`). Leases whose
         deadline has passed go back before any is granted.
 
         The crawl's delay also says how long what failed rests: a delay of less than a second shortens all rests that nobody
-        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there, `GivenUp`
+        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there, `TakeoverError`
         where the worker's name was taken over.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        if not await self._admitted(worker):
+        if not await self._is_gate_open(worker):
             return Leases(soonest_ms=None)
         number = self._partitions.number
-        most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
+        most = [-1 if each is None or number > 1 else each for each in (max_pages, max_requests)]
         shares, waits = {0: n}, []
         if number > 1:
-            if limit is not None or most_requests is not None:
+            if max_pages is not None or max_requests is not None:
                 now = await self.stats()
-                pages = n if limit is None else limit - now.leased - now.outcomes[Outcome.FETCHED]
-                n = max(0, min(n, pages, n if most_requests is None else most_requests - now.requests))
+                pages = n if max_pages is None else max_pages - now.leased - now.outcomes[Outcome.FETCHED]
+                n = max(0, min(n, pages, n if max_requests is None else max_requests - now.requests))
             due = await self._link.call(self._partitions.calls("due"))
             ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
@@ -151,96 +163,112 @@ class Frontier(Steering):
         for p, before, (leased, _, nonce) in zip(shares, rounds, replies, strict=True):
             is_valid = nonce == known(p) and before == self._reconciler.round(p)
             (rows if is_valid else void).extend(leased)
-        self._reconciler.granted(rows, worker, lease_ms)
+        self._reconciler.record_grants(rows, worker, lease_ms)
         for p, (_, _, nonce) in zip(shares, replies, strict=True):
-            await self._reconciler.heard(p, nonce)
+            await self._reconciler.ensure_current(p, nonce)
         if void:
-            back = [Exchange(lease=lease(row, worker), asked=False) for row in void]
+            back = [HostRelease(lease=decode_lease(row, worker), has_sent_request=False) for row in void]
             await self.postpone_all([(each, 0) for each in back])
         waits += [wait for _, wait, _ in replies]
-        return Leases((lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
+        return Leases((decode_lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
-    async def enter(self, lease: Lease, address: str) -> int:
+    async def acquire_address(self, lease: Lease, address: str) -> int:
         """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
 
         Two that are let in to one address are at least `Settings.min_ip_delay_ms` apart, whatever the fleet. Who is told to
         wait has a place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
         """
-        (wait,) = await self.enter_all([(lease, address)])
+        (wait,) = await self.acquire_addresses([(lease, address)])
         return wait
 
-    async def enter_all(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
-        """`enter` for several, in this order."""
+    async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
+        """`acquire_address` for several, in this order."""
         parts = self._partitions
         return await self._link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, lease.worker)
+                parts.call(parts.of_address(address), "enter", address, lease.held_until_ms, lease.worker)
                 for lease, address in asked
             ]
         )
 
-    async def turn(
-        self, host: str, *, most_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
+    async def reserve_turn(
+        self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
         """Return in how many milliseconds a host may be asked in a turn: as far from other turns and leases as leases are, or `delay_ms`,
-        which its rules ask for. A turn beyond `most_ms` is not taken.
+        which its rules ask for. A turn beyond `max_wait_ms` is not taken.
 
         The caller has no lease of the host, or had `since_ms` ago the answer for which it leased the host. Under a lease, and where no rules
         ask for a delay, it may take `ahead` turns before their time. They are owed: no lease of the host is granted before the time
         of the last, so over all that time the host is asked no oftener than once a delay.
         """
         since = -1 if since_ms is None else since_ms
-        return cast("int", await self._one(self._at(host, "turn", delay_ms, most_ms, since, ahead)))
+        return cast(
+            "int", await self._one(self._host_call(host, "turn", delay_ms, max_wait_ms, since, ahead))
+        )
 
     async def end_turn(
-        self, host: str, *, delay_ms: int = 0, leased: bool = False, busy: str = "", hold_ms: int = 0
+        self, host: str, *, delay_ms: int = 0, has_lease: bool = False, busy: str = "", hold_ms: int = 0
     ) -> None:
         """Say that an exchange is over that had its turn: the host's delay begins now.
 
         `busy` is the reason where the host said that it is asked too much (`status_429`, `status_503`): it rests as after such an answer to
         a page, for `hold_ms` where it said how long. No turn of it is granted meanwhile, whoever asks.
         """
-        await self._one(self._at(host, "end_turn", delay_ms, int(leased), busy, hold_ms))
+        await self._one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
 
-    async def asked(self, addresses: Collection[str]) -> None:
+    async def restart_address_delays(self, addresses: Collection[str]) -> None:
         """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
         parts = self._partitions
         await self._link.call(
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
-    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False, died: bool = False) -> bool:
+    async def postpone(
+        self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
+    ) -> bool:
         """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
-        the host: it counts, and the host's delay begins now. `died` as for `settle`.
+        the host: it counts, and the host's delay begins now. `is_worker_dead` as for `settle`.
         """
-        (done,) = await self.postpone_all([(Exchange(lease=lease, asked=asked), wait_ms)], died=died)
+        (done,) = await self.postpone_all(
+            [(HostRelease(lease=lease, has_sent_request=has_sent_request), wait_ms)],
+            is_worker_dead=is_worker_dead,
+        )
         return done
 
-    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]], *, died: bool = False) -> list[bool]:
+    async def postpone_all(
+        self, waits: Sequence[tuple[HostRelease, int]], *, is_worker_dead: bool = False
+    ) -> list[bool]:
         """`postpone` for several, each for its own time."""
         done: dict[int, bool] = {}
         while left := [each for each in waits if each[0].lease.token not in done]:
             calls = [
-                self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked), int(died))
+                self._token_call(
+                    back.lease,
+                    "postpone",
+                    back.lease.token,
+                    wait_ms,
+                    int(back.has_sent_request),
+                    int(is_worker_dead),
+                )
                 for back, wait_ms in left
             ]
-            for (back, _), was_held in zip(left, await self._ended(calls), strict=True):
+            for (back, _), was_held in zip(left, await self._end_exchanges(calls), strict=True):
                 if was_held is not None:
                     done[back.lease.token] = bool(was_held)
-                    self._journal.let_go(back.lease.token)
+                    self._journal.remove_grant(back.lease.token)
         return [done[back.lease.token] for back, _ in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
         until = self._clock() + lease_ms / 1000
         for held in leases:
-            self._journal.renewed(held.token, until)
+            self._journal.extend_grant(held.token, until)
         parts = self._by_partition(leases, lambda held: held.token)
         await self._link.call(
             [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
         )
 
-    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
+    async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
         """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled.
 
         Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
@@ -249,34 +277,36 @@ class Frontier(Steering):
         while exchanges:
             parts = self._by_partition(exchanges, lambda ended: ended.lease.token)
             calls = [
-                self._partitions.call(p, "release", *chain.from_iterable(map(released, ended)))
+                self._partitions.call(p, "release", *chain.from_iterable(map(release_arguments, ended)))
                 for p, ended in parts
             ]
             exchanges = []
-            for (_, ended), wait in zip(parts, await self._ended(calls), strict=True):
+            for (_, ended), wait in zip(parts, await self._end_exchanges(calls), strict=True):
                 if wait is None:
                     exchanges += ended
                     continue
                 waits.append(wait)
                 for each in ended:
-                    self._journal.released(each.lease.token)
+                    self._journal.mark_released(each.lease.token)
         return soonest_ms(waits)
 
     async def settle(
-        self, settlements: Sequence[Settlement], *, archived: int = 0, died: bool = False
+        self, settlements: Sequence[Settlement], *, archived: int = 0, is_worker_dead: bool = False
     ) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.
 
         A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
-        the crawl has so much more to do. Raises `GivenUp` where the leases' worker was taken over (`take_over`), unless the
-        caller says that it `died`, and settles what it left.
+        the crawl has so much more to do. Raises `TakeoverError` where the leases' worker was taken over (`take_over`), unless the
+        caller says that it `is_worker_dead`, and settles what it left.
         """
         if archived:
-            await self._home("archived", archived)
+            await self._crawl_call("archived", archived)
         accepted = 0
         while settlements:
-            await self._told(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
+            await self._add_discoveries(
+                list(chain.from_iterable(settlement.discoveries for settlement in settlements))
+            )
             parts = self._by_partition(settlements, lambda ended: ended.lease.token)
             lives = [self._journal.nonce(p) for p, _ in parts]
             calls = [
@@ -284,8 +314,8 @@ class Frontier(Steering):
                     p,
                     "settle",
                     life,
-                    int(died),
-                    *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
+                    int(is_worker_dead),
+                    *chain.from_iterable(settle_arguments(each, self.settings.policy) for each in ended),
                 )
                 for (p, ended), life in zip(parts, lives, strict=True)
             ]
@@ -296,9 +326,9 @@ class Frontier(Steering):
                 accepted += sum(done)
                 if nonce == call.args[0]:
                     tokens = [settlement.lease.token for settlement in ended]
-                    await self._reconciler.tell(p, call, nonce, at_ms, tokens)
+                    await self._reconciler.record_call(p, call, nonce, at_ms, tokens)
                 else:  # the server has restarted, and may have forgotten these leases, and what was told before
-                    await self._reconciler.heard(p, nonce)
+                    await self._reconciler.ensure_current(p, nonce)
                     settlements += ended
         return accepted
 
@@ -308,24 +338,33 @@ class Frontier(Steering):
         self,
         lease: Lease,
         *,
-        rule: Rule,
+        rule: RobotsRule,
         body: bytes,
         ttl_ms: int,
         delay_ms: int | None,
         fault: Fault | None = None,
         reason: str = "",
         hold_ms: int = 0,
-        died: bool = False,
+        is_worker_dead: bool = False,
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
 
         With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
-        may name its kind (`FINER`). The host is asked nothing for `hold_ms`. `died` as for `settle`, here and below.
+        may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`. `is_worker_dead` as for `settle`, here and below.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
-        args = (rule, packed(body), ttl_ms, delay_ms or 0, fault or "", hold_ms, reason, int(died))
+        args = (
+            rule,
+            compress_rules(body),
+            ttl_ms,
+            delay_ms or 0,
+            fault or "",
+            hold_ms,
+            reason,
+            int(is_worker_dead),
+        )
         await self._end_robots(lease, "settle_robots", *args)
 
     async def retry_robots(
@@ -335,7 +374,7 @@ class Frontier(Steering):
         after_ms: int | None,
         fault: Fault | None = None,
         reason: str = "",
-        died: bool = False,
+        is_worker_dead: bool = False,
     ) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
         fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
@@ -345,7 +384,7 @@ class Frontier(Steering):
         record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
-        await self._end_robots(lease, "retry_robots", wait, fault or "", reason, int(died))
+        await self._end_robots(lease, "retry_robots", wait, fault or "", reason, int(is_worker_dead))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -358,7 +397,7 @@ class Frontier(Steering):
         return RobotsRecord(
             origin=origin,
             version=version,
-            rule=cast("Rule", rule.decode()),
+            rule=cast("RobotsRule", rule.decode()),
             body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
@@ -369,22 +408,26 @@ class Frontier(Steering):
         rows = await self._link.call(self._partitions.calls("holders", key="leases"))
         return {worker.decode() for worker in chain.from_iterable(rows)}
 
-    async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
+    async def reclaim(self, worker: str, *, is_worker_dead: bool = False, has_crashed: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, pages and robots.txt files are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
+        Where it `is_worker_dead`, pages and robots.txt files are known for its orphans from then on (`Lease.orphan`). Where it `has_crashed`, nobody knows of what,
         and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`; a robots.txt forbids
-        the pages of its origin for an hour, which fail for the same reason. `GivenUp` as for `settle`.
+        the pages of its origin for an hour, which fail for the same reason. `TakeoverError` as for `settle`.
         """
-        self._journal.let_go_all(worker)
+        self._journal.remove_grants(worker)
         return sum(
-            await self._link.call(self._partitions.calls("reclaim", worker, 2 if crashed else int(died)))
+            await self._link.call(
+                self._partitions.calls("reclaim", worker, 2 if has_crashed else int(is_worker_dead))
+            )
         )
 
     async def leases(self, worker: str) -> list[Lease]:
         """Return the leases that a worker holds, oldest first of each partition."""
         rows = await self._link.call(self._partitions.calls("leases", worker))
-        return sorted((lease(row, worker) for row in chain.from_iterable(rows)), key=lambda held: held.token)
+        return sorted(
+            (decode_lease(row, worker) for row in chain.from_iterable(rows)), key=lambda held: held.token
+        )
 
     # The crawl
 
@@ -392,44 +435,44 @@ class Frontier(Steering):
         """Return where every URL of the crawl stands, each partition in one moment."""
         while True:
             rows = await self._link.call(self._partitions.calls("stats"))
-            if any(row[-1] != self._agreement.making for row in rows):
-                raise lost_frontier(self._crawl)
-            if all([await self._reconciler.heard(p, row[-2]) for p, row in enumerate(rows)]):
-                return stats(rows)
+            if any(row[-1] != self._agreement.creation_id for row in rows):
+                raise lost_frontier_error(self._crawl)
+            if all([await self._reconciler.ensure_current(p, row[-2]) for p, row in enumerate(rows)]):
+                return decode_stats(rows)
 
-    def tail(self, shelf: Shelf, *, hot: int = HOT) -> Tail:
-        """Return what moves URLs between memory and storage; `hot` is how many may wait in memory before any do."""
-        return Tail(self._link, self._partitions, shelf, hot=hot)
+    def tail(self, store: SegmentStore, *, max_in_memory: int = MAX_IN_MEMORY) -> QueueTail:
+        """Return what moves URLs between memory and storage; `max_in_memory` is how many may wait in memory before any do."""
+        return QueueTail(self._link, self._partitions, store, max_in_memory=max_in_memory)
 
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
 
-    async def _told(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> list[Any]:
+    async def _add_discoveries(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> list[Any]:
         """Add them; what was answered."""
         if discoveries:
-            await self._list()
+            await self._register_crawl()
         calls: list[Call] = []
-        for call in additions(discoveries, self._partitions, self.settings.policy, revive=revive):
+        for call in add_calls(discoveries, self._partitions, self.settings.policy, revive=revive):
             if calls:
                 await asyncio.sleep(0)  # who adds many lets others go on
             calls.append(call)
         replies = await self._link.call(calls)
         for call, (_, _, nonce, at_ms, *_) in zip(calls, replies, strict=True):
-            await self._reconciler.tell(self._partitions.of_key(call.keys[0]), call, nonce, at_ms)
+            await self._reconciler.record_call(self._partitions.of_key(call.keys[0]), call, nonce, at_ms)
         return replies
 
     async def _end_robots(self, lease: Lease, verb: str, *args: Arg) -> None:
-        call, p = self._of(lease, verb, lease.token, *args), self._partitions.of_token(lease.token)
+        call, p = self._token_call(lease, verb, lease.token, *args), self._partitions.of_token(lease.token)
         while True:
             life = self._journal.nonce(p)
             nonce, at_ms = await self._one(call)
             if nonce == life:
-                return await self._reconciler.tell(p, call, nonce, at_ms, [lease.token])
-            await self._reconciler.heard(
+                return await self._reconciler.record_call(p, call, nonce, at_ms, [lease.token])
+            await self._reconciler.ensure_current(
                 p, nonce
             )  # the server has restarted, and may have forgotten the lease
 
-    async def _ended(self, calls: Sequence[Call]) -> list[Any]:
+    async def _end_exchanges(self, calls: Sequence[Call]) -> list[Any]:
         """What calls answer that end exchanges; None of one whose server has restarted: it may have forgotten the leases, and has them
         again by now.
         """
@@ -439,7 +482,7 @@ class Frontier(Steering):
         replies = await self._link.call(calls)
         for p, life, (nonce, reply) in zip(parts, lives, replies, strict=True):
             found.append(reply if nonce == life else None)
-            await self._reconciler.heard(p, nonce)
+            await self._reconciler.ensure_current(p, nonce)
         return found
 
     def _in_turn(self) -> list[int]:
@@ -454,8 +497,8 @@ class Frontier(Steering):
             parts[self._partitions.of_token(token(item))].append(item)
         return list(parts.items())
 
-    def _at(self, host: str, verb: str, *args: Arg) -> Call:
+    def _host_call(self, host: str, verb: str, *args: Arg) -> Call:
         return self._partitions.call(self._partitions.of_host(host), verb, host, *args)
 
-    def _of(self, lease: Lease, verb: str, *args: Arg) -> Call:
+    def _token_call(self, lease: Lease, verb: str, *args: Arg) -> Call:
         return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class GateState:
     """One moment between a crawl and its follower. Sizes in bytes."""
 
     follower: str

@@ -65,7 +65,7 @@ class Fault(StrEnum):
     """It refuses (403). It is an answer: many in a row mean that it keeps us out, a single one nothing."""
 
 
-FINER = frozenset(
+FAULT_DETAILS = frozenset(
     {
         *("dns_timeout", "refused", "unreachable", "timeout_connect", "timeout_first_byte", "timeout_tls"),
         *("tls_expired", "tls_self_signed", "tls_wrong_host"),
@@ -155,18 +155,18 @@ class Lease:
     referrer: str = ""
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
-    orphan: bool = False
+    is_recovered: bool = False
     """Whether a worker was not heard of again that held it, the page or the robots.txt: perhaps it is what killed that one."""
     notify: bool = False
     """Of its discovery."""
     failure: str = ""
     """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, or too many workers died of
     it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
-    slot_ms: int = 0
+    held_until_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
 
     @classmethod
-    def of(cls, discovery: Discovery, **given: Any) -> Self:
+    def from_discovery(cls, discovery: Discovery, **given: Any) -> Self:
         """Return a lease that is granted of a discovery; `given` are the fields that a discovery does not have."""
         return cls(**dict(zip(_OF_DISCOVERY, _values(discovery), strict=True)), **given)
 
@@ -193,13 +193,13 @@ class Leases(list[Lease]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class HostRelease:
     """The end of what was under way with the host of a lease."""
 
     lease: Lease
     elapsed_ms: int | None = None
     """How long the host took to answer; None where it did not, or was not asked."""
-    asked: bool = True
+    has_sent_request: bool = True
     """False where nothing was asked of the host: then it costs no delay."""
 
 
@@ -218,7 +218,7 @@ class Settlement:
     """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
     fault: Fault | None = None
     """What went wrong, where it tells of the host; None for an answer."""
-    asked: bool = True
+    has_sent_request: bool = True
     """False if nothing was asked of the host: then the lease costs no delay and is no request."""
     sketch: int | None = None
     """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
@@ -227,7 +227,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conclusion:
+class FrontierSettlement:
     """A page that the frontier settled by itself, without a worker: its host was given up, or it is not wanted any more."""
 
     discovery: Discovery
@@ -240,16 +240,16 @@ class Conclusion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unlogged:
+class UnloggedBatch:
     """Conclusions that nobody has written down yet."""
 
-    conclusions: tuple[Conclusion, ...]
-    places: tuple[tuple[int, bytes, int, int], ...]
+    settlements: tuple[FrontierSettlement, ...]
+    positions: tuple[tuple[int, bytes, int, int], ...]
     """Where they are: partition, life of its server, how many were logged there before, and how many of these are from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RestoredPage:
     """A page that was settled by a frontier which is no longer there."""
 
     discovery: Discovery
@@ -261,7 +261,7 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class AddResult:
     """What became of discoveries."""
 
     added: int
@@ -320,6 +320,6 @@ class Stats:
     """Discoveries that were not let in, by reason."""
 
     @property
-    def drained(self) -> bool:
+    def is_drained(self) -> bool:
         """Whether nothing is left to be done: nothing waits, is leased or comes later."""
         return not (self.waiting or self.leased or self.later or self.robots)

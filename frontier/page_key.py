@@ -18,16 +18,16 @@ import hashlib
 
 from core import Url
 from frontier.lease import Discovery
-from frontier.policy import OFF, Switch
+from frontier.policy import OFF, HostSwitch
 
 _HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/verbs/seen.lua)
 
 
-def page_key(text: str, host: str = "", query_order: Switch = OFF) -> str:
+def page_key(text: str, host: str = "", query_order: HostSwitch = OFF) -> str:
     """Return the text that stands for a page, given the canonical text of one of its URLs. `query_order` says on which hosts the
     order of parameters matters.
     """
-    if "&" not in text or query_order.of(host):
+    if "&" not in text or query_order.is_on(host):
         return text
     path, _, query = text.partition("?")
     if "&" not in query:
@@ -35,7 +35,7 @@ def page_key(text: str, host: str = "", query_order: Switch = OFF) -> str:
     return f"{path}?{'&'.join(sorted(query.split('&'), key=_name))}"
 
 
-def name(discovery: Discovery, query_order: Switch = OFF) -> str:
+def discovery_key(discovery: Discovery, query_order: HostSwitch = OFF) -> str:
     """Return what a discovery is known by: a second discovery of this name adds nothing."""
     key = page_key(discovery.url.text, discovery.url.host, query_order)
     if discovery.again:
@@ -43,15 +43,19 @@ def name(discovery: Discovery, query_order: Switch = OFF) -> str:
     return f"{discovery.generation} {key}" if discovery.generation else key
 
 
-def identity(discovery: Discovery, query_order: Switch = OFF) -> bytes:
+def discovery_hash(discovery: Discovery, query_order: HostSwitch = OFF) -> bytes:
     """Return `page_hash`; behind it seven bytes of a BLAKE2b hash of the name, if the discovery has a generation or is of a
     redirect.
     """
     found = page_hash(discovery.url, query_order)
-    return found + _hash(name(discovery, query_order)) if discovery.generation or discovery.again else found
+    return (
+        found + _hash(discovery_key(discovery, query_order))
+        if discovery.generation or discovery.again
+        else found
+    )
 
 
-def page_hash(url: Url, query_order: Switch = OFF) -> bytes:
+def page_hash(url: Url, query_order: HostSwitch = OFF) -> bytes:
     """Return seven bytes of a BLAKE2b hash of the text that stands for a page."""
     return _hash(page_key(url.text, url.host, query_order))
 

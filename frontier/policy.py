@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class HostSwitch:
     """A setting of a crawl that is on or off, with exceptions for some hosts and the hosts under them."""
 
     on: bool
     hosts: Mapping[str, bool] = field(default_factory=dict)
     """The exceptions, by host name in lower case. If two fit a host, the longer name counts."""
 
-    def of(self, host: str) -> bool:
+    def is_on(self, host: str) -> bool:
         """Return whether it is on for a host."""
         name = host if self.hosts else ""
         while name:
@@ -26,14 +26,14 @@ class Switch:
         return f"{int(self.on)}" + "".join(f" {host}={int(on)}" for host, on in sorted(self.hosts.items()))
 
 
-ON, OFF = Switch(on=True), Switch(on=False)
+ON, OFF = HostSwitch(on=True), HostSwitch(on=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class UrlPolicy:
     """Rules of one crawl, with exceptions for hosts."""
 
-    traps: Switch = ON
+    traps: HostSwitch = ON
     """Whether URLs that look endless are refused (`frontier.urls.trap`, `frontier.urls.novelty`)."""
-    query_order: Switch = OFF
+    query_order: HostSwitch = OFF
     """Whether the order of a query's parameters tells two pages apart (`frontier.page_key`)."""

@@ -9,23 +9,23 @@ import zlib
 from dataclasses import dataclass
 from typing import Literal
 
-Rule = Literal["allow", "disallow", "rules"]
+RobotsRule = Literal["allow", "disallow", "rules"]
 
 LARGE = 16 << 10
 """Bytes, packed: some 100 KiB of rules."""
-LARGE_KEPT_MS = 3_600_000
-KEPT_MS = 86_400_000
+LARGE_RULES_RETENTION_MS = 3_600_000
+RULES_RETENTION_MS = 86_400_000
 """RFC 9309, section 2.4: robots.txt is not kept for longer than a day."""
 
 
-def packed(body: bytes) -> bytes:
+def compress_rules(body: bytes) -> bytes:
     """Return rules as the server keeps them."""
     return zlib.compress(body) if body else b""
 
 
-def next_look(body: bytes, now_ms: int) -> int:
+def next_review_ms(body: bytes, now_ms: int) -> int:
     """Return when it is looked at whether rules are still needed."""
-    return now_ms + (LARGE_KEPT_MS if len(packed(body)) > LARGE else KEPT_MS)
+    return now_ms + (LARGE_RULES_RETENTION_MS if len(compress_rules(body)) > LARGE else RULES_RETENTION_MS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class RobotsRecord:
     origin: str
     version: int
     """Grows by one with every fetch; 1 is the first."""
-    rule: Rule
+    rule: RobotsRule
     """`allow` and `disallow` speak for the whole origin (RFC 9309, section 2.3.1); `rules` are in `body`."""
     body: bytes
     """Empty where the rules were forgotten: then they are asked for before the next page."""

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field, replace
 
 from core import CorruptData, InputError
 from frontier.lease import Budget
-from frontier.policy import Policy, Switch
+from frontier.policy import HostSwitch, UrlPolicy
 
 _NOT_SET = "not set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CrawlSettings:
     """How a crawl treats the web."""
 
     contact: str = ""
@@ -25,7 +25,7 @@ class Settings:
     min_ip_delay_ms: int = 250
     """Between the starts of two requests to one IP address; 0 for any number at once."""
     budget: Budget = field(default_factory=Budget)
-    policy: Policy = field(default_factory=Policy)
+    policy: UrlPolicy = field(default_factory=UrlPolicy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,23 +38,23 @@ class StorageId:
     """Where it was when the crawl was made."""
 
 
-def encode(settings: Settings) -> str:
+def encode_settings(settings: CrawlSettings) -> str:
     """Return the JSON text that the frontier keeps."""
     return json.dumps(asdict(settings), sort_keys=True)
 
 
-def decode(text: str) -> Settings:
-    """Return what `encode` wrote. Raise `CorruptData` for anything else."""
+def decode_settings(text: str) -> CrawlSettings:
+    """Return what `encode_settings` wrote. Raise `CorruptData` for anything else."""
     try:
         fields = json.loads(text)
         budget = Budget(**fields.pop("budget"))
-        policy = Policy(**{name: Switch(**switch) for name, switch in fields.pop("policy").items()})
-        return Settings(**fields, budget=budget, policy=policy)
+        policy = UrlPolicy(**{name: HostSwitch(**switch) for name, switch in fields.pop("policy").items()})
+        return CrawlSettings(**fields, budget=budget, policy=policy)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptData(f"the frontier keeps settings that cannot be read: {text[:80]!r}") from error
 
 
-def merged(own: Settings, crawl: Settings) -> Settings:
+def merge_settings(own: CrawlSettings, crawl: CrawlSettings) -> CrawlSettings:
     """Return `own`; but a contact that is said on one side only is the contact of both."""
     return replace(own, contact=own.contact or crawl.contact)
 
@@ -78,7 +78,7 @@ def check_storage(crawl: str, own: str | None, own_uri: str, its: StorageId | No
     )
 
 
-def check_settings(crawl: str, own: Settings | None, its: Settings | None) -> None:
+def check_settings(crawl: str, own: CrawlSettings | None, its: CrawlSettings | None) -> None:
     """Raise `InputError` naming the fields in which the settings of a crawl are not the caller's; None where one does not say."""
     if own is not None and its is not None and (other := differences(own, its)):
         raise InputError(
@@ -87,7 +87,7 @@ def check_settings(crawl: str, own: Settings | None, its: Settings | None) -> No
         )
 
 
-def differences(own: Settings, crawl: Settings) -> list[str]:
+def differences(own: CrawlSettings, crawl: CrawlSettings) -> list[str]:
     """Return the fields in which two settings differ, by the names of thresher.toml: `crawler.min_delay is 0.5, here 1`.
 
     A contact that one of the two does not say is no difference.
@@ -101,7 +101,7 @@ def differences(own: Settings, crawl: Settings) -> list[str]:
     ]
 
 
-def _values(settings: Settings) -> dict[str, str]:
+def _values(settings: CrawlSettings) -> dict[str, str]:
     """What thresher.toml calls each field, and how it writes the value."""
     budget, policy = settings.budget, settings.policy
     return {
@@ -116,7 +116,7 @@ def _values(settings: Settings) -> dict[str, str]:
     }
 
 
-def _switched(key: str, switch: Switch) -> dict[str, str]:
+def _switched(key: str, switch: HostSwitch) -> dict[str, str]:
     hosts = {f'crawler.hosts."{host}".{key}': json.dumps(on) for host, on in sorted(switch.hosts.items())}
     return {f"crawler.{key}": json.dumps(switch.on), **hosts}
 

@@ -6,14 +6,14 @@ ever: the functions in `lua/` refuse its leases, heartbeats and settlements, wha
 
 from core import Unavailable
 
-REFUSAL = "TAKENOVER "
+TAKEOVER_REPLY_PREFIX = "TAKENOVER "
 """How the reply of a server begins that refuses such a name (lua/state/takeover.lua); the name follows."""
 
 
-class GivenUp(Unavailable):
+class TakeoverError(Unavailable):
     """The worker was taken for dead, or may have been: another has what it left."""
 
 
-def given_up(worker: str) -> GivenUp:
+def takeover_error(worker: str) -> TakeoverError:
     """Return the error of a worker whose name was taken over."""
-    return GivenUp(f"worker {worker} was not heard of and its name was taken over; it stops")
+    return TakeoverError(f"worker {worker} was not heard of and its name was taken over; it stops")

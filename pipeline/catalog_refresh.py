@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from core import CorruptData, Unavailable
 from pipeline.project import Project
-from storage.catalog import Catalog, Contents
+from storage.catalog import Catalog, CatalogContents
 
 
-def rebuild(project: Project) -> Contents:
+def rebuild(project: Project) -> CatalogContents:
     """Make the project's catalog again from its storage alone; what it holds then."""
     return Catalog(project.config.project.catalog, project.directory).rebuild(project.store)
 

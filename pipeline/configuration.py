@@ -42,7 +42,7 @@ class ProjectConfig:
     @property
     def cache_bytes(self) -> int:
         """`cache` in bytes; 0 where there is to be none."""
-        return size(self.cache)
+        return parse_size(self.cache)
 
     @property
     def cluster(self) -> str | None:
@@ -96,12 +96,12 @@ class CrawlerConfig:
     @property
     def max_body_bytes(self) -> int:
         """`max_body` in bytes."""
-        return size(self.max_body)
+        return parse_size(self.max_body)
 
     @property
     def max_backlog_bytes(self) -> int:
         """`max_backlog` in bytes."""
-        return size(self.max_backlog)
+        return parse_size(self.max_backlog)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +213,7 @@ def parse(text: str, directory: Path) -> Config:
     return config
 
 
-def size(text: str) -> int:
+def parse_size(text: str) -> int:
     """Bytes of a size such as `10MiB` or `500 kB`; ValueError for anything else."""
     match = re.fullmatch(r"\s*+(\d{1,15}+(?:\.\d{1,15}+)?)\s*+([A-Za-z]*+)\s*+", text)
     if not match or match[2].upper() not in UNITS:
@@ -307,7 +307,7 @@ def _check(path: Path, config: Config) -> None:
             f"dedup.near must be 'off' or bands x rows such as '14x8', not {config.dedup.near!r}",
         ),
         (
-            _signed(config.dedup),
+            _fits_signature(config.dedup),
             f"dedup.near = {config.dedup.near!r}: bands x rows must not be more than the {PERMUTATIONS} of a signature",
         ),
         (
@@ -348,7 +348,7 @@ def _check(path: Path, config: Config) -> None:
         limit = getattr(crawler, key)
         checks.append((limit is None or limit >= 1, f"crawler.{key} must be at least 1, not {limit}"))
     try:
-        host_settings.check(crawler.hosts)
+        host_settings.check_hosts(crawler.hosts)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     for right, message in checks:
@@ -361,7 +361,7 @@ def _check(path: Path, config: Config) -> None:
     }
     for key, text in sizes.items():
         try:
-            size(text)
+            parse_size(text)
         except ValueError as error:
             raise InputError(f"{path}: {key}: {error}") from None
     for network in crawler.allow_networks:
@@ -371,7 +371,7 @@ def _check(path: Path, config: Config) -> None:
             raise InputError(f"{path}: crawler.allow_networks: {error}") from None
 
 
-def _signed(dedup: DedupConfig) -> bool:
+def _fits_signature(dedup: DedupConfig) -> bool:
     shape = dedup.bands_and_rows if re.fullmatch(r"\d+x\d+", dedup.near) else None
     return shape is None or shape[0] * shape[1] <= PERMUTATIONS
 

@@ -25,7 +25,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class TokenCounts:
     """What a tokenizer made of exported text."""
 
     tokenizer: str
@@ -85,28 +85,28 @@ class Funnel:
         }
 
 
-def funnel(
+def make_funnel(
     sources: Iterable[str],
-    fates: Mapping[str, int],
+    stage_counts: Mapping[str, int],
     rule_order: Iterable[str],
     removed: Iterable[Stage] = (),
-    tokens: Tokens | None = None,
+    tokens: TokenCounts | None = None,
     unprocessed: int = 0,
 ) -> Funnel:
     """Put the counts of the process step in order, and take from the kept what deduplication removed.
 
-    `fates` are the summed counts of `pipeline.steps.process`; `tokens` are those of an export of what was kept, `unprocessed` the records
+    `stage_counts` are the summed counts of `pipeline.steps.process`; `tokens` are those of an export of what was kept, `unprocessed` the records
     that nobody has looked at yet.
     """
     stages: dict[str, Stage] = {}
-    for key in fates:
+    for key in stage_counts:
         name, _, unit = key.rpartition(".")
         if unit == "documents":
             stages[name] = Stage(
                 name=name,
-                documents=fates[key],
-                payload_bytes=fates[f"{name}.payload_bytes"],
-                text_bytes=fates[f"{name}.text_bytes"],
+                documents=stage_counts[key],
+                payload_bytes=stage_counts[f"{name}.payload_bytes"],
+                text_bytes=stage_counts[f"{name}.text_bytes"],
             )
     kept = stages.pop("keep", Stage(name="keep", documents=0, payload_bytes=0, text_bytes=0))
     order = {rule: n for n, rule in enumerate(["archive", "early", "extract", "rights", *rule_order])}

@@ -15,12 +15,12 @@ from typing import Generic, TypeVar
 from core import CorruptData, InputError
 from frontier import Frontier, StorageId
 from frontier.link.link import Link
-from frontier.link.lost_frontier import lost_frontier
+from frontier.link.lost_frontier import lost_frontier_error
 from frontier.settings import check_storage
 from pipeline.project import Project
-from storage.archive.open_files import WARC, left
+from storage.archive.open_files import WARC, open_archive_files
 from storage.crawllog.log_line import FOLDER as LOG
-from storage.storage_id import identify, identity
+from storage.storage_id import ensure_storage_id, read_storage_id
 from storage.store import Store
 
 T = TypeVar("T")
@@ -39,11 +39,11 @@ class Every(Generic[T]):
 async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
     """Ask the frontier of every crawl of a server. One that is lost does not keep the others from answering."""
     answers, lost = {}, {}
-    for name in await Frontier.crawls(link):
+    for name in await Frontier.crawl_names(link):
         frontier = Frontier(link, name)
         try:
             if not await frontier.exists():  # opened, it would be made anew
-                raise lost_frontier(name)
+                raise lost_frontier_error(name)
             answers[name] = await question(name, await frontier.open())
         except CorruptData as error:
             lost[name] = str(error)
@@ -60,8 +60,10 @@ async def open_crawl(
     frontier, store = Frontier(link, crawl), project.store
     if await frontier.exists():
         await frontier.open()
-        check_storage(crawl, identity(store), store.uri, frontier.storage)  # before anything is put into it
-        if frontier.rebuilding and not rebuild:
+        check_storage(
+            crawl, read_storage_id(store), store.uri, frontier.storage
+        )  # before anything is put into it
+        if frontier.is_rebuilding and not rebuild:
             raise InputError(
                 f"crawl {crawl!r}: its frontier is being made from the archive, or was when that was interrupted; wait, or run"
                 f" `thresher frontier rebuild {crawl}` again"
@@ -72,7 +74,7 @@ async def open_crawl(
             f" be fetched again; make the frontier from the archive with `thresher frontier rebuild {crawl}`, or name the"
             " crawl otherwise"
         )
-    here = StorageId(id=identify(store), uri=store.uri)
+    here = StorageId(id=ensure_storage_id(store), uri=store.uri)
     return await frontier.open(project.settings, storage=here, update=update)
 
 
@@ -80,26 +82,30 @@ async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
     """Return the frontier of a crawl for who looks at it, or tells it something: whatever its settings are. Raises `InputError`
     where nothing is seeded, or its archive is in another storage.
     """
-    if crawl not in await Frontier.crawls(link):
-        raise no_seeds(crawl)
+    if crawl not in await Frontier.crawl_names(link):
+        raise not_seeded_error(crawl)
     frontier = await Frontier(link, crawl).open()
-    check_storage(crawl, identity(project.store), project.store.uri, frontier.storage)
+    check_storage(crawl, read_storage_id(project.store), project.store.uri, frontier.storage)
     return frontier
 
 
-async def open_seeded(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
+async def open_seeded_crawl(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
     """`open_crawl` for a crawl that must have been seeded."""
-    if crawl not in await Frontier.crawls(link) and not has_archive(project.store, crawl):
-        raise no_seeds(crawl)
+    if crawl not in await Frontier.crawl_names(link) and not has_archive(project.store, crawl):
+        raise not_seeded_error(crawl)
     return await open_crawl(project, link, crawl, update=update)
 
 
-def no_seeds(crawl: str) -> InputError:
+def not_seeded_error(crawl: str) -> InputError:
     """What is raised where nothing was ever added to a crawl."""
     return InputError(f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first")
 
 
 def has_archive(store: Store, crawl: str) -> bool:
     """Whether a storage has anything that a crawl of this name has fetched, or settled."""
-    made = (store.list(f"{WARC}/{crawl}/{crawl}-"), store.list(f"{LOG}/{crawl}/{crawl}-"), left(store, crawl))
+    made = (
+        store.list(f"{WARC}/{crawl}/{crawl}-"),
+        store.list(f"{LOG}/{crawl}/{crawl}-"),
+        open_archive_files(store, crawl),
+    )
     return any(True for names in made for _ in names)

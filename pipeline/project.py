@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 
 from core import InputError
 from crawler.reading.page_options import PageOptions
-from frontier import Budget, Settings
-from frontier.link.embedded import embedded
+from frontier import Budget, CrawlSettings
+from frontier.link.embedded import embedded_server
 from isolation import Confinement, probe_confinement
 from pipeline import configuration
 from pipeline.configuration import Config
-from pipeline.engine.local.crawl_worker import LocalBerth, Place
-from pipeline.engine.local.worker_pool import Crew, local_crew
-from pipeline.engine.ray.ray_crawl_worker import ray_berths
-from pipeline.engine.ray.ray_pool import ray_crew
+from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerFactory
+from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
+from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
+from pipeline.engine.ray.ray_pool import ray_worker_pool
 from pipeline.terminal.output import warn
 from pipeline.url_policy import policy
 from storage.cache.cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
-from storage.location import store
+from storage.location import open_store
 from storage.store import Store
 
 if TYPE_CHECKING:
     from storage.catalog import Catalog
 
-STATE = ".thresher"
+STATE_DIRECTORY = ".thresher"
 EMBEDDED = "embedded"
 
 
@@ -61,14 +61,14 @@ class Project:
         return self.config.directory
 
     @property
-    def state(self) -> Path:
+    def state_directory(self) -> Path:
         """Directory of what is neither storage nor configuration: the embedded server, worker locks."""
-        return self.directory / STATE
+        return self.directory / STATE_DIRECTORY
 
     @cached_property
     def store(self) -> Store:
         """The storage."""
-        return store(self.config.project.storage, self.directory, cache=self.cache)
+        return open_store(self.config.project.storage, self.directory, cache=self.cache)
 
     @cached_property
     def cache(self) -> Cache | None:
@@ -101,7 +101,7 @@ class Project:
         return found
 
     @contextmanager
-    def crew(self, hands: int | None) -> Iterator[Crew]:
+    def worker_pool(self, workers: int | None) -> Iterator[WorkerPool]:
         """The hands that make parts, for the time of the context: of the machine or of the cluster that the
         configuration names; one for each CPU where no number is given.
         """
@@ -109,23 +109,23 @@ class Project:
         cluster = self.config.project.cluster
         if cluster is None:
             _ = self.confinement
-            with local_crew(hands or len(os.sched_getaffinity(0))) as crew:
+            with local_worker_pool(workers or len(os.sched_getaffinity(0))) as crew:
                 yield crew
         else:
-            with ray_crew(cluster, hands) as spread:
+            with ray_worker_pool(cluster, workers) as spread:
                 yield spread
 
     @contextmanager
-    def berths(self) -> Iterator[Place]:
+    def worker_factory(self) -> Iterator[WorkerFactory]:
         """Where crawl workers live, for the time of the context."""
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
             _ = self.confinement
-            yield LocalBerth
+            yield LocalCrawlWorker
         else:
             one_machine = self.config.project.redis == EMBEDDED
-            with ray_berths(cluster, self.store, one_machine=one_machine) as place:
+            with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as place:
                 yield place
 
     @contextmanager
@@ -133,16 +133,16 @@ class Project:
         """Address of the frontier's Redis; an embedded one runs at least as long as the context."""
         address = self.config.project.redis
         if address == EMBEDDED:
-            with embedded(self.state / "redis") as url:
+            with embedded_server(self.state_directory / "redis") as url:
                 yield url
         else:
             yield address
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CrawlSettings:
         """What its crawls are to hold to."""
         settings = self.config.crawler
-        return Settings(
+        return CrawlSettings(
             contact=self.config.project.contact,
             min_delay_ms=round(settings.min_delay * 1000),
             min_ip_delay_ms=round(settings.ip_delay * 1000),

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import Interruption
-from pipeline.crawls.seed import Plan, Seeded, seed
-from pipeline.crawls.seed_files import Refused
+from pipeline.crawls.seed import SeedPlan, SeedSummary, seed_file
+from pipeline.crawls.seed_files import RefusedLine
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import Crew
-from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.fleet.crawl_summary import Crawled
-from pipeline.funnel import Funnel, Tokens
+from pipeline.engine.local.worker_pool import WorkerPool
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_summary import CrawlSummary
+from pipeline.funnel import Funnel, TokenCounts
 from pipeline.project import Project
 from pipeline.reports import report
-from pipeline.runs import recorded
+from pipeline.runs import record_run
 from pipeline.steps import blocklist, dedup, export, process
 from pipeline.terminal.progress import Progress
 from shards import Dataset
@@ -27,68 +27,74 @@ from storage.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class RunSummary:
     """What `thresher run` came to."""
 
-    seeded: Seeded
-    crawled: Crawled
+    seed_summary: SeedSummary
+    crawl_summary: CrawlSummary
     funnel: Funnel
     dataset: Dataset
 
 
-def run(
+def run_all(
     project: Project,
     seeds: str,
-    plan: Plan,
+    plan: SeedPlan,
     out: str,
     tokenizer: Path | None,
-    limits: Limits,
-    hands: int | None,
+    limits: CrawlLimits,
+    workers: int | None,
     progress: Progress,
-    refused: Callable[[Refused], None],
+    on_refused: Callable[[RefusedLine], None],
     *,
     update: bool = False,
-) -> Job:
+) -> RunSummary:
     """From seeds to shards, by so many hands behind the crawl (None: one for each CPU). What is wrong with the input is
     said before anything is fetched. `update` replaces the crawl's settings by the project's.
     """
     _ = project.config.contact
-    blocklist.put(project.store, project.directory, project.config.filters.blocklist)
+    blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
     process.step(project.config.filters)
     vocabulary = load_tokenizer_file(tokenizer)
     export.check_free(out)
     names = (plan.crawl,)
 
-    seeded = seed(project, seeds, plan, refused, update=update)
+    seeded = seed_file(project, seeds, plan, on_refused, update=update)
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
         raise Interruption(
             f"crawl {plan.crawl} was interrupted, and nothing of it is lost; run the same command again to go on"
         )
-    with project.crew(hands) as crew:
+    with project.worker_pool(workers) as crew:
         process_sources(project, names, crew, progress).require_all()
         find_duplicates(project, names, crew, progress)
         dataset, funnel = export_dataset(project, names, out, vocabulary, crew, progress)
-    return Job(seeded=seeded, crawled=crawled, funnel=funnel, dataset=dataset)
+    return RunSummary(seed_summary=seeded, crawl_summary=crawled, funnel=funnel, dataset=dataset)
 
 
-def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> run_step.Ran:
+def process_sources(
+    project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+) -> run_step.StepSummary:
     """Extract and judge everything that the sources have sealed and nobody has processed."""
     filters = project.config.filters
-    blocked = blocklist.put(project.store, project.directory, filters.blocklist)
+    blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
     parts = (part for name in names for part in process.parts(project.store, name, filters, blocked))
-    with recorded(project, step, names) as record:
-        record.ran = run_step.run(project.store, step, parts, process.work, crew=crew, progress=progress)
-    return record.ran
+    with record_run(project, step, names) as record:
+        record.summary = run_step.run_step(
+            project.store, step, parts, process.work, pool=pool, progress=progress
+        )
+    return record.summary
 
 
-def find_duplicates(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> Manifest:
+def find_duplicates(
+    project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+) -> Manifest:
     """Decide what duplicates what among everything that the sources have sealed, all of it processed."""
     process.require_processed(project.store, names, project.config.filters)
     config = project.config.dedup
-    with recorded(project, dedup.step(config), names) as record:
-        manifest, record.ran = dedup.run(project.store, names, config, crew=crew, progress=progress)
+    with record_run(project, dedup.step(config), names) as record:
+        manifest, record.summary = dedup.run(project.store, names, config, pool=pool, progress=progress)
     return manifest
 
 
@@ -97,20 +103,20 @@ def export_dataset(
     names: tuple[str, ...],
     out: str,
     tokenizer: TokenizerFile,
-    crew: Crew,
+    pool: WorkerPool,
     progress: Progress,
 ) -> tuple[Dataset, Funnel]:
     """Write what is kept as shards, with the funnel beside them."""
     process.require_processed(project.store, names, project.config.filters)
-    plan = export.plan(
-        project.store, names, tokenizer, dedup.covering(project.store, names, project.config.dedup)
+    plan = export.make_plan(
+        project.store, names, tokenizer, dedup.require_run(project.store, names, project.config.dedup)
     )
     directory = export.claim(plan, out)
-    with export.writing(directory), recorded(project, export.step(plan), names) as record:
-        shards, record.ran = export.make(plan, directory, crew=crew, progress=progress)
+    with export.write_lock(directory), record_run(project, export.step(plan), names) as record:
+        shards, record.summary = export.make_shards(plan, directory, pool=pool, progress=progress)
         tokens = sum(shard.tokens for shard in shards)
-        counted = Tokens(tokenizer=tokenizer.name, tokens=tokens, text_bytes=plan.text_bytes)
+        counted = TokenCounts(tokenizer=tokenizer.name, tokens=tokens, text_bytes=plan.text_bytes)
         funnel = report.funnel_of(project, names, counted)
         dataset = export.finish(plan, directory, shards, funnel)
-    export.record(project.store, plan, dataset)
+    export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from core import ThresherError
-from pipeline.engine.run_step import Ran
+from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Step
 from pipeline.engine.task import cpu_seconds
 from pipeline.project import Project
@@ -20,16 +20,16 @@ from storage.run import Outcome, Run, put
 
 
 @dataclass(slots=True, kw_only=True)
-class Record:
+class RunRecord:
     """What is to be kept of a run that is going on."""
 
-    ran: Ran = field(default_factory=lambda: Ran(made=0, already=0))
+    summary: StepSummary = field(default_factory=lambda: StepSummary(made=0, already=0))
 
 
 @contextmanager
-def recorded(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator[Record]:
+def record_run(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator[RunRecord]:
     """Keep what the context's run of a step came to; it sets `ran`."""
-    record = Record()
+    record = RunRecord()
     started_ms, cpu = time.time_ns() // 1_000_000, cpu_seconds()
     outcome: Outcome = "failed"
     message = ""
@@ -47,7 +47,7 @@ def recorded(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator
         raise
     finally:
         ended_ms = time.time_ns() // 1_000_000
-        ran = record.ran
+        ran = record.summary
         run = Run(
             id=os.urandom(16).hex(),
             step=step.name,
@@ -71,6 +71,6 @@ def recorded(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator
             message=message,
         )
         # Where nothing answers now, nobody is to wait for a record.
-        if project.store.waiting_since_ms() is None:
+        if project.store.unavailable_since_ms() is None:
             with suppress(ThresherError):
                 put(project.store, run)

@@ -20,5 +20,5 @@ Text and what was decided of it are tables (`storage.tables`). The catalog (`sto
 questions about all of it quickly, but is only a cache: deleting it loses nothing. So is the block cache
 (`storage.cache`), which keeps on this machine's disk what was read from afar.
 
-This package is a library of formats: importers name the module (`from storage.archive.archive_writer import Archive`).
+This package is a library of formats: importers name the module (`from storage.archive.archive_writer import ArchiveWriter`).
 """

@@ -21,12 +21,12 @@ from storage.store import Staged, check_name
 STAGING = ".staging"
 READ_AHEAD = 256 << 10
 """Bytes that an open file reads at a time."""
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+NO_SPACE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+NO_ACCESS_ERRNOS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 FILE_MODE = 0o666  # less the umask, as any created file
 
 
-class Files:
+class DirectoryStore:
     """The objects under one root directory. Many processes may use one root at the same time."""
 
     __slots__ = ("root",)
@@ -51,7 +51,7 @@ class Files:
         published or not. Running out of room inside the context raises `Unavailable`.
         """
         self.path(name)
-        with writing(self.root):
+        with disk_errors_as_unavailable(self.root):
             path, lock = self._new_staging_file()
             try:
                 yield Staged(self, name, path)
@@ -59,12 +59,12 @@ class Files:
                 os.close(lock)
                 path.unlink(missing_ok=True)
 
-    def adopt(self, path: Path, name: str) -> bool:
+    def put_file(self, path: Path, name: str) -> bool:
         """Publish the file at `path` (on the same disk) under `name`, once; `path` stays as a second link.
         True: done now; False: the name was taken before.
         """
         target = self.path(name)
-        with writing(self.root):
+        with disk_errors_as_unavailable(self.root):
             sync(path)
             make_directory(target.parent)
             try:
@@ -77,7 +77,7 @@ class Files:
             sync(target.parent)
         return created
 
-    def waiting_since_ms(self) -> None:
+    def unavailable_since_ms(self) -> None:
         """A directory answers or fails, and is never waited for."""
         return
 
@@ -87,9 +87,9 @@ class Files:
         if not directory.is_dir():
             return 0
         removed = 0
-        with writing(self.root), _gate(directory, fcntl.LOCK_EX):
+        with disk_errors_as_unavailable(self.root), _staging_lock(directory, fcntl.LOCK_EX):
             for path in sorted(directory.iterdir()):
-                if path.name != _GATE and _is_abandoned(path):
+                if path.name != _STAGING_LOCK and _is_abandoned(path):
                     path.unlink(missing_ok=True)
                     removed += 1
         return removed
@@ -111,13 +111,13 @@ class Files:
         except FileNotFoundError as error:
             raise self._missing(name) from error
 
-    def within(self, directory: str) -> "Files":
+    def substore(self, directory: str) -> "DirectoryStore":
         """The directory of that name as a store of its own."""
-        return Files(self.root / directory)
+        return DirectoryStore(self.root / directory)
 
     def clear(self) -> None:
         """Remove the whole directory."""
-        with suppress(FileNotFoundError), writing(self.root):
+        with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root):
             shutil.rmtree(self.root)
 
     def exists(self, name: str) -> bool:
@@ -156,7 +156,7 @@ class Files:
             if name.startswith(prefix):
                 yield name
 
-    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+    def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         """Names of the files in `directory` that end so, at most `most`, the one that was written last first."""
         try:
             with os.scandir(self.path(directory)) as scan:
@@ -173,7 +173,7 @@ class Files:
     def delete(self, name: str) -> None:
         """Remove the object, durably; one that is not there is removed already."""
         path = self.path(name)
-        with suppress(FileNotFoundError), writing(self.root):
+        with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root):
             path.unlink()
             sync(path.parent)
 
@@ -202,7 +202,7 @@ class Files:
         """A new empty file, locked as long as its maker lives, which is how `sweep` tells it from a left one."""
         directory = self.root / STAGING
         make_directory(directory)
-        with _gate(directory, fcntl.LOCK_SH):
+        with _staging_lock(directory, fcntl.LOCK_SH):
             path = directory / os.urandom(16).hex()
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -213,17 +213,17 @@ class Files:
 
 
 @contextmanager
-def writing(root: Path) -> Iterator[None]:
+def disk_errors_as_unavailable(root: Path) -> Iterator[None]:
     """Turns the disk's refusals into one line for the user."""
     try:
         yield
     except OSError as error:
-        if error.errno in NO_ROOM:
+        if error.errno in NO_SPACE_ERRNOS:
             raise Unavailable(
                 f"no room left for the storage at {root} ({os.strerror(error.errno or 0)}): free some, or move "
                 "project.storage, and run the command again"
             ) from error
-        if error.errno in NO_ACCESS and str(error.filename).startswith(str(root)):
+        if error.errno in NO_ACCESS_ERRNOS and str(error.filename).startswith(str(root)):
             raise Unavailable(
                 f"the storage at {root} cannot be written ({os.strerror(error.errno or 0)}): change its owner or "
                 "move project.storage"
@@ -250,13 +250,13 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-_GATE = "gate"
+_STAGING_LOCK = "gate"
 
 
 @contextmanager
-def _gate(directory: Path, how: int) -> Iterator[None]:
+def _staging_lock(directory: Path, how: int) -> Iterator[None]:
     """Makers of staging files pass together, the sweeper alone: it never meets a file that is not yet locked."""
-    descriptor = os.open(directory / _GATE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    descriptor = os.open(directory / _STAGING_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     try:
         fcntl.flock(descriptor, how)
         yield

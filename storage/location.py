@@ -5,13 +5,13 @@ from pathlib import Path
 from core import InputError
 from core.printable_address import printable_address
 from storage.cache.cache import Cache
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.store import Store
 
 SCHEMES = ("file", "s3")
 
 
-def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | None = None) -> Store:
+def open_store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | None = None) -> Store:
     """The store at `file:DIRECTORY`, relative to `base` unless absolute, or at `s3://BUCKET/PREFIX`.
 
     What is read from a bucket goes through `cache`, if there is one. Raises `InputError` for every other kind of
@@ -19,9 +19,9 @@ def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | 
     """
     scheme, colon, rest = uri.partition(":")
     if colon and scheme == "s3":
-        from storage.s3.s3_store import Bucket  # noqa: PLC0415 - the client takes most of a second to import
+        from storage.s3.s3_store import S3Store  # noqa: PLC0415 - the client takes most of a second to import
 
-        return Bucket.at(uri, key=key, cache=cache)
+        return S3Store.at(uri, key=key, cache=cache)
     if not colon or scheme != "file":
         raise InputError(
             f'{key} = "{printable_address(uri)}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"'
@@ -32,4 +32,4 @@ def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | 
         )
     if not rest.strip("/"):
         raise InputError(f'{key} = "{printable_address(uri)}" names no directory: write "file:data"')
-    return Files(base / (rest.removeprefix("//") if rest.startswith("///") else rest))
+    return DirectoryStore(base / (rest.removeprefix("//") if rest.startswith("///") else rest))

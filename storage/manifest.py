@@ -66,7 +66,7 @@ class Manifest:
             "step": self.step,
             "part": self.part,
             "fingerprint": self.fingerprint,
-            "recipe": plain(self.recipe),
+            "recipe": to_plain_json(self.recipe),
             "inputs": [asdict(each) for each in self.inputs],
             "outputs": [asdict(each) for each in self.outputs],
             "counts": dict(self.counts),
@@ -79,16 +79,16 @@ def fingerprint(step: str, recipe: Mapping[str, JSON], inputs: Sequence[Input]) 
     """SHA-256, in hexadecimal digits, of what decides the bytes of a part: canonical JSON of step, recipe and
     inputs. Raises `InputError` naming the field of the recipe that JSON cannot hold.
     """
-    made_of = {"step": step, "recipe": plain(recipe), "inputs": [asdict(each) for each in inputs]}
+    made_of = {"step": step, "recipe": to_plain_json(recipe), "inputs": [asdict(each) for each in inputs]}
     text = json.dumps(made_of, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def drift(old: Mapping[str, JSON], new: Mapping[str, JSON]) -> str:
+def recipe_difference(old: Mapping[str, JSON], new: Mapping[str, JSON]) -> str:
     """The first field, dotted and in sorted order, in which two recipes differ, with both values on one line:
     `filters.preset was "c4", is "gopher" now`. Empty where they are the same.
     """
-    for field, before, after in _differences("", plain(old), plain(new)):
+    for field, before, after in _differences("", to_plain_json(old), to_plain_json(new)):
         return f"{field} was {before}, is {after} now"
     return ""
 
@@ -111,15 +111,15 @@ def seal(store: Store, manifest: Manifest) -> None:
         )
     if store.put(name, manifest.to_bytes()):
         return
-    there = load(store, name)
+    there = load_manifest(store, name)
     if there.fingerprint != manifest.fingerprint:
         raise Conflict(
-            f"{name} was sealed otherwise: {drift(_made_of(there), _made_of(manifest))}; restore that, or give "
+            f"{name} was sealed otherwise: {recipe_difference(_made_of(there), _made_of(manifest))}; restore that, or give "
             "the step a new version"
         )
 
 
-def load(store: Store, name: str) -> Manifest:
+def load_manifest(store: Store, name: str) -> Manifest:
     """The Manifest stored under `name`. Raises `CorruptData` where it is missing or not as it was sealed."""
     try:
         body = json.loads(store.read(name))
@@ -138,7 +138,7 @@ def manifests(store: Store, step_name: str, source: str = "") -> Iterator[Manife
     """Every sealed part of a step, of one source or of all, in the order of their names."""
     prefix = f"manifests/{step_name}/{source}/" if source else f"manifests/{step_name}/"
     for name in store.list(prefix):
-        yield load(store, name)
+        yield load_manifest(store, name)
 
 
 def digest(path: Path) -> str:
@@ -160,11 +160,11 @@ def put_output(store: Store, name: str, rows: int, write: Callable[[Path], objec
     with store.stage(name) as staged:
         write(staged.path)
         sha256 = digest(staged.path)
-        publish(store, staged, sha256)
+        publish_output(store, staged, sha256)
         return Output(name=name, bytes=staged.path.stat().st_size, sha256=sha256, rows=rows)
 
 
-def publish(store: Store, staged: Staged, sha256: str) -> None:
+def publish_output(store: Store, staged: Staged, sha256: str) -> None:
     """Put a staged output of that digest, as `put_output` does."""
     # Equal bytes are left alone: another command may have sealed them in the meantime.
     if not staged.publish() and not _holds(store, staged.name, sha256):
@@ -185,7 +185,7 @@ def _holds(store: Store, name: str, sha256: str) -> bool:
         return False
 
 
-def plain(value: JSON, field: str = "") -> Any:
+def to_plain_json(value: JSON, field: str = "") -> Any:
     """The value as JSON will give it back (tuples become lists).
 
     Raises `InputError` naming the field that JSON cannot hold.
@@ -201,10 +201,13 @@ def plain(value: JSON, field: str = "") -> Any:
                     raise InputError(
                         f"{field or 'value'} has the key {key!r}, which is no text, as JSON keys are"
                     )
-            return {key: plain(each, f"{field}.{key}" if field else key) for key, each in value.items()}
+            return {
+                key: to_plain_json(each, f"{field}.{key}" if field else key) for key, each in value.items()
+            }
         case list() | tuple():
             return [
-                plain(each, f"{field}.{index}" if field else str(index)) for index, each in enumerate(value)
+                to_plain_json(each, f"{field}.{index}" if field else str(index))
+                for index, each in enumerate(value)
             ]
         case _:
             raise InputError(f"{field or 'value'} is a {type(value).__name__}, which JSON cannot hold")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from core import CorruptData, InputError
-from storage.manifest import body_digest, plain
+from storage.manifest import body_digest, to_plain_json
 from storage.store import Store
 
 FORMAT = "thresher-run@2"
@@ -80,7 +80,7 @@ def put(store: Store, run: Run) -> bool:
     wrong = _wrong(run)
     if wrong:
         raise InputError(f"run {run.id!r} cannot be kept: {wrong}")
-    body = plain({"format": FORMAT, **asdict(run)})
+    body = to_plain_json({"format": FORMAT, **asdict(run)})
     sealed = {**body, "digest": body_digest(body)}
     return store.put(
         run_name(run), (json.dumps(sealed, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()

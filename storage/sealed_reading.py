@@ -19,8 +19,7 @@ from core import CorruptData, InputError
 from storage.manifest import Input, stored_digest
 from storage.store import Readable
 from storage.warc.members import GZIP, ZSTD
-from storage.warc.records import DAMAGED, ArchivedRecord
-from storage.warc.records import read as read_records
+from storage.warc.records import DAMAGED, ArchivedRecord, read_records
 
 ZSTD_CHECKSUM = 1 << 2
 """Bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""
@@ -42,42 +41,42 @@ class SealedObject(Protocol):
         ...
 
 
-def read(store: Readable, sealed: SealedObject) -> bytes:
+def read_sealed(store: Readable, sealed: SealedObject) -> bytes:
     """Return all bytes of a sealed object. Raises `CorruptData` where they are not those that were sealed."""
     data = store.read(sealed.name)
     if hashlib.sha256(data).hexdigest() != sealed.sha256:
-        raise changed(sealed.name)
+        raise changed_error(sealed.name)
     return data
 
 
-def check(store: Readable, sealed: SealedObject) -> None:
+def check_sealed(store: Readable, sealed: SealedObject) -> None:
     """Raise `CorruptData` where the bytes of an object are not those that were sealed. A process hashes an object once."""
     if not _is_whole(store, sealed):
-        raise changed(sealed.name)
+        raise changed_error(sealed.name)
 
 
-def records(store: Readable, span: Input) -> Iterator[ArchivedRecord]:
+def sealed_records(store: Readable, span: Input) -> Iterator[ArchivedRecord]:
     """Yield the records of a sealed archive file that begin in the range. Raises `CorruptData`, naming the place, where the
     file has changed since it was sealed, as far as that touches the range.
     """
     with store.open(span.name) as file:
         size = file.seek(0, io.SEEK_END)
         if span.end is not None and size < span.end:
-            raise changed(
+            raise changed_error(
                 span.name, f"it ends at byte {size:,}, and records were sealed up to byte {span.end:,}"
             )
         if not _bears_checksums(file):
-            check(store, span)
+            check_sealed(store, span)
         try:
             for record in read_records(file, span.first, span.end, name=span.name):
                 if record.type == DAMAGED and not _is_whole(store, span):
-                    raise changed(span.name, f"at byte {record.offset:,}: {record.problem}")
+                    raise changed_error(span.name, f"at byte {record.offset:,}: {record.problem}")
                 yield record
         except InputError as error:  # the first bytes of the file are those of no WARC any more
-            raise changed(span.name, "no record begins at its byte 0") from error
+            raise changed_error(span.name, "no record begins at its byte 0") from error
 
 
-def changed(name: str, where: str = "") -> CorruptData:
+def changed_error(name: str, where: str = "") -> CorruptData:
     """Return the error that names an object which is not as it was sealed, where it is damaged, and what to do."""
     is_archive = name.startswith("warc/") and not name.endswith(".cdxj.gz")
     remedy = (

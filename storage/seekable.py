@@ -3,7 +3,7 @@
 import io
 
 
-class Seekable(io.RawIOBase):
+class SeekableFile(io.RawIOBase):
     """To be given a `readinto` that reads from `_position` and moves it. Nothing is read by seeking."""
 
     def __init__(self, size: int) -> None:

@@ -15,7 +15,7 @@ NAME = "storage.json"
 FORMAT = "thresher-storage@2"
 
 
-def identity(store: Store) -> str | None:
+def read_storage_id(store: Store) -> str | None:
     """Return the storage's id; None where it has none yet. Raise `CorruptData` where it cannot be read."""
     if not store.exists(NAME):
         return None
@@ -32,14 +32,14 @@ def identity(store: Store) -> str | None:
     return found
 
 
-def identify(store: Store) -> str:
+def ensure_storage_id(store: Store) -> str:
     """Return the storage's id, or give it one."""
-    found = identity(store)
+    found = read_storage_id(store)
     if found is None:
         name = uuid4().hex
         body = {"format": FORMAT, "id": name, "check": _check(name)}
         store.put(NAME, (json.dumps(body, sort_keys=True) + "\n").encode())
-        found = identity(store)  # that of another, if that came first
+        found = read_storage_id(store)  # that of another, if that came first
         if found is None:
             raise CorruptData(f"{NAME} is missing from the storage at {store.uri}, right after it was put")
     return found

@@ -56,7 +56,7 @@ class Store(Readable, Protocol):
         """A private local file for what is to become `name`; gone at the end of the context, published or not."""
         ...
 
-    def adopt(self, path: Path, name: str) -> bool:
+    def put_file(self, path: Path, name: str) -> bool:
         """Publish the bytes of a local file under `name`, once, durable on return; the file stays.
         True: done now; False: the name was taken before. May be called again after a failure.
         """
@@ -80,7 +80,7 @@ class Store(Readable, Protocol):
         """Names that begin with `prefix` (any text, not only a directory), in byte order, as a stream."""
         ...
 
-    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+    def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         """Names of the objects that lie directly in `directory` and end so: at most `most` of them, those put last, the youngest
         first. Memory is bounded by `most`, however many there are.
         """
@@ -90,7 +90,7 @@ class Store(Readable, Protocol):
         """Remove the object, durably; one that is not there is removed already."""
         ...
 
-    def within(self, directory: str) -> "Store":
+    def substore(self, directory: str) -> "Store":
         """The objects below a name, as a store of their own. A directory that begins with a dot is none that
         this store lists.
         """
@@ -100,7 +100,7 @@ class Store(Readable, Protocol):
         """Remove every object, and what was left unfinished with them."""
         ...
 
-    def waiting_since_ms(self) -> int | None:
+    def unavailable_since_ms(self) -> int | None:
         """Since when the storage does not answer this process, in milliseconds since 1970; None while all is well."""
         ...
 
@@ -125,7 +125,7 @@ class Staged:
         """Make the bytes durable under their name, once. True: done now; False: the name was taken before,
         its bytes are unchanged. May be called again after a failure.
         """
-        return self._store.adopt(self.path, self.name)
+        return self._store.put_file(self.path, self.name)
 
     def __repr__(self) -> str:
         return f"<staged {self.name}>"

@@ -102,7 +102,7 @@ SIGNATURES = pa.schema(
 )
 """What deduplication knows of a kept document: hash and MinHash of its text, its URL, its sizes in bytes."""
 
-REMOVED = pa.schema(
+REMOVALS = pa.schema(
     [
         _column("id", pa.string()),
         _column("witness", pa.string()),
@@ -127,8 +127,8 @@ class Signatures:
     """Shape (rows, 112)."""
 
 
-class Removed(Protocol):
-    """What a row of `REMOVED` is made of."""
+class RemovalRow(Protocol):
+    """What a row of `REMOVALS` is made of."""
 
     @property
     def id(self) -> str:
@@ -231,10 +231,10 @@ def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatur
     )
 
 
-def removed_rows(removals: Iterable[Removed]) -> pa.Table:
-    """Removals as a table of `REMOVED`."""
-    rows = [{name: getattr(each, name) for name in REMOVED.names} for each in removals]
-    return pa.Table.from_pylist(rows, schema=REMOVED)
+def removal_rows(removals: Iterable[RemovalRow]) -> pa.Table:
+    """Removals as a table of `REMOVALS`."""
+    rows = [{name: getattr(each, name) for name in REMOVALS.names} for each in removals]
+    return pa.Table.from_pylist(rows, schema=REMOVALS)
 
 
 def write(file: Path | BinaryIO, table: pa.Table) -> None:
@@ -273,7 +273,7 @@ def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
     """The columns of a schema in a sealed table. Raises `CorruptData` where the table is not as it was sealed, or does not
     hold them. The whole table is read: only so can its digest be told (decision 24).
     """
-    data = sealed_reading.read(store, sealed)
+    data = sealed_reading.read_sealed(store, sealed)
     try:
         # A worker process may start no thread: neither to decode nor to read ahead.
         parquet = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)

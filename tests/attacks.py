@@ -180,7 +180,7 @@ ENDLESS_S = 1_000.0
 """What stands for a match that was broken off."""
 
 
-def slow(pattern: re.Pattern, methods: set[str], longest: int = SIZES[-1]) -> str | None:
+def slow_attack(pattern: re.Pattern, methods: set[str], longest: int = SIZES[-1]) -> str | None:
     """An attack, described, on which time is not in proportion to the length; None where none is found."""
     for attack in Samples(pattern).attacks():
         before = 0.0

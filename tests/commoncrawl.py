@@ -49,7 +49,7 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
+class StoredPage:
     """Where a page's record lies."""
 
     page: Page
@@ -87,9 +87,9 @@ USUAL = [
 ]
 
 
-def make(
+def write_crawl(
     root: Path, found: list[Page] = USUAL, *, files: int = 3, crawl: str = CRAWL, **more
-) -> list[Stored]:
+) -> list[StoredPage]:
     """Write the crawl below `root`; returns where each page lies."""
     stored = []
     names = [f"CC-MAIN-20240517233122-20240518023122-{number:05d}" for number in range(files)]
@@ -110,7 +110,7 @@ def make(
 
 def index(
     root: Path,
-    stored: list[Stored],
+    stored: list[StoredPage],
     *,
     crawl: str = CRAWL,
     block: int = 4,
@@ -158,14 +158,14 @@ def response(page: Page) -> bytes:
     )
 
 
-def warc(root: Path, path: str, of_file: list[Page]) -> list[Stored]:
+def warc(root: Path, path: str, of_file: list[Page]) -> list[StoredPage]:
     data = record("warcinfo", "", b"isPartOf: x\r\n", "application/warc-fields")
     stored = []
     for page in of_file:
         data += record("request", page.url, b"GET / HTTP/1.1\r\n\r\n", "application/http; msgtype=request")
         member = response(page)
         stored.append(
-            Stored(
+            StoredPage(
                 page=page,
                 timestamp="20240518015810",
                 filename=path,
@@ -193,7 +193,7 @@ def wat_and_wet(root: Path, crawl: str, name: str, of_file: list[Page]) -> None:
         write(root / f"crawl-data/{crawl}/segments/{SEGMENT}/{kind}/{name}.warc.{kind}.gz", data)
 
 
-def cdx_line(stored: Stored) -> bytes:
+def cdx_line(stored: StoredPage) -> bytes:
     page = stored.page
     fields = {
         "url": page.url,
@@ -214,7 +214,7 @@ def cdx_line(stored: Stored) -> bytes:
     return f"{surt(page.url)} {stored.timestamp} {json.dumps(fields)}\n".encode()
 
 
-def cdx_index(root: Path, stored: list[Stored], crawl: str, block: int, parts: int) -> None:
+def cdx_index(root: Path, stored: list[StoredPage], crawl: str, block: int, parts: int) -> None:
     """ZipNum: sorted lines in blocks, one gzip member a block, and the first key of each block in cluster.idx."""
     lines = sorted(map(cdx_line, stored))
     here = root / f"cc-index/collections/{crawl}/indexes"
@@ -232,7 +232,7 @@ def cdx_index(root: Path, stored: list[Stored], crawl: str, block: int, parts: i
     write(here / "cluster.idx", cluster)
 
 
-def columns(found: list[Stored]) -> pa.Table:
+def columns(found: list[StoredPage]) -> pa.Table:
     """The columns of 2024."""
     return pa.table(
         {
@@ -259,7 +259,7 @@ def columns(found: list[Stored]) -> pa.Table:
     )
 
 
-def columns_of_2013(found: list[Stored]) -> pa.Table:
+def columns_of_2013(found: list[StoredPage]) -> pa.Table:
     """What the oldest crawls have: nothing that was detected, and other types."""
     table = columns(found).drop_columns(
         [
@@ -282,7 +282,7 @@ def columns_of_2013(found: list[Stored]) -> pa.Table:
 
 
 def columnar_index(
-    root: Path, stored: list[Stored], crawl: str, parts: int, group: int, schema: Callable
+    root: Path, stored: list[StoredPage], crawl: str, parts: int, group: int, schema: Callable
 ) -> None:
     paths = []
     for subset in ("crawldiagnostics", "warc"):
@@ -308,7 +308,7 @@ def columnar_index(
 
 
 @dataclass(frozen=True)
-class Answer:
+class ErrorResponse:
     """Answer so, without the file."""
 
     status: int
@@ -317,31 +317,31 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Cut:
+class CutResponse:
     """Close behind so many bytes of the body."""
 
     after: int
 
 
 @dataclass(frozen=True)
-class Slow:
+class DelayedResponse:
     """Hold the answer back."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
-class Held:
+class BlockedResponse:
     """Hold the answer back until then."""
 
     until: threading.Event
 
 
-Fault = Answer | Cut | Slow | Held | None
+Fault = ErrorResponse | CutResponse | DelayedResponse | BlockedResponse | None
 
 
 @dataclass
-class Asked:
+class RequestRange:
     """One request that arrived."""
 
     path: str
@@ -355,8 +355,8 @@ class Server:
     """The files below `root`, and what is to go wrong: `plan` is asked once a request."""
 
     root: Path
-    plan: Callable[[Asked], Fault] = lambda asked: None
-    seen: list[Asked] = field(default_factory=list)
+    plan: Callable[[RequestRange], Fault] = lambda asked: None
+    requests: list[RequestRange] = field(default_factory=list)
     port: int = 0
     out: int = 0
     most_out: int = 0
@@ -366,17 +366,17 @@ class Server:
     def base(self) -> str:
         return f"http://{HOST}:{self.port}/"
 
-    def asked(self, text: str) -> list[Asked]:
+    def requests_with(self, text: str) -> list[RequestRange]:
         """Requests whose path holds the text."""
-        return [each for each in self.seen if text in each.path]
+        return [each for each in self.requests if text in each.path]
 
 
-def scripted(*faults: Fault, path: str = "") -> Callable[[Asked], Fault]:
+def scripted(*faults: Fault, path: str = "") -> Callable[[RequestRange], Fault]:
     """One after the other, to requests whose path holds the text; then nothing."""
     left = list(faults)
     lock = threading.Lock()
 
-    def plan(asked: Asked) -> Fault:
+    def plan(asked: RequestRange) -> Fault:
         with lock:
             return left.pop(0) if left and path in asked.path else None
 
@@ -401,16 +401,16 @@ class Handler(BaseHTTPRequestHandler):
         file = state.root / path
         size = file.stat().st_size if file.is_file() else 0
         first, last = self.span(size)
-        asked = Asked(path, first, last, {name.lower(): value for name, value in self.headers.items()})
+        asked = RequestRange(path, first, last, {name.lower(): value for name, value in self.headers.items()})
         with state.lock:
-            state.seen.append(asked)
+            state.requests.append(asked)
         fault = state.plan(asked)
-        if isinstance(fault, Answer):
+        if isinstance(fault, ErrorResponse):
             wait = {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
             return self.send(fault.status, error(fault.code), {"Content-Type": "application/xml", **wait})
-        if isinstance(fault, Slow):
+        if isinstance(fault, DelayedResponse):
             sleep(fault.seconds)
-        if isinstance(fault, Held):
+        if isinstance(fault, BlockedResponse):
             fault.until.wait(60)
         if not file.is_file():
             return self.send(404, error("NoSuchKey"), {"Content-Type": "application/xml"})
@@ -423,7 +423,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("If-Match") not in (None, etag):
             return self.send(412, error("PreconditionFailed"), {})
         told = {"ETag": etag, "Content-Range": f"bytes {first}-{first + len(data) - 1}/{size}"}
-        if isinstance(fault, Cut):
+        if isinstance(fault, CutResponse):
             self.send(206, data[: fault.after], told, length=len(data))
             self.close_connection = True
             return None
@@ -466,7 +466,7 @@ class Quiet(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(root: Path) -> Iterator[Server]:
+def serve_files(root: Path) -> Iterator[Server]:
     state = Server(root)
     handler = type("Bound", (Handler,), {"state": state})
     with Quiet((HOST, 0), handler) as server:

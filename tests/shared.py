@@ -7,7 +7,7 @@ import pytest
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def shared(name: str) -> Path:
+def shared_file(name: str) -> Path:
     """Path of a file of the shared material; the test skips where it is absent."""
     path = DATA / name
     if not path.exists():

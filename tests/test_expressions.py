@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from extract.page.cues import MOST_CUE, MOST_JUNK, MOST_NOTICE
-from tests.attacks import Samples, TooLongError, cpu_limit, slow
+from tests.attacks import Samples, TooLongError, cpu_limit, slow_attack
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
@@ -151,7 +151,7 @@ def test_an_expression_takes_time_in_proportion(pattern, called, name):
             except TooLongError:
                 pytest.fail(f"{attack} of {longest} characters takes more than 50 ms")
     else:
-        assert (found := slow(pattern, called)) is None, found
+        assert (found := slow_attack(pattern, called)) is None, found
 
 
 def test_none_is_made_that_the_tests_do_not_know():
@@ -177,7 +177,7 @@ def test_none_is_made_that_the_tests_do_not_know():
     ],
 )
 def test_the_attacks_find_what_is_not_linear(expression, method):
-    assert slow(re.compile(expression), {method})
+    assert slow_attack(re.compile(expression), {method})
 
 
 @pytest.mark.parametrize(
@@ -190,4 +190,4 @@ def test_the_attacks_find_what_is_not_linear(expression, method):
     ],
 )
 def test_the_attacks_leave_alone_what_is(expression, method):
-    assert slow(re.compile(expression), {method}) is None
+    assert slow_attack(re.compile(expression), {method}) is None

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from demo.web import Hit, Serving, Web
+from demo.web import LoggedRequest, RunningWeb, Web
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def demo_web() -> Iterator[Serving]:
+def demo_web() -> Iterator[RunningWeb]:
     """The demo's web of the default seed."""
     with Web().serve() as serving:
         yield serving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trees:
+class TreeServer:
     """Folders that are being served."""
 
     hosts: dict[str, str]
@@ -34,14 +34,14 @@ class Trees:
     pid: int
     log: Path | None
 
-    def hits(self) -> list[Hit]:
+    def requests(self) -> list[LoggedRequest]:
         """Every request so far, from the log; the clock is the same monotonic one as this process has."""
         assert self.log is not None, "tree_server(..., log=PATH) keeps a log"
-        return [_hit(line) for line in self.log.read_text("utf-8").splitlines()]
+        return [_parse_request(line) for line in self.log.read_text("utf-8").splitlines()]
 
 
 @contextmanager
-def tree_server(trees: Mapping[str, Path], *, port: int = 0, log: Path | None = None) -> Iterator[Trees]:
+def tree_server(trees: Mapping[str, Path], *, port: int = 0, log: Path | None = None) -> Iterator[TreeServer]:
     """Serve folders, each on its own loopback address, from another process that ends with this one."""
     words = [f"{address}={folder}" for address, folder in trees.items()]
     words += ["--port", str(port), "--attached", *(["--log", str(log)] if log else [])]
@@ -57,11 +57,11 @@ def tree_server(trees: Mapping[str, Path], *, port: int = 0, log: Path | None = 
             assert said[:1] == ["ready"], "the static server did not start; its error is above"
             chosen = int(said[1])
             hosts = {address: f"http://{address}:{chosen}" for address in trees}
-            yield Trees(hosts=hosts, port=chosen, pid=process.pid, log=log)
+            yield TreeServer(hosts=hosts, port=chosen, pid=process.pid, log=log)
         finally:
             process.terminate()
 
 
-def _hit(line: str) -> Hit:
+def _parse_request(line: str) -> LoggedRequest:
     at, address, target, status, agent = line.split("\t")
-    return Hit(host=address, path=target, at=float(at), agent=agent, status=int(status))
+    return LoggedRequest(host=address, path=target, at=float(at), agent=agent, status=int(status))

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from core import InputError
-from crawler.spiders import Guest
+from crawler.spiders import SpiderSpec
 from frontier.urls.scope import ScopeKind
 from pipeline import new_project, recipe
-from pipeline.commands.options import checked_name, sources
-from pipeline.crawls import seed as seeding
+from pipeline.commands.options import check_name, require_sources
 from pipeline.crawls import seed_files
-from pipeline.engine.run_step import Ran
-from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.fleet.crawl_summary import Crawled
+from pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
+from pipeline.engine.run_step import StepSummary
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel
-from pipeline.inputs.ingest import Ingested, ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import IngestSummary, ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.project import Project as OpenProject
 from pipeline.reports import report
 from pipeline.reports.kept_documents import kept_documents
@@ -75,17 +75,17 @@ class Project:
         scope: ScopeKind = "domain",
         depth: int | None = None,
         priority: int = 0,
-    ) -> seeding.Seeded:
+    ) -> SeedSummary:
         """Add URLs to a crawl's frontier: those of a file, one URL, or any number of URLs. Known URLs change nothing.
 
         `scope` says how far links are followed from a seed (`any`, `domain`, `host` or `prefix`), `depth` at most how many links away.
         URLs of a larger `priority` are fetched sooner. Of the result, `added`, `known` and `refused` are counts of seeds.
         """
         _require_no_event_loop("seed")
-        plan = seeding.Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth, priority=priority)
+        plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth, priority=priority)
         if isinstance(seeds, str | Path):
-            return seeding.seed(self._opened, str(seeds), plan)
-        return seeding.add(self._opened, seed_files.of_urls(seeds), plan, "of this call")
+            return seed_file(self._opened, str(seeds), plan)
+        return add_seeds(self._opened, seed_files.of_urls(seeds), plan, "of this call")
 
     def crawl(
         self,
@@ -98,7 +98,7 @@ class Project:
         spider: str = "",
         arguments: Mapping[str, str] | None = None,
         settings: str = "",
-    ) -> Crawled:
+    ) -> CrawlSummary:
         """Crawl until the frontier drains, a limit is reached, or Ctrl-C. Ctrl-C drains: what is in flight is archived.
 
         `spider` is a Scrapy spider of your own, as `package.module:Class`, with the `arguments` of its constructor and the module of its
@@ -116,38 +116,38 @@ class Project:
             raise InputError(
                 "arguments and settings are for a spider; name it with spider='package.module:Class'"
             )
-        own = Guest(
-            spider=spider,
+        own = SpiderSpec(
+            class_path=spider,
             arguments=tuple((arguments or {}).items()),
-            settings=settings,
+            settings_path=settings,
             directory=self.directory,
         )
-        limits = Limits(
+        limits = CrawlLimits(
             workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_seconds
         )
-        return crawl(self._opened, checked_name(name), limits, stderr_progress(), own if spider else None)
+        return crawl(self._opened, check_name(name), limits, stderr_progress(), own if spider else None)
 
-    def ingest(self, name: str, *inputs: str | Path) -> Ingested:
+    def ingest(self, name: str, *inputs: str | Path) -> IngestSummary:
         """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the formats).
 
         A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of files, `entries` is how
         many records there are to process, and `refused` lists the files that were not brought in, each with `file` and `reason`.
         """
         self._opened.store.sweep()
-        return ingest(self._opened.store, checked_name(name), given(inputs))
+        return ingest(self._opened.store, check_name(name), locate_inputs(inputs))
 
-    def process(self, *names: str, workers: int | None = None, redo: bool = False) -> Ran:
+    def process(self, *names: str, workers: int | None = None, redo: bool = False) -> StepSummary:
         """Extract the text of what is new in the archive, and judge it: of these sources, of all if none is named.
 
         `workers` is one for each core if not given. `redo` forgets earlier results first, as it must be after a change of `[filters]`. Of
         the result, `made` and `already` are counts of parts. Raise `ThresherError` if a part is in quarantine; all others are made.
         """
-        chosen = sources(self._opened, list(names))
+        chosen = require_sources(self._opened, list(names))
         process.step(self._opened.config.filters)  # wrong filters are refused before anything is forgotten
         for name in chosen if redo else ():
-            process.forget(self._opened.store, name)
-        with self._opened.crew(workers) as crew:
-            ran = recipe.process_sources(self._opened, chosen, crew, stderr_progress())
+            process.delete_results(self._opened.store, name)
+        with self._opened.worker_pool(workers) as pool:
+            ran = recipe.process_sources(self._opened, chosen, pool, stderr_progress())
         ran.require_all()
         return ran
 
@@ -156,10 +156,10 @@ class Project:
 
         Return how many documents were removed, by kind: `exact`, `url`, `near`.
         """
-        chosen = sources(self._opened, list(names))
-        with self._opened.crew(1) as crew:
-            manifest = recipe.find_duplicates(self._opened, chosen, crew, stderr_progress())
-        return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.KINDS}
+        chosen = require_sources(self._opened, list(names))
+        with self._opened.worker_pool(1) as pool:
+            manifest = recipe.find_duplicates(self._opened, chosen, pool, stderr_progress())
+        return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
 
     def export(
         self, out: str | Path, *names: str, tokenizer: str | Path | None = None, workers: int | None = None
@@ -171,10 +171,10 @@ class Project:
         `documents` and `tokens` of each file.
         """
         vocabulary = load_tokenizer_file(None if tokenizer is None else Path(tokenizer))
-        chosen = sources(self._opened, list(names))
-        with self._opened.crew(workers) as crew:
+        chosen = require_sources(self._opened, list(names))
+        with self._opened.worker_pool(workers) as pool:
             dataset, _ = recipe.export_dataset(
-                self._opened, chosen, str(out), vocabulary, crew, stderr_progress()
+                self._opened, chosen, str(out), vocabulary, pool, stderr_progress()
             )
         return dataset
 
@@ -184,7 +184,7 @@ class Project:
         The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and `language` among them.
         At most one part, some thousand documents, is in memory at a time.
         """
-        return kept_documents(self._opened.store, sources(self._opened, list(names)))
+        return kept_documents(self._opened.store, require_sources(self._opened, list(names)))
 
     def funnel(self, *names: str) -> Funnel:
         """Return where every record of these sources went, of all if none is named.
@@ -192,7 +192,7 @@ class Project:
         `records` is how many entered; `stages` are in the order of the filters, each with `name`, `documents`, `payload_bytes` and
         `text_bytes`; `kept` is the last of them. The documents of all stages add up to `records`.
         """
-        return report.funnel_of(self._opened, sources(self._opened, list(names)))
+        return report.funnel_of(self._opened, require_sources(self._opened, list(names)))
 
     def __repr__(self) -> str:
         return f"<Project at {self.directory}>"

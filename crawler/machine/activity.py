@@ -17,7 +17,7 @@ from isolation.shared_int import SharedInt
 
 TURN_S = 1.0
 """Between two turns that are counted."""
-NOTHING, SPIDER = 0, -1
+NO_PAGE, SPIDER = 0, -1
 """No page is read; or a user's spider may be at work. Tokens of leases are positive."""
 
 
@@ -27,15 +27,15 @@ class Activity:
     def __init__(self, turns: SharedInt, reads: SharedInt) -> None:
         """The activity that these two marks hold; `make` makes new ones."""
         self._turns, self._reads = turns, reads
-        self._else = NOTHING
+        self._idle_value = NO_PAGE
 
     @classmethod
     def make(cls) -> "Activity":
         """Return one of a worker that has not begun."""
-        return cls(SharedInt.create(0), SharedInt.create(NOTHING))
+        return cls(SharedInt.create(0), SharedInt.create(NO_PAGE))
 
     @classmethod
-    def inherited(cls, descriptors: tuple[int, int]) -> "Activity":
+    def from_descriptors(cls, descriptors: tuple[int, int]) -> "Activity":
         """Return that of the parent, in a process that has inherited its `descriptors`."""
         turns, reads = descriptors
         return cls(SharedInt(turns), SharedInt(reads))
@@ -46,13 +46,13 @@ class Activity:
         return self._turns.descriptor, self._reads.descriptor
 
     @property
-    def turns(self) -> int:
+    def ticks(self) -> int:
         """How often the event loop has turned; 0 while there is none to be watched."""
         return self._turns.value
 
     @property
-    def reads(self) -> int:
-        """Token of the lease whose page is read now, or `NOTHING`, or `SPIDER`."""
+    def page_token(self) -> int:
+        """Token of the lease whose page is read now, or `NO_PAGE`, or `SPIDER`."""
         return self._reads.value
 
     async def run(self) -> None:
@@ -64,30 +64,30 @@ class Activity:
         finally:
             self._turns.value = 0
 
-    def entertain(self) -> None:
+    def set_spider_active(self) -> None:
         """A user's spider may be at work from now on, whenever no page is read."""
-        self._else = self._reads.value = SPIDER
+        self._idle_value = self._reads.value = SPIDER
 
     @contextmanager
-    def reading(self, token: int) -> Iterator[None]:
+    def reading_page(self, token: int) -> Iterator[None]:
         """The page of a lease is read for the time of the context, in which the event loop does not turn."""
         self._reads.value = token
         try:
             yield
         finally:
-            self._reads.value = self._else
+            self._reads.value = self._idle_value
 
     def __repr__(self) -> str:
-        return f"<activity: {self.turns} turns, reads {self.reads}>"
+        return f"<activity: {self.ticks} turns, reads {self.page_token}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
+class SupervisorChannel:
     """A worker's way to its supervisor."""
 
-    complaint: Connection
+    error_pipe: Connection
     activity: Activity
 
-    def send(self, error: ThresherError) -> None:
+    def send_error(self, error: ThresherError) -> None:
         """Say why the worker ends; to be said once."""
-        self.complaint.send(error)
+        self.error_pipe.send(error)

@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 
 from core import Unavailable
 from crawler.machine.boot_clock import boot_s
-from frontier import GivenUp
+from frontier import TakeoverError
 
 
-class Pulse:
+class Heartbeat:
     """The heartbeat of one worker."""
 
     def __init__(
@@ -32,17 +32,17 @@ class Pulse:
         """
         self._period_s = ttl_s / 3 if period_s is None else period_s
         self._beat, self._worker, self._ttl_s, self._clock = beat, worker, ttl_s, clock
-        self._heard: float | None = None
+        self._last_beat: float | None = None
 
-    async def begin(self) -> None:
-        """The first beat. Raises `Unavailable` where it cannot be told, and `GivenUp` where the frontier refuses it."""
+    async def send(self) -> None:
+        """The first beat. Raises `Unavailable` where it cannot be told, and `TakeoverError` where the frontier refuses it."""
         begun = self._clock()
         try:
             await self._beat()
-        except GivenUp:
-            self._heard = None
+        except TakeoverError:
+            self._last_beat = None
             raise
-        self._heard = begun
+        self._last_beat = begun
 
     async def run(self) -> None:
         """Beat until cancelled, or given up."""
@@ -51,35 +51,35 @@ class Pulse:
             if self._is_given_up():
                 return
             try:
-                await self.begin()
-            except GivenUp:
+                await self.send()
+            except TakeoverError:
                 return
             except Unavailable:
                 continue
 
-    async def hasten(self) -> None:
+    async def send_now(self) -> None:
         """Beat now, out of turn, unless the worker may have been given up. Raises `Unavailable` where it cannot be told."""
         if not self._is_given_up():
-            await self.begin()
+            await self.send()
 
-    async def expire(self) -> None:
+    async def wait_until_expired(self) -> None:
         """Return when `check` raises."""
         while not self._is_given_up():
-            assert self._heard is not None
-            left_s = self._heard + self._ttl_s - self._clock()
+            assert self._last_beat is not None
+            left_s = self._last_beat + self._ttl_s - self._clock()
             await asyncio.sleep(min(max(left_s, 0.0), self._period_s))
 
     def check(self) -> None:
-        """Raises `GivenUp` where the last beat that was heard counts no more."""
+        """Raises `TakeoverError` where the last beat that was heard counts no more."""
         if self._is_given_up():
-            raise GivenUp(
+            raise TakeoverError(
                 f"worker {self._worker} was not heard of for {self._ttl_s:g} s and may have been given up; it stops"
             )
 
     def _is_given_up(self) -> bool:
-        if self._heard is not None and self._clock() - self._heard >= self._ttl_s:
-            self._heard = None
-        return self._heard is None
+        if self._last_beat is not None and self._clock() - self._last_beat >= self._ttl_s:
+            self._last_beat = None
+        return self._last_beat is None
 
     def __repr__(self) -> str:
         return f"<pulse of {self._worker}>"

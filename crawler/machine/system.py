@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from crawler.machine.boot_clock import boot_s
-from crawler.page_process import Aside
+from crawler.page_process import PageProcess
 from crawler.wire import Client, utc_ms
 
 
@@ -25,10 +25,10 @@ class System:
     """Milliseconds since the epoch, which dates what is archived and logged; an administrator may set it."""
     client: Callable[..., Client] = Client
     """Makes the client, of the arguments of `Client`."""
-    aside: Callable[[], Aside] = Aside
+    page_process: Callable[[], PageProcess] = PageProcess
     """Makes the process that pages are read in."""
-    unique: Callable[[], str] = lambda: uuid4().hex
+    unique_name: Callable[[], str] = lambda: uuid4().hex
     """Makes a part of a name that nobody else has."""
 
 
-REAL = System()
+REAL_SYSTEM = System()

@@ -12,8 +12,8 @@
 from dataclasses import replace
 
 from core import Capture
-from crawler.reading.page_response import Answer
-from crawler.reading.request_state import Note
+from crawler.reading.page_response import PageResponse
+from crawler.reading.request_state import RequestState
 from storage.warc.cdxj import field_value
 from storage.warc.exchange_records import payload_sha256
 from storage.warc.revisit import Profile, Revisit
@@ -21,7 +21,7 @@ from storage.warc.revisit import Profile, Revisit
 NOT_MODIFIED = 304
 
 
-def conditions(note: Note) -> list[tuple[str, str]]:
+def conditional_headers(note: RequestState) -> list[tuple[str, str]]:
     """Headers that ask for a page only where it has changed; none where nothing is known of it."""
     if not note.date_ms:
         return []
@@ -32,11 +32,13 @@ def conditions(note: Note) -> list[tuple[str, str]]:
     return [(name, value) for name, value in known if value]
 
 
-def revisit(note: Note, capture: Capture) -> Revisit | None:
+def revisit_of(note: RequestState, capture: Capture) -> Revisit | None:
     """What the capture came to again, where it did."""
     if not note.date_ms:
         return None
-    profile = unchanged(note, capture.status, payload_sha256(capture), whole=capture.truncated is None)
+    profile = unchanged_profile(
+        note, capture.status, payload_sha256(capture), is_complete=capture.truncated is None
+    )
     if profile is None:
         return None
     return Revisit(
@@ -49,18 +51,20 @@ def revisit(note: Note, capture: Capture) -> Revisit | None:
     )
 
 
-def unchanged(note: Note, status: int, sha256: str, *, whole: bool) -> Profile | None:
+def unchanged_profile(note: RequestState, status: int, sha256: str, *, is_complete: bool) -> Profile | None:
     """In which way an answer says that the page is as it was; None where it does not."""
     if not note.date_ms:
         return None
     if status == NOT_MODIFIED:
-        return "server-not-modified" if conditions(note) else None
-    return "identical-payload-digest" if status == 200 and whole and sha256 == note.sha256 != "" else None
+        return "server-not-modified" if conditional_headers(note) else None
+    return (
+        "identical-payload-digest" if status == 200 and is_complete and sha256 == note.sha256 != "" else None
+    )
 
 
-def note_of(before: Note, answer: Answer) -> Note:
+def next_visit_state(before: RequestState, answer: PageResponse) -> RequestState:
     """What the next visit is to know, of a page that has just been answered."""
-    if unchanged(before, answer.status, answer.sha256, whole=answer.truncated is None):
+    if unchanged_profile(before, answer.status, answer.sha256, is_complete=answer.truncated is None):
         kept = replace(before, etag=field_value(answer.header("etag")) or before.etag)
         return replace(
             kept, last_modified=field_value(answer.header("last-modified")) or before.last_modified

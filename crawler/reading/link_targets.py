@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from core import Url
-from frontier import NotAUrl, Switch, canonical
+from frontier import HostSwitch, InvalidUrl, canonicalize
 from frontier.policy import ON
 from frontier.urls.canonical import MAX_LENGTH
-from frontier.urls.trap import pitfall
+from frontier.urls.trap import trap_reason
 
 _SHORT = 256
 """Characters of a link that is remembered: 65,536 take some 30 MB."""
@@ -26,40 +26,40 @@ _PLAIN = re.compile(
 """Where a path begins; and a path of characters that no form of a URL changes, and of no segment that leads elsewhere."""
 
 
-def targets(hrefs: Iterable[str], base: str, traps: Switch = ON) -> list[Url]:
+def link_targets(hrefs: Iterable[str], base: str, traps: HostSwitch = ON) -> list[Url]:
     """What links written so lead to, on a page whose links are relative to `base`."""
     folder, page = _bases(base)
     found: dict[str, Url] = {}
     for href in hrefs:
-        link = _judged if len(href) <= _SHORT else _judged.__wrapped__
+        link = _target_and_trap if len(href) <= _SHORT else _target_and_trap.__wrapped__
         url, is_trap = link(href, page if href[0] == "?" else folder)
-        if url is not None and not (is_trap and traps.of(url.host)):
+        if url is not None and not (is_trap and traps.is_on(url.host)):
             found.setdefault(url.text, url)
     return list(found.values())
 
 
-def target(href: str, folder: str | None = None, traps: Switch = ON) -> Url | None:
+def link_target(href: str, folder: str | None = None, traps: HostSwitch = ON) -> Url | None:
     """What one link leads to; `folder` is an address up to its last slash, or the whole of it where the link is a query."""
-    url, is_trap = _judged(href, folder)
-    return None if url is None or (is_trap and traps.of(url.host)) else url
+    url, is_trap = _target_and_trap(href, folder)
+    return None if url is None or (is_trap and traps.is_on(url.host)) else url
 
 
 @lru_cache(maxsize=65_536)
-def _judged(href: str, folder: str | None) -> tuple[Url | None, bool]:
+def _target_and_trap(href: str, folder: str | None) -> tuple[Url | None, bool]:
     """What one link leads to, and whether that looks like a trap's."""
     url = _resolved(href, folder)
-    return url, url is not None and pitfall(url) is not None
+    return url, url is not None and trap_reason(url) is not None
 
 
 def _resolved(href: str, folder: str | None) -> Url | None:
     plain = _PLAIN.fullmatch(href)
     if plain is None:
         try:
-            return canonical(href, folder)
-        except NotAUrl:
+            return canonicalize(href, folder)
+        except InvalidUrl:
             return None
     start, path = plain.groups()
-    at = _above(start, None if start[:1] == "h" else folder)
+    at = _prefix_url(start, None if start[:1] == "h" else folder)
     if at is None or len(at.wire) + len(path) > MAX_LENGTH or len(at.text) + len(path) > MAX_LENGTH:
         return None
     text = at.text + path
@@ -68,11 +68,11 @@ def _resolved(href: str, folder: str | None) -> Url | None:
 
 
 @lru_cache(maxsize=4_096)
-def _above(start: str, folder: str | None) -> Url | None:
+def _prefix_url(start: str, folder: str | None) -> Url | None:
     """What a plain path is below: the page's own folder, one some steps up, the root, or that of another host."""
     try:
-        return canonical(start or ".", folder)
-    except NotAUrl:
+        return canonicalize(start or ".", folder)
+    except InvalidUrl:
         return None
 
 

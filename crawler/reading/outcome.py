@@ -38,19 +38,19 @@ from email.utils import parsedate_to_datetime
 
 from core import Capture
 from core.capture import Truncation
-from crawler.reading.page_response import DENIED
-from crawler.wire import Reason
+from crawler.reading.page_response import HTTP_FORBIDDEN
+from crawler.wire import FailureReason
 from frontier import Fault, Outcome
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-ASK_AGAIN = frozenset({304, 408, 425, 429})
-GONE = frozenset({404, 410})
-SLOW_DOWN = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+RETRY_STATUSES = frozenset({304, 408, 425, 429})
+GONE_STATUSES = frozenset({404, 410})
+BUSY_STATUSES = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
 LONGEST_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
 SHORTEST_WAIT_MS = 1_000
 """How long a host rests at least that says 429 or 503: also one that names a moment that is past, or now."""
-FAULTS: Mapping[Reason, Fault] = {
+FAULT_BY_REASON: Mapping[FailureReason, Fault] = {
     "dns": Fault.DNS,
     "dns_timeout": Fault.DNS,
     "refused": Fault.CONNECT,
@@ -67,7 +67,7 @@ FAULTS: Mapping[Reason, Fault] = {
 }
 """What the lack of an answer says of the host."""
 
-_FAILURES: Mapping[Reason, Outcome] = {
+_FAILURES: Mapping[FailureReason, Outcome] = {
     "address_blocked": Outcome.REFUSED,
     "name_blocked": Outcome.REFUSED,
     "port_blocked": Outcome.REFUSED,
@@ -101,32 +101,32 @@ class Judgement:
     fault: Fault | None = None
 
 
-BLOCKED = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
+BLOCK_PAGE = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
 """Something between us and the host answered that we are to stay away, or to prove that we are human."""
 
 
-UNFIT = Judgement(outcome=Outcome.FAILED, reason="no_record")
+NO_RECORD = Judgement(outcome=Outcome.FAILED, reason="no_record")
 """Its exchange cannot be written as a record (`storage.warc.validator`): a fault of ours, and the same every time."""
-CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
+PARSER_CRASH = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
 """Whatever reads the page does not survive it."""
-READING = "reading"
-UNREAD = Judgement(outcome=Outcome.FAILED, reason=READING)
+READING_STEP = "reading"
+READING_FAILED = Judgement(outcome=Outcome.FAILED, reason=READING_STEP)
 """What reads the answer raised an exception: a fault of ours, and the same every time."""
 
 
-def of_failure(reason: Reason) -> Judgement:
+def judge_failure(reason: FailureReason) -> Judgement:
     """No response came."""
-    return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULTS.get(reason))
+    return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULT_BY_REASON.get(reason))
 
 
-def of_response(
+def judge_response(
     status: int, *, truncated: Truncation | None, retry_after: str | None, now_ms: int, attempt: int
 ) -> Judgement:
     """A response came. `now_ms` is when; a Retry-After date counts from it. `attempt` is the lease's."""
-    if status in REDIRECTS:
+    if status in REDIRECT_STATUSES:
         return Judgement(outcome=Outcome.REDIRECTED, reason="")
-    if status in ASK_AGAIN or 500 <= status < 600:
-        wait = wait_ms(retry_after, now_ms)
+    if status in RETRY_STATUSES or 500 <= status < 600:
+        wait = retry_after_ms(retry_after, now_ms)
         fault = fault_of(status)
         if fault is Fault.BUSY and wait is not None:
             wait = max(wait, SHORTEST_WAIT_MS)
@@ -141,7 +141,7 @@ def of_response(
     if truncated == "disconnect" and not attempt and 200 <= status < 300:
         return Judgement(outcome=Outcome.RETRY, reason=reason)
     return Judgement(
-        outcome=Outcome.GONE if status in GONE else Outcome.FETCHED,
+        outcome=Outcome.GONE if status in GONE_STATUSES else Outcome.FETCHED,
         reason=reason if status == 200 else f"status_{status}",
         fault=fault_of(status),
     )
@@ -149,9 +149,9 @@ def of_response(
 
 def too_busy(capture: Capture) -> Judgement | None:
     """What an answer means whose server says that it is asked too much (429, 503); None for any other answer."""
-    if capture.status not in SLOW_DOWN:
+    if capture.status not in BUSY_STATUSES:
         return None
-    return of_response(
+    return judge_response(
         capture.status,
         truncated=capture.truncated,
         retry_after=capture.header("retry-after"),
@@ -162,14 +162,14 @@ def too_busy(capture: Capture) -> Judgement | None:
 
 def fault_of(status: int) -> Fault | None:
     """What a status says of the host; None where it does its work."""
-    if status in SLOW_DOWN:
+    if status in BUSY_STATUSES:
         return Fault.BUSY
-    if status == DENIED:
+    if status == HTTP_FORBIDDEN:
         return Fault.FORBIDDEN
     return Fault.SERVER if 500 <= status < 600 else None
 
 
-def wait_ms(retry_after: str | None, now_ms: int) -> int | None:
+def retry_after_ms(retry_after: str | None, now_ms: int) -> int | None:
     """Milliseconds that a Retry-After asks for (RFC 9110, section 10.2.3), within 0 and an hour; None for none.
 
     A date is taken as UTC where it does not say; one that has passed asks for nothing.
@@ -185,7 +185,7 @@ def wait_ms(retry_after: str | None, now_ms: int) -> int | None:
     return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
 
 
-def as_browsers_read(location: str) -> str:
+def decode_location(location: str) -> str:
     """A Location header, whose octets are latin-1 here: UTF-8 where they are that, as browsers have it."""
     try:
         return location if location.isascii() else location.encode("latin-1").decode()

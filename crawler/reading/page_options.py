@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from frontier import Switch
+from frontier import HostSwitch
 from frontier.policy import ON
 
 
@@ -14,8 +14,8 @@ class PageOptions:
     """Which requests of pages are obeyed (`extract.rights`): `nofollow`, `noarchive`."""
     cookies: bool = False
     """Whether cookies are kept and sent back."""
-    traps: Switch = ON
+    traps: HostSwitch = ON
     """On which hosts links that look like traps are not followed (`frontier.urls.trap`)."""
 
 
-USUAL = PageOptions()
+DEFAULT_OPTIONS = PageOptions()

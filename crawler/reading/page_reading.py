@@ -26,25 +26,31 @@ from dataclasses import dataclass, replace
 
 from core import Url
 from crawler.reading import redirect_chain
-from crawler.reading.conditional import note_of, unchanged
-from crawler.reading.link_targets import target, targets
-from crawler.reading.outcome import BLOCKED, Judgement, as_browsers_read, of_response
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.page_response import DENIED, Answer, is_html, is_read
-from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.seedlist import is_list
-from crawler.reading.sitemap import listing
-from crawler.reading.sitemap_discoveries import is_in_reach, is_sitemap, leads_on, listed, reaches_nothing
-from crawler.reading.sketch import NOTHING, sketch
+from crawler.reading.conditional import next_visit_state, unchanged_profile
+from crawler.reading.link_targets import link_target, link_targets
+from crawler.reading.outcome import BLOCK_PAGE, Judgement, decode_location, judge_response
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_response import HTTP_FORBIDDEN, PageResponse, is_html, may_have_page
+from crawler.reading.request_state import RequestState, decode_state, encode_state
+from crawler.reading.seedlist import is_seed_list
+from crawler.reading.sitemap import read_sitemap
+from crawler.reading.sitemap_discoveries import (
+    follows_links,
+    is_all_out_of_scope,
+    is_sitemap,
+    may_read_sitemap,
+    sitemap_discoveries,
+)
+from crawler.reading.sketch import EMPTY_SKETCH, sketch
 from extract.charset import to_utf8
 from extract.links import extract_links
 from extract.rights import Rights, rights
 from extract.soft_error import detect_soft_error
-from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
-from frontier.urls.trap import pitfall
-from storage.warc.dropped import Dropped
+from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from frontier.urls.trap import trap_reason
+from storage.warc.dropped import DroppedPage
 
-HOPS = 10
+MAX_REDIRECTS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
 NOTHING_SAID = Rights()
@@ -52,7 +58,7 @@ UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class PageReading:
     """What an answer comes to."""
 
     settlement: Settlement
@@ -62,34 +68,40 @@ class Reading:
     """What it says of how it may be used."""
 
 
-def settlement(
-    lease: Lease, found: Answer, known: Container[str] = frozenset(), options: PageOptions = USUAL
+def page_settlement(
+    lease: Lease,
+    found: PageResponse,
+    known: Container[str] = frozenset(),
+    options: PageOptions = DEFAULT_OPTIONS,
 ) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
-    return read(lease, found, known, options).settlement
+    return read_page(lease, found, known, options).settlement
 
 
-def read(
-    lease: Lease, found: Answer, known: Container[str] = frozenset(), options: PageOptions = USUAL
-) -> Reading:
+def read_page(
+    lease: Lease,
+    found: PageResponse,
+    known: Container[str] = frozenset(),
+    options: PageOptions = DEFAULT_OPTIONS,
+) -> PageReading:
     """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
-    before = decode(lease.note)
-    is_same = found.rendering is None and unchanged(
-        before, found.status, found.sha256, whole=found.truncated is None
+    before = decode_state(lease.note)
+    is_same = found.rendering is None and unchanged_profile(
+        before, found.status, found.sha256, is_complete=found.truncated is None
     )
     if before.kind == "page" and is_same:
-        reading = Reading(settlement=settled(lease, UNCHANGED))
+        reading = PageReading(settlement=settlement_for(lease, UNCHANGED))
     else:
         reading = _read(lease, found, known, options)
     if lease.interval_s and before.kind == "page":
         # The next visit is come to by no redirect.
-        left = replace(note_of(before, found), chain=b"", cookies=())
-        return replace(reading, settlement=replace(reading.settlement, note=encode(left)))
+        left = replace(next_visit_state(before, found), chain=b"", cookies=())
+        return replace(reading, settlement=replace(reading.settlement, note=encode_state(left)))
     return reading
 
 
-def _read(lease: Lease, found: Answer, known: Container[str], options: PageOptions) -> Reading:
-    judgement = of_response(
+def _read(lease: Lease, found: PageResponse, known: Container[str], options: PageOptions) -> PageReading:
+    judgement = judge_response(
         found.status,
         truncated=found.truncated,
         retry_after=found.header("retry-after"),
@@ -97,66 +109,66 @@ def _read(lease: Lease, found: Answer, known: Container[str], options: PageOptio
         attempt=lease.attempt,
     )
     if judgement.outcome is Outcome.REDIRECTED:
-        return _redirected(lease, found, options)
+        return _read_redirect(lease, found, options)
     if found.rendering is not None and found.rendering.problem:
         judgement = replace(judgement, reason=found.rendering.problem)
-    if is_sitemap(lease) or is_list(lease, found):
-        return Reading(
+    if is_sitemap(lease) or is_seed_list(lease, found):
+        return PageReading(
             settlement=_of_sitemap(lease, found, judgement, known),
             rights=rights(found.headers, at_ms=found.received_ms),
         )
     again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
-    if again or not (is_read(found.status) and found.body and is_html(found)):
-        return Reading(
-            settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
+    if again or not (may_have_page(found.status) and found.body and is_html(found)):
+        return PageReading(
+            settlement=settlement_for(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
-    (html, codec), said = to_utf8(found.body, found.header("content-type")), NOTHING
+    (html, codec), said = to_utf8(found.body, found.header("content-type")), EMPTY_SKETCH
     match detect_soft_error(found.header, html):
         case "block_page":
-            return Reading(settlement=settled(lease, BLOCKED))
-        case _ if found.status == DENIED:
-            return Reading(settlement=settled(lease, judgement))
+            return PageReading(settlement=settlement_for(lease, BLOCK_PAGE))
+        case _ if found.status == HTTP_FORBIDDEN:
+            return PageReading(settlement=settlement_for(lease, judgement))
         case None:
             said = sketch(html, lease.url.text)
         case why:
             judgement = replace(judgement, reason=why)
     page = extract_links(html, lease.url.wire, codec)
-    went = found.rendering.went if found.rendering else ()
-    urls = targets((*page.hrefs, *went), page.base, options.traps)
+    went = found.rendering.navigations if found.rendering else ()
+    urls = link_targets((*page.hrefs, *went), page.base, options.traps)
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
-    if leads_on(lease) and not ("nofollow" in options.obey and "nofollow" in told.robots):
+    if follows_links(lease) and not ("nofollow" in options.obey and "nofollow" in told.robots):
         new = (url for url in urls if url.text not in known and lease.scope.admits(url))
         followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new)
-    return Reading(
-        settlement=settled(lease, judgement, followed, said),
+    return PageReading(
+        settlement=settlement_for(lease, judgement, followed, said),
         outlinks=tuple(url.wire for url in urls),
         rights=told,
     )
 
 
 def settlement_of_dropped(
-    lease: Lease, found: Dropped, received_ms: int, options: PageOptions = USUAL
+    lease: Lease, found: DroppedPage, received_ms: int, options: PageOptions = DEFAULT_OPTIONS
 ) -> Settlement:
     """Return how the lease of a page ends that was not archived: as `settlement` had it."""
-    judgement = of_response(
+    judgement = judge_response(
         found.status,
         truncated=found.truncated,
         retry_after=found.retry_after,
         now_ms=received_ms,
         attempt=lease.attempt,
     )
-    urls = (target(outlink, traps=options.traps) for outlink in found.outlinks)
+    urls = (link_target(outlink, traps=options.traps) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
-    return settled(lease, judgement, links)
+    return settlement_for(lease, judgement, links)
 
 
-def forbids_following(found: Answer, base: str) -> bool:
+def forbids_following(found: PageResponse, base: str) -> bool:
     """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
     return "nofollow" in rights_of(found, base).robots
 
 
-def rights_of(found: Answer, base: str) -> Rights:
+def rights_of(found: PageResponse, base: str) -> Rights:
     """What the page, and its server, say of how it may be used."""
     metas: tuple[tuple[str, str], ...] = ()
     if 200 <= found.status < 300 and found.body and is_html(found):
@@ -164,7 +176,7 @@ def rights_of(found: Answer, base: str) -> Rights:
     return rights(found.headers, metas, at_ms=found.received_ms)
 
 
-def settled(
+def settlement_for(
     lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), said: int | None = None
 ) -> Settlement:
     """Return the settlement that a judgement asks for."""
@@ -180,45 +192,47 @@ def settled(
     )
 
 
-def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
+def _of_sitemap(lease: Lease, found: PageResponse, judgement: Judgement, known: Container[str]) -> Settlement:
     if not 200 <= found.status < 300 or judgement.outcome is Outcome.RETRY:
-        return replace(settled(lease, judgement), note=lease.note)
-    lists = listing(found.body)
-    if (lists.left or lists.cut) and not judgement.reason:
+        return replace(settlement_for(lease, judgement), note=lease.note)
+    lists = read_sitemap(found.body)
+    if (lists.excess_entries or lists.is_cut) and not judgement.reason:
         judgement = replace(judgement, reason="sitemap_too_long")
-    discoveries = listed(lease, lists.entries, found.received_ms, known)
-    if not (judgement.reason or discoveries) and reaches_nothing(lease, lists.entries):
+    discoveries = sitemap_discoveries(lease, lists.entries, found.received_ms, known)
+    if not (judgement.reason or discoveries) and is_all_out_of_scope(lease, lists.entries):
         judgement = replace(judgement, reason="out_of_scope")
-    return replace(settled(lease, judgement, discoveries), note=lease.note)
+    return replace(settlement_for(lease, judgement, discoveries), note=lease.note)
 
 
-def _redirected(lease: Lease, found: Answer, options: PageOptions) -> Reading:
+def _read_redirect(lease: Lease, found: PageResponse, options: PageOptions) -> PageReading:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
-    location = as_browsers_read(found.header("location") or "")
+    location = decode_location(found.header("location") or "")
     try:
-        url = canonical(location, lease.url.wire)
-    except NotAUrl:
+        url = canonicalize(location, lease.url.wire)
+    except InvalidUrl:
         url = None
     if not location:
         reason = "no_location"
     elif url is None:
         reason = "bad_location"
-    elif not (lease.scope.admits(url) or (is_sitemap(lease) and is_in_reach(lease, url))):
+    elif not (lease.scope.admits(url) or (is_sitemap(lease) and may_read_sitemap(lease, url))):
         reason = "out_of_scope"
-    elif lease.hops >= HOPS:
+    elif lease.hops >= MAX_REDIRECTS:
         reason = "too_many_hops"
-    elif pitfall(url) and options.traps.of(url.host) and not lease.listed:
+    elif trap_reason(url) and options.traps.is_on(url.host) and not lease.listed:
         reason = "trap"
     else:
-        reason, discoveries = _moved(lease, found, url, options)
+        reason, discoveries = _redirect_target(lease, found, url, options)
     ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
-    return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
+    return PageReading(settlement=ended, outlinks=() if url is None else (url.wire,))
 
 
-def _moved(lease: Lease, found: Answer, url: Url, options: PageOptions) -> tuple[str, tuple[Discovery, ...]]:
+def _redirect_target(
+    lease: Lease, found: PageResponse, url: Url, options: PageOptions
+) -> tuple[str, tuple[Discovery, ...]]:
     """Why a redirect's target is not asked for, or the target: `crawler.reading.redirect_chain`."""
-    before = decode(lease.note)
+    before = decode_state(lease.note)
     cookies = [value for name, value in found.headers if name.lower() == "set-cookie"]
     redirects = redirect_chain.append(before.chain, lease.url, cookie=bool(cookies))
     decision = redirect_chain.decide(redirects, url, cookies=options.cookies)
@@ -228,7 +242,7 @@ def _moved(lease: Lease, found: Answer, url: Url, options: PageOptions) -> tuple
         return decision, ()
     again = decision == "ask_again"
     # The same page keeps what its last capture was; another one keeps only that it is to be read as a sitemap.
-    kept = before if again else Note(kind=before.kind, level=before.level)
+    kept = before if again else RequestState(kind=before.kind, level=before.level)
     told = (*before.cookies, *((lease.url.wire, cookie) for cookie in cookies)) if options.cookies else ()
     target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + (not again))
     return "", (
@@ -238,7 +252,7 @@ def _moved(lease: Lease, found: Answer, url: Url, options: PageOptions) -> tuple
             priority=lease.priority,
             generation=lease.generation if again else 0,
             again=lease.token if again else 0,
-            note=encode(replace(kept, chain=redirects, cookies=told)),
+            note=encode_state(replace(kept, chain=redirects, cookies=told)),
         ),
     )
 

@@ -9,8 +9,8 @@ outcome, its notes. It may not
 """
 
 from crawler.reading.outcome import LONGEST_WAIT_MS
-from crawler.reading.sitemap_discoveries import is_in_reach, is_sitemap
-from frontier import Discovery, Lease, NotAUrl, Settlement, canonical
+from crawler.reading.sitemap_discoveries import is_sitemap, may_read_sitemap
+from frontier import Discovery, InvalidUrl, Lease, Settlement, canonicalize
 from frontier.lease import LONGEST_NOTE
 from storage.warc.dropped import REASON
 
@@ -22,7 +22,7 @@ def plausible(lease: Lease, ended: Settlement) -> bool:
     waits = (ended.retry_after_ms or 0, ended.hold_ms)
     return (
         (not ended.reason or REASON.fullmatch(ended.reason) is not None)
-        and ended.asked
+        and ended.has_sent_request
         and 0 <= (ended.sketch or 0) < SKETCHES
         and all(0 <= wait <= LONGEST_WAIT_MS for wait in waits)
         and len(ended.note) <= LONGEST_NOTE
@@ -33,13 +33,13 @@ def plausible(lease: Lease, ended: Settlement) -> bool:
 def _is_found(lease: Lease, found: Discovery) -> bool:
     is_list = is_sitemap(lease) or lease.listed
     try:
-        is_url = canonical(found.url.wire) == found.url
-    except NotAUrl:
+        is_url = canonicalize(found.url.wire) == found.url
+    except InvalidUrl:
         return False
     return (
         is_url
         and found.scope == lease.scope
-        and (is_in_reach(lease, found.url) if is_list else lease.scope.admits(found.url))
+        and (may_read_sitemap(lease, found.url) if is_list else lease.scope.admits(found.url))
         and lease.depth <= found.depth <= lease.depth + 1
         and found.max_depth == lease.max_depth
         and found.hops <= lease.hops + 1

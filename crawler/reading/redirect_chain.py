@@ -19,13 +19,13 @@ from typing import Literal, NamedTuple
 from core import Url
 from frontier.page_key import page_key
 
-MOST = 3
-LONGEST = 33
-"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each asked for `MOST` times."""
+MAX_REQUESTS_PER_PAGE = 3
+MAX_EXCHANGES = 33
+"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each asked for `MAX_REQUESTS_PER_PAGE` times."""
 BYTES = 11
 _PAGE, _FORM = 6, 4
 
-Decision = Literal["follow", "ask_again", "needs_cookie", "loop"]
+RedirectDecision = Literal["follow", "ask_again", "needs_cookie", "loop"]
 
 
 class _Exchange(NamedTuple):
@@ -36,10 +36,10 @@ class _Exchange(NamedTuple):
 
 def append(chain: bytes, url: Url, *, cookie: bool) -> bytes:
     """Return the chain with the exchange for `url`, whose answer set a cookie or did not."""
-    return (chain + _page(url) + _hash(url.wire, _FORM) + bytes((cookie,)))[-LONGEST * BYTES :]
+    return (chain + _page(url) + _hash(url.wire, _FORM) + bytes((cookie,)))[-MAX_EXCHANGES * BYTES :]
 
 
-def decide(chain: bytes, target: Url, *, cookies: bool) -> Decision:
+def decide(chain: bytes, target: Url, *, cookies: bool) -> RedirectDecision:
     """Decide about a redirect at the end of a chain. `cookies` says whether the crawl keeps them.
 
     `follow`: the chain has not asked for the page yet. `ask_again`: it has, and a cookie or the spelling is new. The others are
@@ -52,7 +52,7 @@ def decide(chain: bytes, target: Url, *, cookies: bool) -> Decision:
         return "follow"
     same_form = [at for at in asked if exchanges[at].form == form]
     cookie = bool(same_form) and any(exchange.cookie for exchange in exchanges[same_form[-1] :])
-    if len(asked) < MOST and (not same_form or (cookie and cookies)):
+    if len(asked) < MAX_REQUESTS_PER_PAGE and (not same_form or (cookie and cookies)):
         return "ask_again"
     return "needs_cookie" if cookie and not cookies else "loop"
 

@@ -12,15 +12,15 @@ from uuid import UUID, uuid5
 
 from core import Capture
 
-Problem = Literal["", "render_crash", "render_memory", "render_timeout"]
+RenderProblem = Literal["", "render_crash", "render_memory", "render_timeout"]
 """Why a page is not what a reader would have seen: its tab crashed, or took too much memory, or was not done in time. After
 `render_timeout` the DOM is there as it was by then, if there is one at all; after the others there is none."""
-CONTENT_TYPE = "text/html; charset=utf-8"
+DOM_CONTENT_TYPE = "text/html; charset=utf-8"
 """Of a DOM, whatever the page itself was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Subresource:
     """One exchange that the page asked for while it was rendered."""
 
     capture: Capture
@@ -29,16 +29,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class RenderReport:
     """How a rendering went."""
 
-    problem: Problem = ""
-    went: tuple[str, ...] = ()
+    problem: RenderProblem = ""
+    navigations: tuple[str, ...] = ()
     """Where the page's scripts, or its `meta refresh`, would have led the reader: links of the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class RenderedPage:
     """One page as its browser had it in the end."""
 
     url: str
@@ -46,10 +46,10 @@ class Rendered:
     html: bytes
     """The DOM with its doctype, in UTF-8; empty where the browser gave none."""
     title: str
-    parts: tuple[Part, ...]
-    blocked: Mapping[str, int]
+    subresources: tuple[Subresource, ...]
+    refusals: Mapping[str, int]
     """What the page was refused, by reason (`crawler.render.request_rules`), and how often."""
-    note: Note = field(default_factory=Note)
+    report: RenderReport = field(default_factory=RenderReport)
     started_ms: int
     """UTC, milliseconds since the epoch."""
     elapsed_ms: int
@@ -62,35 +62,35 @@ def dom_id(page: UUID) -> UUID:
     return uuid5(page, "rendered")
 
 
-def note_id(page: UUID) -> UUID:
+def report_id(page: UUID) -> UUID:
     """Id of the record that holds the note."""
     return uuid5(page, "rendering")
 
 
-def part_id(page: UUID, number: int) -> UUID:
+def subresource_id(page: UUID, number: int) -> UUID:
     """Id of the response record of a part."""
     return uuid5(page, f"part-{number}")
 
 
-def encode(rendered: Rendered) -> bytes:
+def encode_report(rendered: RenderedPage) -> bytes:
     """The note's block."""
     lines = [
-        ("rendering", rendered.note.problem or "done"),
+        ("rendering", rendered.report.problem or "done"),
         ("browser", rendered.browser),
         ("elapsed-ms", str(rendered.elapsed_ms)),
-        ("parts", str(len(rendered.parts))),
-        *((f"refused-{reason}", str(count)) for reason, count in sorted(rendered.blocked.items())),
-        *(("outlink", url) for url in rendered.note.went),
+        ("parts", str(len(rendered.subresources))),
+        *((f"refused-{reason}", str(count)) for reason, count in sorted(rendered.refusals.items())),
+        *(("outlink", url) for url in rendered.report.navigations),
     ]
     return "".join(f"{name}: {' '.join(value.split())}\r\n" for name, value in lines).encode(errors="replace")
 
 
-def decode(block: bytes) -> Note | None:
+def decode_report(block: bytes) -> RenderReport | None:
     """What `encode` made, read back; None for any other block."""
     lines = [line.partition(": ") for line in block.decode(errors="replace").split("\r\n")]
     name, _, said = lines[0]
     problem = "" if said == "done" else said
-    if name != "rendering" or problem not in get_args(Problem):
+    if name != "rendering" or problem not in get_args(RenderProblem):
         return None
     went = tuple(value for name, _, value in lines if name == "outlink")
-    return Note(problem=cast("Problem", problem), went=went)
+    return RenderReport(problem=cast("RenderProblem", problem), navigations=went)

@@ -11,26 +11,26 @@ from typing import Literal, get_args
 from crawler.reading import redirect_chain
 from frontier.lease import LONGEST_NOTE
 
-Kind = Literal["page", "sitemap", "seeds"]
+ReadingKind = Literal["page", "sitemap", "seeds"]
 
 LONGEST_FIELD = 1_024
 """Octets of a text; a longer one is left out, whole: half an ETag is none."""
 _VERSION = 1
-_KINDS: tuple[Kind, ...] = get_args(Kind)
+_KINDS: tuple[ReadingKind, ...] = get_args(ReadingKind)
 _TEXTS = {b"e": "etag", b"l": "last_modified", b"g": "digest", b"h": "sha256", b"r": "record_id", b"u": "uri"}
 _NUMBERS = {b"v": "level", b"m": "modified_ms", b"d": "date_ms"}
-_ERRAND, _CHAIN, _COOKIES = b"s", b"c", b"k"
-ROOM = LONGEST_NOTE - 8 - redirect_chain.LONGEST * redirect_chain.BYTES
+_SPIDER_REQUEST, _CHAIN, _COOKIES = b"s", b"c", b"k"
+MAX_SPIDER_REQUEST_BYTES = LONGEST_NOTE - 8 - redirect_chain.MAX_EXCHANGES * redirect_chain.BYTES
 """Octets of the longest errand: there is room for a chain beside it."""
 LONGEST_COOKIES = 2_048
 """Octets of the cookies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class RequestState:
     """Whatever is not known is empty or 0."""
 
-    kind: Kind = "page"
+    kind: ReadingKind = "page"
     """How its answer is to be read: `seeds` is a sitemap or feed whose entries are seeds."""
     level: int = 0
     """Of a sitemap: the sitemap indexes on the way to it."""
@@ -51,23 +51,23 @@ class Note:
     """The redirects by which it was come to (`crawler.reading.redirect_chain`)."""
     cookies: tuple[tuple[str, str], ...] = ()
     """What these set, the newest last: the URL that was asked for, and a Set-Cookie header."""
-    errand: bytes = b""
+    spider_request: bytes = b""
     """What a user's spider wants done with the answer (`crawler.spiders.spider_request`)."""
 
 
-EMPTY = Note()
+EMPTY_STATE = RequestState()
 
 
-def encode(note: Note) -> bytes:
+def encode_state(note: RequestState) -> bytes:
     """At most `LONGEST_NOTE` octets; none at all for a page of which nothing is known. What there is no room for is left out: first
     the cookies, then what the last capture was; the errand never, for the spider could do nothing without it.
     """
     fields = [(tag, getattr(note, name).encode("utf-8", "replace")) for tag, name in _TEXTS.items()]
-    fields += [(tag, _packed(getattr(note, name))) for tag, name in _NUMBERS.items()]
+    fields += [(tag, _encode_number(getattr(note, name))) for tag, name in _NUMBERS.items()]
     capture = b"".join(_field(tag, value) for tag, value in fields if len(value) <= LONGEST_FIELD)
-    cookies = _field(_COOKIES, _written(note.cookies))
+    cookies = _field(_COOKIES, _encode_cookies(note.cookies))
     body = b""
-    for part in (_field(_ERRAND, note.errand), _field(_CHAIN, note.chain), capture, cookies):
+    for part in (_field(_SPIDER_REQUEST, note.spider_request), _field(_CHAIN, note.chain), capture, cookies):
         if len(body) + len(part) + 2 <= LONGEST_NOTE:
             body += part
     if not body and note.kind == "page":
@@ -75,31 +75,31 @@ def encode(note: Note) -> bytes:
     return bytes((_VERSION, _KINDS.index(note.kind))) + body
 
 
-def decode(written: bytes) -> Note:
+def decode_state(written: bytes) -> RequestState:
     """What `encode` wrote."""
     if len(written) < 2 or written[0] != _VERSION or written[1] >= len(_KINDS):
-        return EMPTY
+        return EMPTY_STATE
     fields: dict[str, str | int | bytes | tuple[tuple[str, str], ...]] = {}
     at = 2
     while at < len(written):
         tag, begin = written[at : at + 1], at + 3
         at = begin + int.from_bytes(written[at + 1 : begin], "big")
         if begin > len(written) or at > len(written):
-            return EMPTY
+            return EMPTY_STATE
         if tag in _TEXTS:
             fields[_TEXTS[tag]] = written[begin:at].decode("utf-8", "replace")
-        elif tag == _ERRAND:
+        elif tag == _SPIDER_REQUEST:
             fields["errand"] = written[begin:at]
         elif tag == _CHAIN:
             fields["chain"] = written[begin:at]
         elif tag == _COOKIES:
-            fields["cookies"] = _read_cookies(written[begin:at])
+            fields["cookies"] = _decode_cookies(written[begin:at])
         elif tag in _NUMBERS:
             fields[_NUMBERS[tag]] = int.from_bytes(written[begin:at], "big")
-    return Note(kind=_KINDS[written[1]], **fields)  # type: ignore[arg-type]
+    return RequestState(kind=_KINDS[written[1]], **fields)  # type: ignore[arg-type]
 
 
-def _packed(number: int) -> bytes:
+def _encode_number(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big") if number > 0 else b""
 
 
@@ -107,7 +107,7 @@ def _field(tag: bytes, value: bytes) -> bytes:
     return tag + len(value).to_bytes(2, "big") + value if value else b""
 
 
-def _written(cookies: tuple[tuple[str, str], ...]) -> bytes:
+def _encode_cookies(cookies: tuple[tuple[str, str], ...]) -> bytes:
     """A line for each, the newest that there is room for."""
     lines: list[bytes] = []
     room = LONGEST_COOKIES
@@ -121,6 +121,6 @@ def _written(cookies: tuple[tuple[str, str], ...]) -> bytes:
     return b"".join(reversed(lines))
 
 
-def _read_cookies(written: bytes) -> tuple[tuple[str, str], ...]:
+def _decode_cookies(written: bytes) -> tuple[tuple[str, str], ...]:
     pairs = (line.partition("\t") for line in written.decode("utf-8", "replace").split("\n") if line)
     return tuple((url, cookie) for url, _, cookie in pairs)

@@ -11,8 +11,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from core import Capture
-from crawler.reading.page_response import Answer, answer, is_html
-from crawler.reading.request_state import decode
+from crawler.reading.page_response import PageResponse, is_html, page_response
+from crawler.reading.request_state import decode_state
 from crawler.reading.sitemap_discoveries import is_sitemap
 from frontier import Lease
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
@@ -34,20 +34,31 @@ _ROOT = re.compile(
 _URLS = re.compile(r"(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+", re.IGNORECASE)
 
 
-def answer_of(
-    lease: Lease, capture: Capture, record_id: UUID, *, digested: bool = True, limit: int = PAYLOAD_LIMIT
-) -> Answer:
-    """Return what a capture answers under a lease, with the first `limit` bytes of its body if that is HTML, a sitemap or a list of
+def leased_response(
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID,
+    *,
+    with_digests: bool = True,
+    max_bytes: int = PAYLOAD_LIMIT,
+) -> PageResponse:
+    """Return what a capture answers under a lease, with the first `max_bytes` bytes of its body if that is HTML, a sitemap or a list of
     seeds.
     """
     listing = not is_sitemap(lease) and _may_list(lease, capture)
-    found = answer(capture, record_id, whatever=listing or is_sitemap(lease), digested=digested, limit=limit)
-    if listing and not is_list(lease, found) and not is_html(found):
+    found = page_response(
+        capture,
+        record_id,
+        decode_any=listing or is_sitemap(lease),
+        with_digests=with_digests,
+        max_bytes=max_bytes,
+    )
+    if listing and not is_seed_list(lease, found) and not is_html(found):
         return replace(found, body=b"")
     return found
 
 
-def is_list(lease: Lease, found: Answer) -> bool:
+def is_seed_list(lease: Lease, found: PageResponse) -> bool:
     """Return whether a seed was answered with a list of seeds."""
     if not found.body or not _is_seed(lease):
         return False
@@ -66,7 +77,7 @@ def _may_list(lease: Lease, capture: Capture) -> bool:
 
 
 def _is_seed(lease: Lease) -> bool:
-    return lease.listed and not lease.depth and decode(lease.note).kind == "page"
+    return lease.listed and not lease.depth and decode_state(lease.note).kind == "page"
 
 
 def _beginning(body: bytes) -> str:

@@ -18,13 +18,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import chain
 
-from storage.warc.payload import content_decoded
+from storage.warc.payload import decode_content
 
 MOST_ENTRIES = 50_000
 """Of one file, as the protocol has it."""
 MOST_BYTES = 50 << 20
 """Of one file, unpacked, as the protocol has it."""
-LONGEST = 64 << 10
+MAX_TOKEN_CHARS = 64 << 10
 """Characters of one tag, text or comment."""
 MOST_TAGS = 2_000_000
 """Of one file; what comes behind is not read. 50,000 entries of 40 tags each."""
@@ -45,52 +45,54 @@ _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _TIME = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?\s?(Z|[+-]\d\d:?\d\d)?)?)?)?"
 )
-_HOLDERS = frozenset({"url", "sitemap", "item", "entry"})
+_ENTRY_TAGS = frozenset({"url", "sitemap", "item", "entry"})
 _ROOTS = frozenset({"", "urlset", "sitemapindex"})
 _TIMES = frozenset({"lastmod", "pubdate", "updated", "published", "date"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SitemapEntry:
     """One line of a sitemap."""
 
     url: str
     """As written, entities resolved."""
-    sitemap: bool = False
+    is_sitemap: bool = False
     """It is another sitemap."""
     modified_ms: int = 0
     """When it was last changed, as far as that can be read; milliseconds since the epoch, 0 for unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class SitemapListing:
     """What is taken of one sitemap."""
 
-    entries: tuple[Entry, ...]
-    left: int
+    entries: tuple[SitemapEntry, ...]
+    excess_entries: int
     """Entries beyond `MOST_ENTRIES`."""
-    cut: bool
+    is_cut: bool
     """It has more than `MOST_BYTES`."""
 
 
-def listing(body: bytes) -> Listing:
+def read_sitemap(body: bytes) -> SitemapListing:
     """What is taken of a sitemap, which may be packed by gzip."""
     problem = None
     for _ in range(_PACKED_AT_MOST):
         if body.startswith(_GZIP):
-            body, problem = content_decoded(body, "gzip", MOST_BYTES)
+            body, problem = decode_content(body, "gzip", MOST_BYTES)
     view = memoryview(body)[:MOST_BYTES]
-    found: list[Entry] = []
+    found: list[SitemapEntry] = []
     left = 0
-    for entry in entries(bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE)):
+    for entry in iterate_entries(bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE)):
         if len(found) < MOST_ENTRIES:
             found.append(entry)
         else:
             left += 1
-    return Listing(entries=tuple(found), left=left, cut=problem is not None or len(body) > MOST_BYTES)
+    return SitemapListing(
+        entries=tuple(found), excess_entries=left, is_cut=problem is not None or len(body) > MOST_BYTES
+    )
 
 
-def entries(pieces: Iterable[bytes]) -> Iterator[Entry]:
+def iterate_entries(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
     """Every entry, in order, as soon as it is whole."""
     texts = filter(None, _decoded(pieces))
     for text in texts:
@@ -124,18 +126,18 @@ def _declared(head: bytes) -> str:
     return codec.name if codec is not None and known and not codec.name.startswith("utf-") else "utf-8"
 
 
-def _of_lines(texts: Iterable[str]) -> Iterator[Entry]:
+def _of_lines(texts: Iterable[str]) -> Iterator[SitemapEntry]:
     rest = ""
     for text in chain(texts, ("\n",)):
         *lines, rest = re.split(r"[\r\n]", rest + text)
         for line in lines:
             written = line.strip()
             if written.lower().startswith(("http://", "https://")) and len(written) <= LONGEST_URL:
-                yield Entry(url=written)
-        rest = rest[: LONGEST + 1]  # longer than any URL, however it goes on
+                yield SitemapEntry(url=written)
+        rest = rest[: MAX_TOKEN_CHARS + 1]  # longer than any URL, however it goes on
 
 
-def _of_markup(texts: Iterable[str]) -> Iterator[Entry]:
+def _of_markup(texts: Iterable[str]) -> Iterator[SitemapEntry]:
     reader = _Reader()
     rest = inside = ""
     for text in texts:
@@ -146,25 +148,29 @@ def _of_markup(texts: Iterable[str]) -> Iterator[Entry]:
                 at, inside = reader.skip(rest, at, inside)
             found = None if inside else _TAG.search(rest, at)
             if found is None:
-                at = at if inside else _whole(rest, at)
+                at = at if inside else _keep_from(rest, at)
                 break
-            reader.take_escaped(rest, at, found.start())
+            reader.add_escaped_text(rest, at, found.start())
             at = found.end()
             if found[2] is None:
                 inside = _COMMENT_END if rest[at - 1] == "-" else _CDATA_END
             elif reader.tags == MOST_TAGS:
                 return
             else:
-                reader.tag(found[2], found[3], closes=bool(found[1]))
-                yield from reader.taken()
+                reader.add_tag(found[2], found[3], closes=bool(found[1]))
+                yield from reader.take_entries()
         rest = rest[at:]
-    reader.emit()
-    yield from reader.taken()
+    reader.end_entry()
+    yield from reader.take_entries()
 
 
-def _whole(text: str, at: int) -> int:
+def _keep_from(text: str, at: int) -> int:
     """Up to where a text without a whole tag can be forgotten: a tag or a `loc` may have begun that goes on."""
-    return at if len(text) - at < LONGEST else max(text.rfind("<", len(text) - LONGEST), len(text) - 8)
+    return (
+        at
+        if len(text) - at < MAX_TOKEN_CHARS
+        else max(text.rfind("<", len(text) - MAX_TOKEN_CHARS), len(text) - 8)
+    )
 
 
 class _Reader:
@@ -172,7 +178,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.tags = 0
-        self._ready: list[Entry] = []
+        self._ready: list[SitemapEntry] = []
         self._open: deque[str] = deque(maxlen=_DEEPEST)
         self._collecting = ""
         self._text: list[str] = []
@@ -181,12 +187,12 @@ class _Reader:
         self._others: list[str] = []
         self._sitemap = False
 
-    def take_escaped(self, text: str, begin: int, end: int) -> None:
+    def add_escaped_text(self, text: str, begin: int, end: int) -> None:
         """A stretch of text, where it is of use."""
         if self._collecting and begin < end:
-            self.take(_unescaped(text[begin : min(end, begin + LONGEST)]))
+            self.add_text(_unescaped(text[begin : min(end, begin + MAX_TOKEN_CHARS)]))
 
-    def take(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Text as it is meant, where it is of use."""
         if self._collecting and self._length <= LONGEST_URL:
             self._text.append(text)
@@ -197,10 +203,10 @@ class _Reader:
         found = text.find(end, at)
         stop = found if found >= 0 else max(at, len(text) - 2)  # its end may have begun
         if end == _CDATA_END:
-            self.take(text[at:stop])
+            self.add_text(text[at:stop])
         return (stop, end) if found < 0 else (found + len(end), "")
 
-    def tag(self, name: str, attributes: str, *, closes: bool) -> None:
+    def add_tag(self, name: str, attributes: str, *, closes: bool) -> None:
         """A tag, with its attributes as written."""
         self.tags += 1
         local = name.rpartition(":")[2].lower()
@@ -209,34 +215,36 @@ class _Reader:
         if closes or attributes.endswith("/"):
             self._close(local)
 
-    def taken(self) -> list[Entry]:
+    def take_entries(self) -> list[SitemapEntry]:
         """What is ready, once."""
         if not self._ready:
             return self._ready
         ready, self._ready = self._ready, []
         return ready
 
-    def emit(self) -> None:
+    def end_entry(self) -> None:
         """The entry is over."""
         self._loc = self._loc or self._guid
         if self._loc or self._others:
-            modified_ms = _moment_ms(self._modified) if self._modified else 0
+            modified_ms = _parse_date_ms(self._modified) if self._modified else 0
             for url in dict.fromkeys((self._loc, *self._others)):
                 if url:
-                    self._ready.append(Entry(url=url, sitemap=self._sitemap, modified_ms=modified_ms))
+                    self._ready.append(
+                        SitemapEntry(url=url, is_sitemap=self._sitemap, modified_ms=modified_ms)
+                    )
         self._loc, self._guid, self._modified, self._others = "", "", "", []
 
     def _begin(self, local: str, attributes: str) -> None:
         parent = self._open[-1] if self._open else ""
-        if local in _HOLDERS:
-            self.emit()
+        if local in _ENTRY_TAGS:
+            self.end_entry()
             self._sitemap = local == "sitemap"
         elif local == "loc" and (parent in _ROOTS or parent in {"url", "sitemap"}):
             if parent in _ROOTS:
-                self.emit()
+                self.end_entry()
                 self._sitemap = parent == "sitemapindex"
             self._collect(local)
-        elif parent in _HOLDERS and (local in _TIMES or local == "guid"):
+        elif parent in _ENTRY_TAGS and (local in _TIMES or local == "guid"):
             self._collect(local)
         elif local == "link" and parent in {"item", "entry", "url"}:
             self._link(parent, {key.lower(): one or two for key, one, two in _ATTRIBUTE.findall(attributes)})
@@ -272,8 +280,8 @@ class _Reader:
         elif local in self._open:
             while self._open.pop() != local:
                 pass
-        if local in _HOLDERS:
-            self.emit()
+        if local in _ENTRY_TAGS:
+            self.end_entry()
 
 
 def _unescaped(text: str) -> str:
@@ -287,12 +295,12 @@ def _character(found: re.Match[str]) -> str:
     return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else "\ufffd"
 
 
-def _moment_ms(written: str) -> int:
+def _parse_date_ms(written: str) -> int:
     """Milliseconds since the epoch of a date of the W3C (its note on date and time formats) or of RFC 5322; 0 for no date.
 
     The beginning of a year, month or day where no more is said, and UTC where no zone is.
     """
-    return _of_w3c(written) or _of_mail(written)
+    return _of_w3c(written) or _parse_rfc5322_ms(written)
 
 
 def _of_w3c(written: str) -> int:
@@ -311,7 +319,7 @@ def _of_w3c(written: str) -> int:
     return max(0, round((moment.timestamp() - offset_s) * 1000))
 
 
-def _of_mail(written: str) -> int:
+def _parse_rfc5322_ms(written: str) -> int:
     if not 0 < len(written) <= 60:
         return 0
     try:

@@ -15,95 +15,103 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from core import Url
-from crawler.reading.request_state import Kind, Note, decode, encode
-from crawler.reading.sitemap import Entry
-from frontier import Discovery, Lease, NotAUrl, canonical
+from crawler.reading.request_state import ReadingKind, RequestState, decode_state, encode_state
+from crawler.reading.sitemap import SitemapEntry
+from frontier import Discovery, InvalidUrl, Lease, canonicalize
 
-DEEPEST = 3
+MAX_INDEX_DEPTH = 3
 """Indexes above a sitemap, at most."""
 
 
 def is_sitemap(lease: Lease) -> bool:
     """Whether what is fetched is to be read as a sitemap, whatever its server calls it."""
-    return bool(lease.note) and decode(lease.note).kind != "page"
+    return bool(lease.note) and decode_state(lease.note).kind != "page"
 
 
-def is_in_reach(lease: Lease, url: Url) -> bool:
+def may_read_sitemap(lease: Lease, url: Url) -> bool:
     """Whether a sitemap may be read that the host of a lease names."""
     return url.host == lease.url.host or lease.scope.admits(url)
 
 
-def leads_on(lease: Lease) -> bool:
+def follows_links(lease: Lease) -> bool:
     """Whether links of a page are followed."""
     return lease.max_depth is None or lease.depth < lease.max_depth
 
 
-def named(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, ...]:
+def robots_sitemaps(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, ...]:
     """The sitemaps that the robots.txt of a page's origin names."""
     return (
-        tuple(_sitemaps(lease, sitemaps, Note(kind="sitemap"), lease.generation)) if leads_on(lease) else ()
+        tuple(_sitemaps(lease, sitemaps, RequestState(kind="sitemap"), lease.generation))
+        if follows_links(lease)
+        else ()
     )
 
 
-def listed(
-    lease: Lease, entries: Iterable[Entry], now_ms: int, known: Container[str]
+def sitemap_discoveries(
+    lease: Lease, entries: Iterable[SitemapEntry], now_ms: int, known: Container[str]
 ) -> tuple[Discovery, ...]:
     """What a sitemap lists that was read now. URLs whose text is in `known` are not worth telling the frontier again."""
-    read = decode(lease.note)
-    kind: Kind = "sitemap" if read.kind == "sitemap" else "seeds"
-    if kind == "sitemap" and not leads_on(lease):
+    read = decode_state(lease.note)
+    kind: ReadingKind = "sitemap" if read.kind == "sitemap" else "seeds"
+    if kind == "sitemap" and not follows_links(lease):
         return ()
     depth, priority = (lease.depth + 1, 0) if kind == "sitemap" else (lease.depth, lease.priority)
     again = 0 if kind == "sitemap" or read.date_ms else lease.generation
     found: dict[str, Discovery] = {}
     indexed: list[str] = []
     for entry in entries:
-        if entry.sitemap:
+        if entry.is_sitemap:
             indexed.append(entry.url)
             continue
         url = _url(entry.url, lease.url.text)
         if url is not None and url.text not in found and url.text not in known and lease.scope.admits(url):
             note = _of_page(lease, entry.modified_ms, now_ms)
             found[url.text] = _discovery(lease, url, depth, note, again, priority)
-    below = Note(kind=kind, level=read.level + 1)
+    below = RequestState(kind=kind, level=read.level + 1)
     of_lists = lease.generation if kind == "sitemap" else again
-    further = _sitemaps(lease, indexed, below, of_lists) if below.level <= DEEPEST else ()
+    further = _sitemaps(lease, indexed, below, of_lists) if below.level <= MAX_INDEX_DEPTH else ()
     return (*(one for one in further if one.url.text not in known), *found.values())
 
 
-def reaches_nothing(lease: Lease, entries: Iterable[Entry]) -> bool:
+def is_all_out_of_scope(lease: Lease, entries: Iterable[SitemapEntry]) -> bool:
     """Whether a list of seeds lists something, and nothing that the scope admits."""
-    if decode(lease.note).kind == "sitemap":
+    if decode_state(lease.note).kind == "sitemap":
         return False
     lists = False
     for entry in entries:
         url = _url(entry.url, lease.url.text)
-        if url is not None and is_in_reach(lease, url):
+        if url is not None and may_read_sitemap(lease, url):
             return False
         lists = lists or url is not None
     return lists
 
 
-def _sitemaps(lease: Lease, written: Iterable[str], said: Note, generation: int) -> Iterator[Discovery]:
-    note = encode(said)
+def _sitemaps(
+    lease: Lease, written: Iterable[str], said: RequestState, generation: int
+) -> Iterator[Discovery]:
+    note = encode_state(said)
     referrer = lease.url.wire if said.level else f"{lease.url.origin}/robots.txt"
     seen = {lease.url.text} if said.level else set()
     for text in written:
         url = _url(text, lease.url.text)
-        if url is not None and url.text not in seen and is_in_reach(lease, url):
+        if url is not None and url.text not in seen and may_read_sitemap(lease, url):
             seen.add(url.text)
             yield replace(_discovery(lease, url, lease.depth, note, generation), referrer=referrer)
 
 
 def _of_page(lease: Lease, modified_ms: int, now_ms: int) -> bytes:
     """A date is of use only to who comes again, and only one that has passed."""
-    return encode(Note(modified_ms=modified_ms)) if lease.interval_s and modified_ms <= now_ms else b""
+    return (
+        encode_state(RequestState(modified_ms=modified_ms))
+        if lease.interval_s and modified_ms <= now_ms
+        else b""
+    )
 
 
 def _url(written: str, base: str) -> Url | None:
     try:
-        return canonical(written, base)
-    except NotAUrl:
+        return canonicalize(written, base)
+    except InvalidUrl:
         return None
 
 

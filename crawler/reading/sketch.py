@@ -36,10 +36,10 @@ MOST_PIECES = 4_096
 MOST_TEXT = 16 << 10
 """Bytes of text: more than the largest menus."""
 
-REMEMBERED = 32_768
+MAX_CACHED_WORDS = 32_768
 """Words whose value is: some 4 MB."""
 
-NOTHING = 0
+EMPTY_SKETCH = 0
 """The sketch of a page that says nothing."""
 
 _HALF = 1 << 20  # a bit that the 16 bits which the frontier keeps do not have
@@ -99,7 +99,7 @@ def sketch(html: str | bytes, url: str) -> int:
     markup = html[:MOST_BYTES]
     if isinstance(markup, str):
         markup = markup.encode(errors="replace")
-    text = b" ".join(_BETWEEN_TAGS.findall(_seen(b">" + markup.lower())))[:MOST_TEXT]
+    text = b" ".join(_BETWEEN_TAGS.findall(_visible_markup(b">" + markup.lower())))[:MOST_TEXT]
     words = _words(text)
     words.difference_update(_words(unquote_to_bytes(url)))
     return sum(set(map(_VALUES.__getitem__, words))) & 0xFFFFFFFF
@@ -109,7 +109,7 @@ class _Values(dict[bytes, int]):
     """What words add: a cache, for the same words stand on every page of a site; half as dear to ask as `lru_cache`."""
 
     def __missing__(self, word: bytes) -> int:
-        if len(self) >= REMEMBERED:
+        if len(self) >= MAX_CACHED_WORDS:
             self.clear()
         value = self[word] = _value(word)
         return value
@@ -139,7 +139,7 @@ def _words(text: bytes) -> set[bytes]:
     return words
 
 
-def _seen(markup: bytes) -> bytes:
+def _visible_markup(markup: bytes) -> bytes:
     """Without what no reader sees. What is not closed swallows the rest, as in a browser."""
     kept: list[bytes] = []
     at = size = 0

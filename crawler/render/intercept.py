@@ -16,13 +16,13 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from core import Capture
-from crawler.decode_budget import SMALL
-from crawler.reading.outcome import REDIRECTS
+from crawler.decode_budget import SMALL_BODY_BYTES
+from crawler.reading.outcome import REDIRECT_STATUSES
 from crawler.render import request_rules
 from crawler.render.chromium import dom
-from crawler.render.subresources import Parts, Wanted
+from crawler.render.subresources import SubresourceFetcher, SubresourceRequest
 
-MOST_WENT = 100
+MAX_NAVIGATIONS = 100
 """Places to which the scripts of a page would go that are remembered."""
 DOCUMENT = "document"
 FAVICON = "/favicon.ico"
@@ -30,20 +30,20 @@ FAVICON = "/favicon.ico"
 
 
 class Interceptor:
-    """The requests of one tab. `trouble` is the first fault of ours: whoever renders the page raises it."""
+    """The requests of one tab. `error` is the first fault of ours: whoever renders the page raises it."""
 
-    def __init__(self, capture: Capture, parts: Parts) -> None:
-        self._capture, self._parts = capture, parts
+    def __init__(self, capture: Capture, parts: SubresourceFetcher) -> None:
+        self._capture, self._fetcher = capture, parts
         self._session: CDPSession
         self._frame = ""
-        self._given = False
-        self._asking: set[asyncio.Task[Capture | str]] = set()
-        self._redirected: dict[str, Wanted] = {}
-        self.asked = self.under_way = 0
-        self.refused: Counter[str] = Counter()
-        self.went: dict[str, None] = {}
-        self.trouble: Exception | None = None
-        self.declares_closed = False
+        self._is_document_served = False
+        self._tasks: set[asyncio.Task[Capture | str]] = set()
+        self._redirects: dict[str, SubresourceRequest] = {}
+        self.request_count = self.pending_count = 0
+        self.refusals: Counter[str] = Counter()
+        self.navigations: dict[str, None] = {}
+        self.error: Exception | None = None
+        self.declares_closed_root = False
         """Whether the page, as it came, declares a closed shadow root."""
 
     async def begin(self, session: CDPSession) -> None:
@@ -57,29 +57,29 @@ class Interceptor:
 
     def refuse(self, reason: str) -> None:
         """Count something that the page wanted and does not get."""
-        self.refused[reason] += 1
+        self.refusals[reason] += 1
 
     def close(self) -> None:
         """Fetch nothing more."""
-        for task in self._asking:
+        for task in self._tasks:
             task.cancel()
 
     async def _on_paused(self, event: dict[str, Any]) -> None:
-        self.asked += 1
+        self.request_count += 1
         key, request = event["requestId"], event["request"]
-        kind = request_rules.kind(event["resourceType"], request["headers"])
+        kind = request_rules.request_kind(event["resourceType"], request["headers"])
         try:
             if kind == DOCUMENT:
                 await self._navigate(key, request["url"], event["frameId"])
                 return
-            asked_for = request_rules.preflight(request["method"], request["headers"])
+            asked_for = request_rules.preflight_method(request["method"], request["headers"])
             method = asked_for or request["method"]
             if reason := request_rules.refusal(method=method, kind=kind, url=request["url"]):
                 if reason != "other" or not request["url"].endswith(FAVICON):
                     self.refuse(reason)
                 await self._fail(key, "BlockedByClient")
                 return
-            wanted = Wanted(
+            wanted = SubresourceRequest(
                 url=request["url"], method=request["method"], headers=request["headers"], kind=kind
             )
             await self._fetch(key, event.get("networkId", key), wanted)
@@ -89,50 +89,50 @@ class Interceptor:
     async def _navigate(self, key: str, url: str, frame: str) -> None:
         if frame != self._frame:
             self.refuse("frame")
-        elif not self._given:
-            self._given = True
-            await self._give(key, self._capture, without=("x-frame-options",))
+        elif not self._is_document_served:
+            self._is_document_served = True
+            await self._fulfill(key, self._capture, without=("x-frame-options",))
             return
         else:
             self.refuse("navigation")
-            if len(self.went) < MOST_WENT and len(url) <= request_rules.LONGEST_URL:
-                self.went[url] = None
+            if len(self.navigations) < MAX_NAVIGATIONS and len(url) <= request_rules.LONGEST_URL:
+                self.navigations[url] = None
         await self._fail(key, "Aborted")
 
-    async def _fetch(self, key: str, network: str, wanted: Wanted) -> None:
-        if before := self._redirected.pop(network, None):
-            wanted = replace(wanted, hops=before.hops + 1, left_site=before.left_site)
-        self.under_way += 1
+    async def _fetch(self, key: str, network: str, wanted: SubresourceRequest) -> None:
+        if before := self._redirects.pop(network, None):
+            wanted = replace(wanted, hops=before.hops + 1, has_left_site=before.has_left_site)
+        self.pending_count += 1
         try:
-            task = asyncio.create_task(self._parts.fetch(wanted))
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            task = asyncio.create_task(self._fetcher.fetch(wanted))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
             found = await task
         except asyncio.CancelledError:
             return  # the tab is closed
         except Exception as error:  # noqa: BLE001 - ours, not the page's: whoever renders it raises it
-            self.trouble = self.trouble or error
+            self.error = self.error or error
             return
         finally:
-            self.under_way -= 1
+            self.pending_count -= 1
         if isinstance(found, str):
             self.refuse(found)
             await self._fail(key, "Failed")
             return
-        if found.status in REDIRECTS and wanted.method != request_rules.PREFLIGHT:
-            self._redirected[network] = replace(wanted, left_site=self._parts.leaves_site(wanted))
-        await self._give(key, found)
+        if found.status in REDIRECT_STATUSES and wanted.method != request_rules.PREFLIGHT:
+            self._redirects[network] = replace(wanted, has_left_site=self._fetcher.leaves_site(wanted))
+        await self._fulfill(key, found)
 
-    async def _give(self, key: str, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
+    async def _fulfill(self, key: str, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
         if not 200 <= capture.status <= 599:
             await self._fail(key, "Failed")
             return
-        headers = request_rules.given(capture.headers, without=without)
+        headers = request_rules.response_headers(capture.headers, without=without)
         if not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("content-type", "text/html" if capture is self._capture else "text/plain"))
-        async with self._parts.decoded.decoded(capture) as body:
+        async with self._fetcher.decode_budget.hold(capture) as body:
             if capture is self._capture:
-                self.declares_closed = dom.declares_closed(body)
+                self.declares_closed_root = dom.declares_closed(body)
             await self._session.send(
                 "Fetch.fulfillRequest",
                 {
@@ -147,10 +147,10 @@ class Interceptor:
         await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": reason})
 
     def __repr__(self) -> str:
-        return f"<interceptor: {self.asked} asked, {self.under_way} under way, {sum(self.refused.values())} refused>"
+        return f"<interceptor: {self.request_count} asked, {self.pending_count} under way, {sum(self.refusals.values())} refused>"
 
 
 async def _encoded(body: bytes) -> str:
-    if len(body) <= SMALL:
+    if len(body) <= SMALL_BODY_BYTES:
         return b64encode(body).decode()
     return await asyncio.to_thread(lambda: b64encode(body).decode())

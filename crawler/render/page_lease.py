@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from core import Url
 from crawler.reading.outcome import Judgement
-from crawler.render.subresource_robots import PartRules, Permission, Rulings
-from crawler.robots.robots_txt import Event, Rulebook, ask
-from crawler.uplink.address_limiter import Entrance
-from crawler.uplink.uplink import Getter
-from crawler.wire import Enter, Wait
+from crawler.render.subresource_robots import Permission, RobotsFetcher, SubresourceRobots
+from crawler.robots.robots_txt import RobotsCache, RobotsFetch, fetch_robots
+from crawler.uplink.address_limiter import AddressLimiter
+from crawler.uplink.uplink import Fetcher
+from crawler.wire import Acquire, Postponement
 from frontier import Kind, Lease
 
 BURST = 64
@@ -31,57 +31,66 @@ class PageLease:
         self,
         lease: Lease,
         *,
-        entrance: Entrance,
-        rulebook: Rulebook,
-        rules: PartRules,
+        address_limiter: AddressLimiter,
+        robots_cache: RobotsCache,
+        subresource_robots: SubresourceRobots,
         clock: Callable[[], float],
     ) -> None:
         """To be made when the page is there: `clock`, in seconds, says since when."""
-        self._lease, self._entrance, self._rulebook, self._rules = lease, entrance, rulebook, rules
+        self._lease, self._address_limiter, self._robots_cache, self._subresource_robots = (
+            lease,
+            address_limiter,
+            robots_cache,
+            subresource_robots,
+        )
         self._clock, self._since = clock, clock()
 
-    def enter(self, *, waited: bool) -> Enter:
-        """What is to be asked before an address is; `waited` where its turn was waited for."""
+    def acquire(self, *, has_waited: bool) -> Acquire:
+        """What is to be asked before an address is; `has_waited` where its turn was waited for."""
         # A part has no place in the line of an address until it was told to wait.
-        return self._entrance.of(self._asking(waited=waited))
+        return self._address_limiter.acquire_for(self._request_lease(has_waited=has_waited))
 
-    async def permission(self, url: Url, fetch: Rulings) -> Permission:
+    async def permission(self, url: Url, fetch: RobotsFetcher) -> Permission:
         """Whether robots.txt lets a part be fetched; `fetch` gets one that is not at hand."""
         if url.origin != self._lease.url.origin:
-            return await self._rules.permission(url, fetch)
+            return await self._subresource_robots.permission(url, fetch)
         lease = replace(self._lease, url=url)
-        if await self._rulebook.refusal(lease) is not None:
+        if await self._robots_cache.refusal(lease) is not None:
             return Permission(refusal="robots")
-        return Permission(delay_ms=await self._rulebook.delay_ms(lease))
+        return Permission(delay_ms=await self._robots_cache.delay_ms(lease))
 
-    async def turn(self, host: str, *, delay_ms: int, most_ms: int, may_burst: bool) -> int:
-        """Return in how many milliseconds it is the page's turn at a host whose rules ask for a delay; more than `most_ms` where it has no turn.
+    async def reserve_turn(self, host: str, *, delay_ms: int, max_wait_ms: int, may_burst: bool) -> int:
+        """Return in how many milliseconds it is the page's turn at a host whose rules ask for a delay; more than `max_wait_ms` where it has no turn.
 
         `may_burst`: whether turns at the page's own host may be taken ahead of their time.
         """
         if not self.holds(host):
-            return await self._entrance.turn(host, most_ms=most_ms, delay_ms=delay_ms)
+            return await self._address_limiter.reserve_turn(host, max_wait_ms=max_wait_ms, delay_ms=delay_ms)
         since_ms = round(1000 * (self._clock() - self._since))
         ahead = BURST if may_burst else 0
-        return await self._entrance.turn(
-            host, most_ms=most_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
+        return await self._address_limiter.reserve_turn(
+            host, max_wait_ms=max_wait_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
         )
 
-    async def left(self, host: str, *, delay_ms: int, answer: Judgement | None = None) -> None:
-        """Say that an exchange is over that had its turn; `answer` as for `Entrance.left`."""
-        await self._entrance.left(host, delay_ms=delay_ms, leased=self.holds(host), answer=answer)
+    async def end_turn(self, host: str, *, delay_ms: int, answer: Judgement | None = None) -> None:
+        """Say that an exchange is over that had its turn; `answer` as for `AddressLimiter.end_turn`."""
+        await self._address_limiter.end_turn(
+            host, delay_ms=delay_ms, has_lease=self.holds(host), answer=answer
+        )
 
-    async def robots(self, url: Url, client: Getter, *, waited: bool) -> Event | Wait:
+    async def fetch_robots(
+        self, url: Url, client: Fetcher, *, has_waited: bool
+    ) -> RobotsFetch | Postponement:
         """Fetch a robots.txt, whose host has its turn."""
-        lease = replace(self._asking(waited=waited), url=url, kind=Kind.ROBOTS, attempt=0)
-        return await ask(client, lease, self._entrance)
+        lease = replace(self._request_lease(has_waited=has_waited), url=url, kind=Kind.ROBOTS, attempt=0)
+        return await fetch_robots(client, lease, self._address_limiter)
 
     def holds(self, host: str) -> bool:
         """Whether it is the page's own host."""
         return host == self._lease.url.host
 
-    def _asking(self, *, waited: bool) -> Lease:
-        return replace(self._lease, slot_ms=int(waited))
+    def _request_lease(self, *, has_waited: bool) -> Lease:
+        return replace(self._lease, held_until_ms=int(has_waited))
 
     def __repr__(self) -> str:
         return f"<page lease: {self._lease.url}>"

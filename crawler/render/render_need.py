@@ -21,19 +21,19 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
-Need = Literal["empty_root", "noscript", "little_text"]
+RenderNeed = Literal["empty_root", "noscript", "little_text"]
 
 MOST_BYTES = 256 << 10
 FIRST_BYTES = 32 << 10
 """Bytes of the body in which most pages have enough text; only where not, more is looked at."""
-ENOUGH = 1_000
+ENOUGH_TEXT_BYTES = 1_000
 """Bytes of text with which a page speaks for itself even if a part of it is empty."""
-LITTLE = 160
+LITTLE_TEXT_BYTES = 160
 """Bytes of text that are next to nothing: a title and a "Loading...", a short notice."""
-LOOKED_INTO = 8
-"""Elements of one kind that are looked into, `INSIDE` bytes of each: no page makes this slow."""
-INSIDE = 4 << 10
-MUCH_SCRIPT = 2_000
+MAX_ELEMENTS = 8
+"""Elements of one kind that are looked into, `MAX_ELEMENT_BYTES` bytes of each: no page makes this slow."""
+MAX_ELEMENT_BYTES = 4 << 10
+MIN_SCRIPT_BYTES = 2_000
 """Bytes of scripts on the page itself that can build one."""
 
 _OPENS = re.compile(rb"<(?:script|style|noscript|template|svg|select|!--)")
@@ -58,27 +58,27 @@ _NO_SCRIPT_TYPES = re.compile(
 )
 
 
-def need(body: bytes) -> Need | None:
+def render_need(body: bytes) -> RenderNeed | None:
     """Why a page wants a browser; None where it does not. `body` is HTML without content encoding. Never raises."""
     begin = max(body.find(b"<body"), body.find(b"<BODY"), 0)
     head = body[: min(begin, FIRST_BYTES)]
-    if _text(body[begin : begin + FIRST_BYTES].lower()) >= ENOUGH:
+    if _text(body[begin : begin + FIRST_BYTES].lower()) >= ENOUGH_TEXT_BYTES:
         return None
     html = body[begin : begin + MOST_BYTES].lower()
     if b"<script" not in html and b"<script" not in head.lower():
         return None
     text = _text(html)
-    return _evidence(html, head.lower(), text) if text < ENOUGH else None
+    return _evidence(html, head.lower(), text) if text < ENOUGH_TEXT_BYTES else None
 
 
-def _evidence(html: bytes, head: bytes, text: int) -> Need | None:
+def _evidence(html: bytes, head: bytes, text: int) -> RenderNeed | None:
     if _has_empty_root(html):
         return "empty_root"
     asks = (_ASKS.search(_inside(html, said, b"noscript")) for said in _first(_NOSCRIPT, html))
     if any(asks):
         return "noscript"
     leads_on = b"<iframe" in html or b"<frame" in html or _REFRESH.search(head)
-    return "little_text" if text < LITTLE and not leads_on and _can_build(head + html) else None
+    return "little_text" if text < LITTLE_TEXT_BYTES and not leads_on and _can_build(head + html) else None
 
 
 def _text(html: bytes) -> int:
@@ -88,7 +88,7 @@ def _text(html: bytes) -> int:
         opens = _OPENS.search(html, at)
         for run in _TEXT.finditer(html, at, opens.start() if opens else len(html)):
             size += len(run[1].strip())
-            if size >= ENOUGH:
+            if size >= ENOUGH_TEXT_BYTES:
                 return size
         if opens is None:
             return size
@@ -102,18 +102,18 @@ def _text(html: bytes) -> int:
 def _has_empty_root(html: bytes) -> bool:
     for root in _first(_ROOT, html):
         inside = _inside(html, root, root[1] or root[2])
-        if b"<script" not in inside and len(_UNSEEN.sub(b"", inside)) < LITTLE // 4:
+        if b"<script" not in inside and len(_UNSEEN.sub(b"", inside)) < LITTLE_TEXT_BYTES // 4:
             return True
     return False
 
 
 def _first(pattern: re.Pattern[bytes], html: bytes) -> Iterator[re.Match[bytes]]:
-    return islice(pattern.finditer(html), LOOKED_INTO)
+    return islice(pattern.finditer(html), MAX_ELEMENTS)
 
 
 def _inside(html: bytes, opens: re.Match[bytes], tag: bytes) -> bytes:
     """What stands between a tag and the next that closes one of its kind."""
-    return html[opens.end() : opens.end() + INSIDE].partition(b"</" + tag)[0]
+    return html[opens.end() : opens.end() + MAX_ELEMENT_BYTES].partition(b"</" + tag)[0]
 
 
 def _can_build(html: bytes) -> bool:
@@ -124,6 +124,6 @@ def _can_build(html: bytes) -> bool:
         if b"src" in script[1]:
             return True
         size += len(script[2])
-        if size >= MUCH_SCRIPT or b"document.write" in script[2] or b"innerhtml" in script[2]:
+        if size >= MIN_SCRIPT_BYTES or b"document.write" in script[2] or b"innerhtml" in script[2]:
             return True
     return False

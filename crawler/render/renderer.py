@@ -14,25 +14,25 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from core import Capture
-from crawler.decode_budget import DecodedBytes
-from crawler.reading.rendered_page import Note, Rendered
-from crawler.render.chromium.browser import Browser, start
-from crawler.render.chromium.program import TABS, program
+from crawler.decode_budget import DecodeBudget
+from crawler.reading.rendered_page import RenderedPage, RenderReport
+from crawler.render.chromium.browser import Browser, start_browser
+from crawler.render.chromium.program import MAX_TABS, find_browser
 from crawler.render.page_lease import PageLease
-from crawler.render.render_need import need
-from crawler.render.subresource_cache import Kept
-from crawler.render.subresource_robots import PartRules
-from crawler.render.subresources import Hosts, Parts
+from crawler.render.render_need import render_need
+from crawler.render.subresource_cache import SubresourceCache
+from crawler.render.subresource_robots import SubresourceRobots
+from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import BrowserGoneError, render
-from crawler.robots.robots_txt import Rulebook
-from crawler.uplink.address_limiter import Entrance
+from crawler.robots.robots_txt import RobotsCache
+from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Client, utc_ms
 from frontier import Lease, RobotsRecord
-from storage.warc.payload import content_decoded
+from storage.warc.payload import decode_content
 from storage.warc.records import mime_of
 
 PAGES_A_BROWSER = 200
-LOOKED_AT = 512 << 10
+SNIFF_BYTES = 512 << 10
 """Bytes of a page that are decoded to see whether it needs a browser."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 
@@ -43,7 +43,7 @@ class Renderer:
     def __init__(
         self,
         client: Client,
-        entrance: Entrance,
+        entrance: AddressLimiter,
         read: Callable[[str], Awaitable[RobotsRecord | None]],
         *,
         mode: Literal["auto", "always"],
@@ -52,34 +52,37 @@ class Renderer:
         user_agent: str,
         timeout_s: float,
         most_bytes: int,
-        decoded: DecodedBytes,
+        decode_budget: DecodeBudget,
         restarts: Callable[[], int] = lambda: 0,
     ) -> None:
         """`read` gives the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
-        bound one page and its DOM. `restarts` as for `Rulebook`.
+        bound one page and its DOM. `restarts` as for `RobotsCache`.
 
         Raises `InputError` where there is no browser.
         """
-        self._client, self._entrance = client, entrance
-        self._rulebook, self._rules = Rulebook(read, restarts), PartRules(read, utc_ms)
-        self._mode, self._program, self.user_agent = mode, program(browser), user_agent
+        self._client, self._address_limiter = client, entrance
+        self._robots_cache, self._subresource_robots = (
+            RobotsCache(read, restarts),
+            SubresourceRobots(read, utc_ms),
+        )
+        self._mode, self._program, self.user_agent = mode, find_browser(browser), user_agent
         self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
-        self._decoded = decoded
-        self._tabs = asyncio.Semaphore(TABS)
+        self._decode_budget = decode_budget
+        self._tabs = asyncio.Semaphore(MAX_TABS)
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
         self._old: set[Browser] = set()
         self._stopping: set[asyncio.Task[None]] = set()
-        self._hosts = Hosts()
-        self._kept = Kept(utc_ms)
+        self._hosts = HostLocks()
+        self._cache = SubresourceCache(utc_ms)
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Start the browser. Raises `InputError` where it can have no sandbox, `Unavailable` where it does not come up."""
-        self._browser = await start(self._program, sandbox=self._sandbox)
+        self._browser = await start_browser(self._program, sandbox=self._sandbox)
 
-    async def rendered(self, lease: Lease, capture: Capture) -> Rendered | None:
+    async def render_page(self, lease: Lease, capture: Capture) -> RenderedPage | None:
         """What a browser makes of the page that was answered; None where it is not to be rendered."""
-        if not self._wants(capture):
+        if not self._should_render(capture):
             return None
         async with self._tabs:
             for _ in range(2):
@@ -87,7 +90,7 @@ class Renderer:
                     return await self._render(lease, capture)
                 except BrowserGoneError:
                     continue
-            return _crashed(capture)
+            return _crashed_page(capture)
 
     async def close(self) -> None:
         """End the browser, and those before it."""
@@ -96,31 +99,31 @@ class Renderer:
         self._old.clear()
         await asyncio.gather(*(browser.stop() for browser in every), *self._stopping)
 
-    def _wants(self, capture: Capture) -> bool:
+    def _should_render(self, capture: Capture) -> bool:
         if capture.status != 200 or capture.truncated or mime_of(capture.header("content-type")) not in HTML:
             return False
         if self._mode == "always":
             return True
-        body, _ = content_decoded(capture.payload, capture.header("content-encoding") or "", LOOKED_AT)
-        return need(body) is not None
+        body, _ = decode_content(capture.payload, capture.header("content-encoding") or "", SNIFF_BYTES)
+        return render_need(body) is not None
 
-    async def _render(self, lease: Lease, capture: Capture) -> Rendered:
-        browser = await self._ready()
+    async def _render(self, lease: Lease, capture: Capture) -> RenderedPage:
+        browser = await self._acquire_browser()
         until = asyncio.get_running_loop().time() + self._timeout_s
-        parts = Parts(
+        parts = SubresourceFetcher(
             self._client,
             page=capture,
             lease=PageLease(
                 lease,
-                entrance=self._entrance,
-                rulebook=self._rulebook,
-                rules=self._rules,
+                address_limiter=self._address_limiter,
+                robots_cache=self._robots_cache,
+                subresource_robots=self._subresource_robots,
                 clock=time.monotonic,
             ),
-            hosts=self._hosts,
-            kept=self._kept,
-            decoded=self._decoded,
-            until=until,
+            host_locks=self._hosts,
+            cache=self._cache,
+            decode_budget=self._decode_budget,
+            deadline=until,
         )
         try:
             return await render(
@@ -128,28 +131,28 @@ class Renderer:
                 capture,
                 parts,
                 user_agent=self.user_agent,
-                until=until,
+                deadline=until,
                 most_bytes=self._most_bytes,
             )
         finally:
-            browser.open -= 1
+            browser.open_pages -= 1
             self._clear()
 
-    async def _ready(self) -> Browser:
+    async def _acquire_browser(self) -> Browser:
         async with self._starting:
             now = self._browser
-            if now is None or not now.alive or now.grown or now.pages >= PAGES_A_BROWSER:
+            if now is None or not now.is_alive or now.is_over_memory or now.total_pages >= PAGES_A_BROWSER:
                 if now is not None:
                     self._old.add(now)
-                self._browser = now = await start(self._program, sandbox=self._sandbox)
+                self._browser = now = await start_browser(self._program, sandbox=self._sandbox)
             # Counted before anybody else runs: one that is old ends when nobody is in it.
-            now.pages += 1
-            now.open += 1
+            now.total_pages += 1
+            now.open_pages += 1
             return now
 
     def _clear(self) -> None:
         """End the old browsers that nobody uses."""
-        for browser in [one for one in self._old if not one.open]:
+        for browser in [one for one in self._old if not one.open_pages]:
             self._old.discard(browser)
             stopping = asyncio.create_task(browser.stop())
             self._stopping.add(stopping)
@@ -159,14 +162,14 @@ class Renderer:
         return f"<renderer: {self._browser}>"
 
 
-def _crashed(capture: Capture) -> Rendered:
-    return Rendered(
+def _crashed_page(capture: Capture) -> RenderedPage:
+    return RenderedPage(
         url=capture.url.wire,
         html=b"",
         title="",
-        parts=(),
-        blocked={},
-        note=Note(problem="render_crash"),
+        subresources=(),
+        refusals={},
+        report=RenderReport(problem="render_crash"),
         started_ms=utc_ms(),
         elapsed_ms=0,
         browser="",

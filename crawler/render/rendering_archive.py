@@ -8,46 +8,53 @@ ended by; what lies there without its response belongs to a page that is fetched
 from uuid import UUID
 
 from core import Capture
-from crawler.reading.rendered_page import CONTENT_TYPE, Rendered, dom_id, encode, note_id, part_id
-from storage.archive.archive_writer import Archive
+from crawler.reading.rendered_page import (
+    DOM_CONTENT_TYPE,
+    RenderedPage,
+    dom_id,
+    encode_report,
+    report_id,
+    subresource_id,
+)
+from storage.archive.archive_writer import ArchiveWriter
 
 WARC_FIELDS = "application/warc-fields"
-RENDERED = frozenset({"metadata", "conversion"})
+RENDERING_TYPES = frozenset({"metadata", "conversion"})
 """Types of the records that hold the note and the DOM."""
-DOM = "urn:dom:"
+DOM_URI_PREFIX = "urn:dom:"
 """Begins the URI of a DOM: under the page's own a replay would show it in place of what the server sent."""
 HEAD_BYTES = 1 << 10
 """Room for the head of one record."""
 
 
-def keep(archive: Archive, rendered: Rendered, page: Capture, page_id: UUID) -> None:
+def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capture, page_id: UUID) -> None:
     """Append all of it but the page, whose id is `page_id`."""
-    block = encode(rendered)
-    exchanges = (page, *(part.capture for part in rendered.parts))
-    archive.room(
+    block = encode_report(rendered)
+    exchanges = (page, *(part.capture for part in rendered.subresources))
+    archive.reserve(
         sum(len(one.request) + len(one.response) + 2 * HEAD_BYTES for one in exchanges)
         + len(block)
         + len(rendered.html)
         + 2 * HEAD_BYTES,
         max(rendered.started_ms, *(one.started_ms for one in exchanges)),
     )
-    for number, part in enumerate(rendered.parts):
-        archive.append(part.capture, part_id(page_id, number), resource_type=part.kind)
+    for number, part in enumerate(rendered.subresources):
+        archive.append(part.capture, subresource_id(page_id, number), resource_type=part.kind)
     archive.attach(
         "metadata",
         block,
         uri=rendered.url,
         mime=WARC_FIELDS,
         date_ms=rendered.started_ms,
-        record_id=note_id(page_id),
+        record_id=report_id(page_id),
         response_id=page_id,
     )
     if rendered.html:
         archive.attach(
             "conversion",
             rendered.html,
-            uri=DOM + rendered.url,
-            mime=CONTENT_TYPE,
+            uri=DOM_URI_PREFIX + rendered.url,
+            mime=DOM_CONTENT_TYPE,
             date_ms=rendered.started_ms,
             record_id=dom_id(page_id),
             response_id=page_id,

@@ -16,12 +16,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-WANTED = frozenset({"script", "stylesheet", "xhr"})
+ALLOWED_KINDS = frozenset({"script", "stylesheet", "xhr"})
 """Chromium holds up what `fetch` asks for as `xhr`."""
-METHODS = frozenset({"GET", "HEAD"})
+ALLOWED_METHODS = frozenset({"GET", "HEAD"})
 PREFLIGHT = "OPTIONS"
 _ASKS_FOR = "access-control-request-method"
-KINDS: Mapping[str, str] = {
+REFUSAL_REASONS: Mapping[str, str] = {
     "document": "frame",
     "eventsource": "event_stream",
     "font": "font",
@@ -35,7 +35,7 @@ KINDS: Mapping[str, str] = {
 LONGEST_URL = 8 << 10
 """Bytes; an URL beyond that is data in disguise."""
 
-_NOT_SENT = frozenset(
+_WITHHELD_REQUEST_HEADERS = frozenset(
     {
         "accept-encoding",
         "connection",
@@ -57,7 +57,7 @@ _NOT_SENT = frozenset(
     }
 )
 _NOT_SENT_BEGINNINGS = ("sec-", "proxy-", ":")
-_NOT_GIVEN = frozenset(
+_WITHHELD_RESPONSE_HEADERS = frozenset(
     {
         "accept-ch",
         "alt-svc",
@@ -84,7 +84,7 @@ _NOT_GIVEN = frozenset(
 )
 
 
-def kind(resource_type: str, headers: Mapping[str, str]) -> str:
+def request_kind(resource_type: str, headers: Mapping[str, str]) -> str:
     """What the browser wants a request for: Chromium's resource type in lower case. A stream of events comes as `XHR`, and is known by what it
     accepts.
     """
@@ -92,7 +92,7 @@ def kind(resource_type: str, headers: Mapping[str, str]) -> str:
     return "eventsource" if accept == "text/event-stream" else resource_type.lower()
 
 
-def preflight(method: str, headers: Mapping[str, str]) -> str | None:
+def preflight_method(method: str, headers: Mapping[str, str]) -> str | None:
     """The method that a preflight asks for; None where a request is none. Only a browser can send that header."""
     if method != PREFLIGHT:
         return None
@@ -105,26 +105,28 @@ def refusal(*, method: str, kind: str, url: str) -> str | None:
     """
     if not url.startswith(("http://", "https://")):
         return "scheme"
-    if method not in METHODS:
+    if method not in ALLOWED_METHODS:
         return "method"
-    if kind not in WANTED:
-        return KINDS.get(kind, "other")
+    if kind not in ALLOWED_KINDS:
+        return REFUSAL_REASONS.get(kind, "other")
     return "long_url" if len(url) > LONGEST_URL else None
 
 
-def sent(headers: Mapping[str, str], *, cookies: bool) -> list[tuple[str, str]]:
-    """Of what the browser would send, what goes with the request; `cookies` where they may."""
+def request_headers(headers: Mapping[str, str], *, with_cookies: bool) -> list[tuple[str, str]]:
+    """Of what the browser would send, what goes with the request; `with_cookies` where they may."""
     return [
         (name, value)
         for name, value in headers.items()
-        if name.lower() not in _NOT_SENT
+        if name.lower() not in _WITHHELD_REQUEST_HEADERS
         and not name.lower().startswith(_NOT_SENT_BEGINNINGS)
-        and (cookies or name.lower() != "cookie")
+        and (with_cookies or name.lower() != "cookie")
         and value.isprintable()
     ]
 
 
-def given(headers: Sequence[tuple[str, str]], *, without: Iterable[str] = ()) -> list[tuple[str, str]]:
+def response_headers(
+    headers: Sequence[tuple[str, str]], *, without: Iterable[str] = ()
+) -> list[tuple[str, str]]:
     """Of what a server answered, what the browser is told, line by line."""
-    left_out = {*_NOT_GIVEN, *without}
+    left_out = {*_WITHHELD_RESPONSE_HEADERS, *without}
     return [(name, value) for name, value in headers if name.lower() not in left_out]

@@ -16,7 +16,7 @@ def site(url: Url) -> str:
     return f"{url.origin.partition('://')[0]}://{registered_domain(url.host)}"
 
 
-def lets_read(headers: Headers, origin: str) -> bool:
+def allows_credentialed_read(headers: Headers, origin: str) -> bool:
     """Whether an answer lets the pages of `origin` read it although it was asked for with credentials."""
     return [_values(headers, name) for name in ("allow-origin", "allow-credentials")] == [[origin], ["true"]]
 

@@ -17,61 +17,61 @@ from core import Capture
 from crawler.wire.http.request import HeaderList
 
 MOST_BYTES = 64 << 20
-MOST_ONE = 4 << 20
+MAX_ENTRY_BYTES = 4 << 20
 """Bytes of one answer; a larger one is not kept."""
-LONGEST_MS = 3_600_000
-UNSAID_MS = 600_000
+MAX_TTL_MS = 3_600_000
+DEFAULT_TTL_MS = 600_000
 
 _Key = tuple[str, str, str]
 _AGE = re.compile(r"\bmax-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 _NEVER = re.compile(r"\b(?:no-store|no-cache|private)\b", re.IGNORECASE)
-_HARMLESS = frozenset({"", "accept-encoding", "origin"})
+_CACHEABLE_VARY = frozenset({"", "accept-encoding", "origin"})
 _PERSONAL = frozenset({"authorization", "cookie"})
-SAME_FOR_ALL = frozenset({"script", "stylesheet"})
+SHARED_KINDS = frozenset({"script", "stylesheet"})
 """Kinds that a page can give no headers of its own."""
 
 
-class Kept:
+class SubresourceCache:
     """Answers by URL, the least used of them forgotten first."""
 
     def __init__(self, clock_ms: Callable[[], int]) -> None:
         self._clock_ms = clock_ms
-        self._kept: OrderedDict[_Key, tuple[int, Capture]] = OrderedDict()
+        self._entries: OrderedDict[_Key, tuple[int, Capture]] = OrderedDict()
         self._bytes = 0
 
     def get(self, url: str, headers: HeaderList, partition: str = "") -> Capture | None:
         """An answer that is fresh; None where it must be asked."""
         key = _key(url, headers, partition)
-        if _is_personal(headers) or key not in self._kept:
+        if _is_personal(headers) or key not in self._entries:
             return None
-        until_ms, capture = self._kept[key]
+        until_ms, capture = self._entries[key]
         if self._clock_ms() >= until_ms:
             self._forget(key)
             return None
-        self._kept.move_to_end(key)
+        self._entries.move_to_end(key)
         return capture
 
     def put(self, url: str, headers: HeaderList, capture: Capture, kind: str, partition: str = "") -> None:
         """Keep an answer, if it may be used again."""
         key = _key(url, headers, partition)
         fresh_ms = 0 if _is_personal(headers) else _fresh_ms(capture, kind)
-        if fresh_ms <= 0 or len(capture.response) > MOST_ONE:
+        if fresh_ms <= 0 or len(capture.response) > MAX_ENTRY_BYTES:
             return
-        if key in self._kept:
+        if key in self._entries:
             self._forget(key)
-        self._kept[key] = (self._clock_ms() + fresh_ms, capture)
+        self._entries[key] = (self._clock_ms() + fresh_ms, capture)
         self._bytes += _size(capture)
         while self._bytes > MOST_BYTES:
-            self._forget(next(iter(self._kept)))
+            self._forget(next(iter(self._entries)))
 
     def _forget(self, key: _Key) -> None:
-        self._bytes -= _size(self._kept.pop(key)[1])
+        self._bytes -= _size(self._entries.pop(key)[1])
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     def __repr__(self) -> str:
-        return f"<kept: {len(self._kept)} answers, {self._bytes} bytes>"
+        return f"<kept: {len(self._entries)} answers, {self._bytes} bytes>"
 
 
 def _key(url: str, headers: HeaderList, partition: str) -> _Key:
@@ -87,12 +87,16 @@ def _fresh_ms(capture: Capture, kind: str) -> int:
         return 0
     varies = (capture.header("vary") or "").lower().split(",")
     control = capture.header("cache-control") or ""
-    if _NEVER.search(control) or capture.header("set-cookie") or {one.strip() for one in varies} - _HARMLESS:
+    if (
+        _NEVER.search(control)
+        or capture.header("set-cookie")
+        or {one.strip() for one in varies} - _CACHEABLE_VARY
+    ):
         return 0
     age = _AGE.search(control)
     if age:
-        return min(int(age[1]) * 1000, LONGEST_MS)
-    return UNSAID_MS if kind in SAME_FOR_ALL else 0
+        return min(int(age[1]) * 1000, MAX_TTL_MS)
+    return DEFAULT_TTL_MS if kind in SHARED_KINDS else 0
 
 
 def _size(capture: Capture) -> int:

@@ -16,11 +16,18 @@ from typing import Protocol
 
 from core import Url
 from core.product import PRODUCT_TOKEN
-from crawler.robots.robots_rules import Rules, parse, target
-from crawler.robots.robots_txt import BLOCKED, KEPT_MS, Event, Ruling, delay_ms, unstamped
-from frontier import RobotsRecord, canonical
+from crawler.robots.robots_rules import ParsedRobots, parse_rules, request_path
+from crawler.robots.robots_txt import (
+    BLOCK_REASONS,
+    CACHE_TTL_MS,
+    RobotsFetch,
+    RobotsRuling,
+    delay_ms,
+    split_timestamp,
+)
+from frontier import RobotsRecord, canonicalize
 
-AGAIN_MS = 600_000
+RETRY_MS = 600_000
 """After so long rules are asked for again that could not be had."""
 _KEPT_AT_MOST = 512
 _SIZE_AT_MOST = 16 << 20
@@ -29,10 +36,10 @@ _ENTRY = 200
 """Bytes of an origin that has none."""
 
 
-class Rulings(Protocol):
+class RobotsFetcher(Protocol):
     """Who fetches a robots.txt on behalf of a page."""
 
-    async def __call__(self, url: Url) -> Event | str:
+    async def __call__(self, url: Url) -> RobotsFetch | str:
         """What it came to, or why it was not asked for."""
 
 
@@ -48,8 +55,8 @@ class Permission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    until_ms: int
-    rules: Rules | None = None
+    expires_ms: int
+    rules: ParsedRobots | None = None
     refusal: str = ""
 
     @property
@@ -59,64 +66,64 @@ class _Entry:
     def permission(self, url: Url) -> Permission:
         if self.rules is None:
             return Permission(refusal=self.refusal)
-        if not self.rules.allow(target(url.wire)):
+        if not self.rules.allows(request_path(url.wire)):
             return Permission(refusal="robots")
         return Permission(delay_ms=delay_ms(self.rules) or 0)
 
 
-class PartRules:
+class SubresourceRobots:
     """The rules of origins that pages need parts from, for all pages of a worker."""
 
     def __init__(
         self, read: Callable[[str], Awaitable[RobotsRecord | None]], clock_ms: Callable[[], int]
     ) -> None:
         """`read` gives the newest record of an origin (`Frontier.robots`)."""
-        self._read, self._clock_ms = read, clock_ms
+        self._read_record, self._clock_ms = read, clock_ms
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._size = 0
 
-    async def permission(self, url: Url, fetch: Rulings) -> Permission:
+    async def permission(self, url: Url, fetch: RobotsFetcher) -> Permission:
         """Whether `url` may be fetched; `fetch` is called where its rules are not at hand."""
         entry = self._entries.pop(url.origin, None)
         if entry is not None:
             self._size -= entry.size
-        if entry is None or entry.until_ms <= self._clock_ms():
-            entry = await self._known(url.origin)
+        if entry is None or entry.expires_ms <= self._clock_ms():
+            entry = await self._entry_from_frontier(url.origin)
         if entry is None:
-            found = await fetch(canonical("/robots.txt", url.origin))
+            found = await fetch(canonicalize("/robots.txt", url.origin))
             if isinstance(found, str):
                 return Permission(refusal=found)
             if (
-                isinstance(found.answer, Ruling)
-                and (reason := found.answer.body.decode(errors="replace")) in BLOCKED
+                isinstance(found.decision, RobotsRuling)
+                and (reason := found.decision.body.decode(errors="replace")) in BLOCK_REASONS
             ):
                 return Permission(refusal=reason)  # for this page
             entry = self._entry(found)
         self._keep(url.origin, entry)
         return entry.permission(url)
 
-    async def _known(self, origin: str) -> _Entry | None:
-        record = await self._read(origin)
+    async def _entry_from_frontier(self, origin: str) -> _Entry | None:
+        record = await self._read_record(origin)
         if record is None or record.rule != "rules":
             return None
-        body, read_ms = unstamped(record.body)
-        until_ms = read_ms + KEPT_MS
+        body, read_ms = split_timestamp(record.body)
+        until_ms = read_ms + CACHE_TTL_MS
         if until_ms <= self._clock_ms():
             return None
-        return _Entry(until_ms=until_ms, rules=parse(body, PRODUCT_TOKEN))
+        return _Entry(expires_ms=until_ms, rules=parse_rules(body, PRODUCT_TOKEN))
 
-    def _entry(self, found: Event) -> _Entry:
-        answer, now_ms = found.answer, self._clock_ms()
-        if not isinstance(answer, Ruling):
-            return _Entry(until_ms=now_ms + AGAIN_MS, refusal="robots_unreachable")
+    def _entry(self, found: RobotsFetch) -> _Entry:
+        answer, now_ms = found.decision, self._clock_ms()
+        if not isinstance(answer, RobotsRuling):
+            return _Entry(expires_ms=now_ms + RETRY_MS, refusal="robots_unreachable")
         match answer.rule:
             case "rules":
-                rules = parse(unstamped(answer.body)[0], PRODUCT_TOKEN)
-                return _Entry(until_ms=now_ms + answer.ttl_ms, rules=rules)
+                rules = parse_rules(split_timestamp(answer.body)[0], PRODUCT_TOKEN)
+                return _Entry(expires_ms=now_ms + answer.ttl_ms, rules=rules)
             case "allow":
-                return _Entry(until_ms=now_ms + answer.ttl_ms)
+                return _Entry(expires_ms=now_ms + answer.ttl_ms)
             case "disallow":
-                return _Entry(until_ms=now_ms + AGAIN_MS, refusal="robots_unreachable")
+                return _Entry(expires_ms=now_ms + RETRY_MS, refusal="robots_unreachable")
 
     def _keep(self, origin: str, entry: _Entry) -> None:
         self._entries[origin] = entry

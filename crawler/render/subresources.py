@@ -20,48 +20,48 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from core import Capture, Url
-from crawler.decode_budget import DecodedBytes
+from crawler.decode_budget import DecodeBudget
 from crawler.reading.outcome import Judgement, too_busy
-from crawler.reading.rendered_page import Part
+from crawler.reading.rendered_page import Subresource
 from crawler.render import request_rules
 from crawler.render.page_lease import PageLease
-from crawler.render.same_site import lets_read, site
-from crawler.render.subresource_cache import SAME_FOR_ALL, Kept
-from crawler.robots.robots_txt import Event, Ruling
-from crawler.wire import Client, Enter, Failure, Wait, at_once, is_public
+from crawler.render.same_site import allows_credentialed_read, site
+from crawler.render.subresource_cache import SHARED_KINDS, SubresourceCache
+from crawler.robots.robots_txt import RobotsFetch, RobotsRuling
+from crawler.wire import Acquire, Client, FetchFailure, Postponement, acquire_at_once, is_public
 from crawler.wire.http.request import HeaderList
-from frontier import NotAUrl, canonical
+from frontier import InvalidUrl, canonicalize
 
 MOST_PARTS = 200
 """Exchanges that one page may ask for."""
-MOST_SAME = 3
+MAX_SAME_URL = 3
 """How often a page may ask for one URL: who asks oftener waits for news, and those are not ours."""
-MOST_ALIKE = 32
+MAX_SAME_PATH = 32
 """The same for URLs that differ in their query alone."""
 MOST_BYTES = 32 << 20
 """Bytes of responses, all parts of a page together."""
 BURST_BYTES = 8 << 20
 """Bytes of responses after which the page's own host, too, is asked no sooner than its delay allows."""
-HOPS = 5
+MAX_REDIRECTS = 5
 """Redirects of one part."""
-PATIENCE_S = 5.0
+MAX_TURN_WAIT_S = 5.0
 """How long one part waits for the turns of its addresses."""
-LAST = 0.2
+RESERVED_TIME_SHARE = 0.2
 """Of the time of a page; nothing is asked within it, for the page has to make something of what comes."""
-ROBOTS = "other"
+ROBOTS_KIND = "other"
 """What a robots.txt is to the page: there is no resource type for it."""
 
 T = TypeVar("T")
-_Ask = Callable[[bool], Awaitable[T | Wait]]
+_Ask = Callable[[bool], Awaitable[T | Postponement]]
 """Asks for something; is told whether the turn of the address was waited for."""
-Hosts = WeakValueDictionary[str, asyncio.Lock]
+HostLocks = WeakValueDictionary[str, asyncio.Lock]
 """Whoever asks a host something holds its lock. Whoever waits for a turn at a host without a lease of it holds that of `WAITING` before."""
 WAITING = "waiting "
 """Before the name of a host: a lock of its own, so that nobody waits within the page whose host that is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SubresourceRequest:
     """One request of a page, as its browser would send it."""
 
     url: str
@@ -71,26 +71,36 @@ class Wanted:
     """What the browser wants it for: `script`, `stylesheet`, `xhr`."""
     hops: int = 0
     """Redirects that led here."""
-    left_site: bool = False
+    has_left_site: bool = False
     """Whether one of them left the site of the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _OnBehalf:
+class _RobotsClient:
     """A client that asks for robots.txt files on behalf of a page."""
 
     client: Client
-    asker: str
+    page_address: str
 
     async def get(
-        self, url: Url, enter: Enter = at_once, *, headers: HeaderList = (), max_body: int | None = None
-    ) -> Capture | Failure | Wait:
+        self,
+        url: Url,
+        acquire: Acquire = acquire_at_once,
+        *,
+        headers: HeaderList = (),
+        max_body: int | None = None,
+    ) -> Capture | FetchFailure | Postponement:
         return await self.client.get(
-            url, enter, headers=headers, max_body=max_body, credentials=False, asker=self.asker
+            url,
+            acquire,
+            headers=headers,
+            max_body=max_body,
+            with_credentials=False,
+            page_address=self.page_address,
         )
 
 
-class Parts:
+class SubresourceFetcher:
     """The parts of one page."""
 
     def __init__(
@@ -99,86 +109,86 @@ class Parts:
         *,
         page: Capture,
         lease: PageLease,
-        hosts: Hosts,
-        kept: Kept,
-        decoded: DecodedBytes,
-        until: float,
+        host_locks: HostLocks,
+        cache: SubresourceCache,
+        decode_budget: DecodeBudget,
+        deadline: float,
     ) -> None:
-        """`until` is the page's deadline, by the event loop's clock."""
+        """`deadline` is the page's deadline, by the event loop's clock."""
         self._client, self._origin, self._site, self._address = (
             client,
             page.url.origin,
             site(page.url),
             page.peer,
         )
-        self._lease, self._hosts, self._kept, self._until = lease, hosts, kept, until
-        self._last = until - LAST * self._left_s()
+        self._lease, self._hosts, self._cache, self._until = lease, host_locks, cache, deadline
+        self._last_request_at = deadline - RESERVED_TIME_SHARE * self._left_s()
         self._exchanges = self._bytes = 0
         self._own = asyncio.Lock()
-        self._wanted: Counter[str] = Counter()
-        self.fetched: list[Part] = []
-        self.decoded = decoded
+        self._request_counts: Counter[str] = Counter()
+        self.subresources: list[Subresource] = []
+        self.decode_budget = decode_budget
         """What the bodies that the browser is given are taken from."""
 
-    def leaves_site(self, wanted: Wanted) -> bool:
+    def leaves_site(self, request: SubresourceRequest) -> bool:
         """Whether a request goes to another site than that of the page, or was led over one."""
         try:
-            return wanted.left_site or site(canonical(wanted.url)) != self._site
-        except NotAUrl:
+            return request.has_left_site or site(canonicalize(request.url)) != self._site
+        except InvalidUrl:
             return True
 
-    async def fetch(self, wanted: Wanted) -> Capture | str:
+    async def fetch(self, request: SubresourceRequest) -> Capture | str:
         """What was answered, or the reason for which there is no answer."""
         try:
-            url = canonical(wanted.url)
-        except NotAUrl:
+            url = canonicalize(request.url)
+        except InvalidUrl:
             return "bad_url"
-        same_site = not self.leaves_site(wanted)
-        headers = request_rules.sent(wanted.headers, cookies=same_site)
-        may_carry = same_site and wanted.method != request_rules.PREFLIGHT
+        same_site = not self.leaves_site(request)
+        headers = request_rules.request_headers(request.headers, with_cookies=same_site)
+        may_carry = same_site and request.method != request_rules.PREFLIGHT
         carries = may_carry and self._client.has_credentials(url)
         # What a page has a say in, by its headers or by who it is, is kept for its own site.
-        is_for_all = wanted.kind in SAME_FOR_ALL and not carries and is_public(self._address)
+        is_for_all = request.kind in SHARED_KINDS and not carries and is_public(self._address)
         partition = "" if is_for_all else self._site
-        if wanted.method == "GET" and (kept := self._kept.get(wanted.url, headers, partition)) is not None:
+        if request.method == "GET" and (kept := self._cache.get(request.url, headers, partition)) is not None:
             return kept
-        if wanted.hops > HOPS:
+        if request.hops > MAX_REDIRECTS:
             return "too_many_hops"
-        if not wanted.hops and self._is_repeated(wanted):
+        if not request.hops and self._is_repeated(request):
             return "repeated"
-        found = await self._exchange(url, wanted, headers, credentials=may_carry)
+        found = await self._exchange(url, request, headers, with_credentials=may_carry)
         if carries and isinstance(found, Capture) and not _is_readable(found, headers):
             # Its script may have asked without: then the answer to that is what a browser would show it.
-            found = await self._exchange(url, wanted, headers, credentials=False)
-        if wanted.method == "GET" and isinstance(found, Capture):
-            self._kept.put(wanted.url, headers, found, wanted.kind, partition)
+            found = await self._exchange(url, request, headers, with_credentials=False)
+        if request.method == "GET" and isinstance(found, Capture):
+            self._cache.put(request.url, headers, found, request.kind, partition)
         return found
 
-    def _is_repeated(self, wanted: Wanted) -> bool:
+    def _is_repeated(self, wanted: SubresourceRequest) -> bool:
         # A preflight is no second request for the same.
         preflight = f"{request_rules.PREFLIGHT} " if wanted.method == request_rules.PREFLIGHT else ""
         place = f"{preflight}{wanted.url.partition('?')[0]}?"
         same = preflight + wanted.url
-        self._wanted.update((same, place))
-        return self._wanted[same] > MOST_SAME or self._wanted[place] > MOST_ALIKE
+        self._request_counts.update((same, place))
+        return self._request_counts[same] > MAX_SAME_URL or self._request_counts[place] > MAX_SAME_PATH
 
     async def _exchange(
-        self, url: Url, wanted: Wanted, headers: HeaderList, *, credentials: bool
+        self, url: Url, wanted: SubresourceRequest, headers: HeaderList, *, with_credentials: bool
     ) -> Capture | str:
-        async def ask(waited: bool) -> Capture | Failure | Wait:
+        async def ask(waited: bool) -> Capture | FetchFailure | Postponement:
             return await self._client.get(
                 url,
-                self._lease.enter(waited=waited),
+                self._lease.acquire(has_waited=waited),
                 headers=headers,
                 method=wanted.method,
                 max_body=MOST_BYTES - self._bytes,
                 timeout_s=self._left_s(),
-                credentials=credentials,
-                asker=self._address,
+                with_credentials=with_credentials,
+                page_address=self._address,
             )
 
         async with self._line(url.host):
-            permission = await self._lease.permission(url, self._rules)
+            permission = await self._lease.permission(url, self._fetch_robots)
             if permission.refusal:
                 return permission.refusal
             if self._exchanges >= MOST_PARTS:
@@ -186,26 +196,26 @@ class Parts:
             if self._bytes >= MOST_BYTES:
                 return "too_large"
             self._exchanges += 1
-            found: Capture | Failure | str = await self._in_turn(url.host, permission.delay_ms, ask)
-        if isinstance(found, Failure):
+            found: Capture | FetchFailure | str = await self._in_turn(url.host, permission.delay_ms, ask)
+        if isinstance(found, FetchFailure):
             return found.reason if found.reason.endswith("_blocked") else "unreachable"
         if isinstance(found, Capture):
-            self._note(found, _kind(wanted))
+            self._record_exchange(found, _kind(wanted))
         return found
 
-    async def _rules(self, url: Url) -> Event | str:
+    async def _fetch_robots(self, url: Url) -> RobotsFetch | str:
         """Fetch the robots.txt of another origin."""
-        client = _OnBehalf(client=self._client, asker=self._address)
+        client = _RobotsClient(client=self._client, page_address=self._address)
 
-        async def ask(waited: bool) -> Event | Wait:
-            return await self._lease.robots(url, client, waited=waited)
+        async def ask(waited: bool) -> RobotsFetch | Postponement:
+            return await self._lease.fetch_robots(url, client, has_waited=waited)
 
         found = await self._in_turn(url.host, 0, ask)
-        if isinstance(found, Event):
+        if isinstance(found, RobotsFetch):
             for capture in found.captures:
-                self._note(capture, ROBOTS)
-            if isinstance(found.answer, Ruling) and found.answer.delay_ms:
-                await self._lease.left(url.host, delay_ms=found.answer.delay_ms)  # as is known only now
+                self._record_exchange(capture, ROBOTS_KIND)
+            if isinstance(found.decision, RobotsRuling) and found.decision.delay_ms:
+                await self._lease.end_turn(url.host, delay_ms=found.decision.delay_ms)  # as is known only now
         return found
 
     def _line(self, host: str) -> asyncio.Lock:
@@ -216,27 +226,27 @@ class Parts:
 
     async def _in_turn(self, host: str, delay_ms: int, ask: _Ask[T]) -> T | str:
         """Ask a host when it is its turn, and each address when it is that one's."""
-        most_ms = round(1000 * (self._last - asyncio.get_running_loop().time()))
+        most_ms = round(1000 * (self._last_request_at - asyncio.get_running_loop().time()))
         if most_ms < 0:
             return "late"
-        wait_ms = await self._lease.turn(
-            host, delay_ms=delay_ms, most_ms=most_ms, may_burst=self._bytes < BURST_BYTES
+        wait_ms = await self._lease.reserve_turn(
+            host, delay_ms=delay_ms, max_wait_ms=most_ms, may_burst=self._bytes < BURST_BYTES
         )
         if wait_ms > most_ms:
             return "not_its_turn"
         await asyncio.sleep(wait_ms / 1000)
         async with self._hosts.setdefault(host, asyncio.Lock()):
-            found = await self._patiently(ask)
-            await self._lease.left(host, delay_ms=delay_ms, answer=_too_busy(found, host))
+            found = await self._ask_until_turn(ask)
+            await self._lease.end_turn(host, delay_ms=delay_ms, answer=_too_busy(found, host))
         return found
 
-    async def _patiently(self, ask: _Ask[T]) -> T | str:
-        patience_s, waited = PATIENCE_S, False
+    async def _ask_until_turn(self, ask: _Ask[T]) -> T | str:
+        patience_s, waited = MAX_TURN_WAIT_S, False
         while self._left_s() > 0:
             found = await ask(waited)
-            if not isinstance(found, Wait):
+            if not isinstance(found, Postponement):
                 return found
-            wait_s = found.ms / 1000
+            wait_s = found.wait_ms / 1000
             if wait_s > min(patience_s, self._left_s()):
                 return "not_its_turn"
             patience_s -= wait_s
@@ -244,9 +254,9 @@ class Parts:
             waited = True
         return "late"
 
-    def _note(self, capture: Capture, kind: str) -> None:
+    def _record_exchange(self, capture: Capture, kind: str) -> None:
         self._bytes += len(capture.response)
-        self.fetched.append(Part(capture=capture, kind=kind))
+        self.subresources.append(Subresource(capture=capture, kind=kind))
 
     def _left_s(self) -> float:
         return self._until - asyncio.get_running_loop().time()
@@ -258,16 +268,16 @@ class Parts:
 def _is_readable(found: Capture, headers: HeaderList) -> bool:
     """Whether the page may read what came with credentials. Only requests to other origins that are to be read say who asks (`Origin`)."""
     origin = next((value for name, value in headers if name.lower() == "origin"), None)
-    return origin is None or origin == found.url.origin or lets_read(found.headers, origin)
+    return origin is None or origin == found.url.origin or allows_credentialed_read(found.headers, origin)
 
 
 def _too_busy(found: object, host: str) -> Judgement | None:
     """What the last answer means, where it means that the host is asked too much. A redirect of a robots.txt ends at another host, whose
     answer is known there.
     """
-    last = found.captures[-1] if isinstance(found, Event) and found.captures else found
+    last = found.captures[-1] if isinstance(found, RobotsFetch) and found.captures else found
     return too_busy(last) if isinstance(last, Capture) and last.url.host == host else None
 
 
-def _kind(wanted: Wanted) -> str:
+def _kind(wanted: SubresourceRequest) -> str:
     return "preflight" if wanted.method == request_rules.PREFLIGHT else wanted.kind

@@ -30,19 +30,19 @@ from playwright.async_api import (
 )
 
 from core import Capture
-from crawler.reading.rendered_page import Note, Problem, Rendered
+from crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport
 from crawler.render.chromium import dom
 from crawler.render.chromium.browser import Browser
-from crawler.render.chromium.init_script import INIT_SCRIPT, has_noticed
-from crawler.render.chromium.isolated_world import call
-from crawler.render.chromium.isolated_world import world as make_world
+from crawler.render.chromium.init_script import INIT_SCRIPT, has_used
+from crawler.render.chromium.isolated_world import call_function
+from crawler.render.chromium.isolated_world import create_world as make_world
 from crawler.render.intercept import Interceptor
-from crawler.render.subresources import Parts
+from crawler.render.subresources import SubresourceFetcher
 
 ROUND_MS = 5_000
 """Of the page's own clock."""
 ROUNDS = 4
-MOST_ASKED = 300
+MAX_REQUESTS = 300
 """Requests, refused ones included, after which a page is taken for one that never rests."""
 FRAMES_S = 0.1
 """Some frames: they come in real time."""
@@ -52,9 +52,9 @@ TWO_FRAMES = (
 )
 GRACE_S = 3.0
 """Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
-LOST_S = 1.0
+EXIT_WAIT_S = 1.0
 """How long it is waited for the news that a browser has ended."""
-KILLED_S = 2.0
+MEMORY_KILL_WINDOW_S = 2.0
 """A tab that crashed within so long after one was killed for its memory is taken for that one."""
 
 TALL: ViewportSize = {"width": 1280, "height": 8_000}
@@ -66,22 +66,28 @@ class BrowserGoneError(Exception):
 
 
 async def render(
-    browser: Browser, capture: Capture, parts: Parts, *, user_agent: str, until: float, most_bytes: int
-) -> Rendered:
-    """Render the page that a capture holds. `until` is its deadline by the loop's clock; `most_bytes` bounds its DOM.
+    browser: Browser,
+    capture: Capture,
+    parts: SubresourceFetcher,
+    *,
+    user_agent: str,
+    deadline: float,
+    most_bytes: int,
+) -> RenderedPage:
+    """Render the page that a capture holds. `deadline` is its deadline by the loop's clock; `most_bytes` bounds its DOM.
 
     Raises `BrowserGoneError`, and nothing for whatever a page does.
     """
-    tab = _Tab(browser, capture, parts, until=until, most_bytes=most_bytes)
+    tab = _Tab(browser, capture, parts, deadline=deadline, most_bytes=most_bytes)
     started_ms, begun = time.time_ns() // 1_000_000, time.monotonic()
     problem = await tab.run(user_agent)
-    return Rendered(
+    return RenderedPage(
         url=capture.url.wire,
         html=tab.html,
         title=tab.title,
-        parts=tuple(parts.fetched),
-        blocked=dict(tab.blocked),
-        note=Note(problem=problem, went=tab.went),
+        subresources=tuple(parts.subresources),
+        refusals=dict(tab.refusals),
+        report=RenderReport(problem=problem, navigations=tab.navigations),
         started_ms=started_ms,
         elapsed_ms=round((time.monotonic() - begun) * 1000),
         browser=browser.name,
@@ -90,34 +96,40 @@ async def render(
 
 class _Tab:
     def __init__(
-        self, browser: Browser, capture: Capture, parts: Parts, *, until: float, most_bytes: int
+        self,
+        browser: Browser,
+        capture: Capture,
+        parts: SubresourceFetcher,
+        *,
+        deadline: float,
+        most_bytes: int,
     ) -> None:
-        self._browser, self._capture, self._parts = browser, capture, parts
-        self._until, self._most_bytes = until, most_bytes
+        self._browser, self._capture, self._fetcher = browser, capture, parts
+        self._until, self._most_bytes = deadline, most_bytes
         self._page: Page | None = None
         self._requests = Interceptor(capture, parts)
         self._has_closed = False
         self._crashed, self._closed = asyncio.Event(), asyncio.Event()
         self.html, self.title = b"", ""
 
-    async def run(self, user_agent: str) -> Problem:
+    async def run(self, user_agent: str) -> RenderProblem:
         """Fill `html` and `title`, as far as the page lets it. Raises what its parts raise: trouble of ours."""
         problem = await self._problem(user_agent)
-        if self._requests.trouble is not None:
-            raise self._requests.trouble
+        if self._requests.error is not None:
+            raise self._requests.error
         return problem
 
     @property
-    def blocked(self) -> Counter[str]:
+    def refusals(self) -> Counter[str]:
         """What the page was refused, by reason."""
-        return self._requests.refused
+        return self._requests.refusals
 
     @property
-    def went(self) -> tuple[str, ...]:
+    def navigations(self) -> tuple[str, ...]:
         """Where its scripts would have gone."""
-        return tuple(self._requests.went)
+        return tuple(self._requests.navigations)
 
-    async def _problem(self, user_agent: str) -> Problem:
+    async def _problem(self, user_agent: str) -> RenderProblem:
         context: BrowserContext | None = None
         try:
             async with asyncio.timeout_at(self._until + GRACE_S):
@@ -127,17 +139,17 @@ class _Tab:
                     accept_downloads=False,
                     locale="en-US",
                 )
-                return await self._in(context)
+                return await self._render_in(context)
         except TimeoutError:
             return "render_timeout"
         except Error as error:
-            return await self._lost(error)
+            return await self._exit_problem(error)
         finally:
             self._requests.close()
             if context is not None:
                 await self._close(context)
 
-    async def _in(self, context: BrowserContext) -> Problem:
+    async def _render_in(self, context: BrowserContext) -> RenderProblem:
         await context.add_init_script(INIT_SCRIPT)
         context.on("page", self._on_page)
         page = self._page = await context.new_page()
@@ -148,25 +160,25 @@ class _Tab:
         page.on("websocket", lambda _: self._requests.refuse("websocket"))
         session = await context.new_cdp_session(page)
         await self._requests.begin(session)
-        working = asyncio.create_task(self._work(page, session))
+        working = asyncio.create_task(self._load(page, session))
         ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
         try:
             await asyncio.wait({working, *ends}, return_when=asyncio.FIRST_COMPLETED)
             is_lost = self._crashed.is_set() or self._closed.is_set()
-            return await self._lost() if is_lost else working.result()
+            return await self._exit_problem() if is_lost else working.result()
         finally:
             for task in (working, *ends):
                 task.cancel()
             await asyncio.gather(working, *ends, return_exceptions=True)
 
-    async def _work(self, page: Page, session: CDPSession) -> Problem:
-        problem: Problem = ""
+    async def _load(self, page: Page, session: CDPSession) -> RenderProblem:
+        problem: RenderProblem = ""
         try:
             async with asyncio.timeout_at(self._until):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await make_world(session)
-                await self._rest(page, session, world)
-                self._has_closed = self._requests.declares_closed or await has_noticed(
+                await self._wait_until_done(page, session, world)
+                self._has_closed = self._requests.declares_closed_root or await has_used(
                     session, world, "closed"
                 )
         except TimeoutError:
@@ -174,16 +186,16 @@ class _Tab:
             await session.send("Runtime.terminateExecution")
             await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
             world = await make_world(session)
-        self.html, self.title = await dom.read(
+        self.html, self.title = await dom.read_dom(
             session,
             world,
-            asked=self._capture.url.wire,
+            requested_url=self._capture.url.wire,
             most_bytes=self._most_bytes,
             has_closed=self._has_closed,
         )
         return problem
 
-    async def _rest(self, page: Page, session: CDPSession, world: int) -> None:
+    async def _wait_until_done(self, page: Page, session: CDPSession, world: int) -> None:
         """Wait until the page is done, or has gone on for long enough. One that waits for what comes into view is shown in
         a tall window when it is done otherwise.
         """
@@ -197,25 +209,25 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
-            asked = self._requests.asked
-            before = await dom.size(session, world)
+            asked = self._requests.request_count
+            before = await dom.dom_size(session, world)
             await asyncio.sleep(FRAMES_S)
-            if self._requests.asked >= MOST_ASKED:
+            if self._requests.request_count >= MAX_REQUESTS:
                 return
             # What is asked for now is answered in the next round: until then the page's clock stands.
             if (
-                self._requests.under_way
-                or self._requests.asked > asked
-                or await dom.size(session, world) != before
+                self._requests.pending_count
+                or self._requests.request_count > asked
+                or await dom.dom_size(session, world) != before
             ):
                 continue
-            if is_tall or not await has_noticed(session, world, "view"):
+            if is_tall or not await has_used(session, world, "view"):
                 return
             is_tall = True
             await page.set_viewport_size(TALL)
             with suppress(TimeoutError):  # what is in view now is known with the next frames
                 async with asyncio.timeout(LONGEST_FRAMES_S):
-                    await call(session, world, TWO_FRAMES)
+                    await call_function(session, world, TWO_FRAMES)
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         self._requests.refuse("dialog")
@@ -235,15 +247,15 @@ class _Tab:
         with suppress(Error):
             await page.close()
 
-    async def _lost(self, error: Error | None = None) -> Problem:
+    async def _exit_problem(self, error: Error | None = None) -> RenderProblem:
         """Why there is no tab any more. One that was closed may be the first that is known of its browser's end."""
         if not self._crashed.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOST_S):
-                    await self._browser.gone.wait()
-        if not self._browser.alive:
+                async with asyncio.timeout(EXIT_WAIT_S):
+                    await self._browser.exit_event.wait()
+        if not self._browser.is_alive:
             raise BrowserGoneError from error
-        is_memory = time.monotonic() - self._browser.killed_at < KILLED_S
+        is_memory = time.monotonic() - self._browser.tab_killed_at < MEMORY_KILL_WINDOW_S
         return "render_memory" if is_memory else "render_crash"
 
     async def _close(self, context: BrowserContext) -> None:
@@ -251,4 +263,6 @@ class _Tab:
             async with asyncio.timeout(GRACE_S):
                 await context.close()
         except (Error, TimeoutError):
-            self._browser.grown = True  # it keeps what it should have let go: it gets no further pages
+            self._browser.is_over_memory = (
+                True  # it keeps what it should have let go: it gets no further pages
+            )

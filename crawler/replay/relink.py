@@ -14,52 +14,52 @@ from functools import partial
 from uuid import UUID
 
 from core import CorruptData, Failure, Url, failure_boundary
-from crawler.log_entry import discovery, lease
-from crawler.page_process import Aside
-from crawler.reading.link_targets import target
-from crawler.reading.outcome import READING
+from crawler.log_entry import discovery_from_line, lease_of_discovery
+from crawler.page_process import PageProcess
+from crawler.reading.link_targets import link_target
+from crawler.reading.outcome import READING_STEP
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import settlement, settlement_of_dropped
+from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.plausibility import plausible
-from crawler.reading.request_state import decode as decode_note
-from crawler.reading.sitemap_discoveries import leads_on
-from crawler.render.rendering_archive import RENDERED
-from crawler.replay.replay import archived_answer
-from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
-from storage.crawllog.log_line import Line
+from crawler.reading.request_state import decode_state as decode_note
+from crawler.reading.sitemap_discoveries import follows_links
+from crawler.render.rendering_archive import RENDERING_TYPES
+from crawler.replay.replay import archived_response
+from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from storage.crawllog.log_line import LogLine
 from storage.store import Store
 from storage.warc.capture_metadata import decode as decode_notes
 from storage.warc.dropped import DROPPED
 from storage.warc.dropped import decode as decode_dropped
-from storage.warc.exchange_records import notes_id
-from storage.warc.records import ArchivedRecord, read
+from storage.warc.exchange_records import metadata_id
+from storage.warc.records import ArchivedRecord, read_records
 from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
-LEADS_ON = frozenset({Outcome.FETCHED, Outcome.REDIRECTED})
-Records = Mapping[str, ArchivedRecord]
+LINKING_OUTCOMES = frozenset({Outcome.FETCHED, Outcome.REDIRECTED})
+RecordsById = Mapping[str, ArchivedRecord]
 
 
-async def links(
+async def archived_links(
     store: Store,
     name: str,
-    lines: Mapping[str, Line],
+    lines: Mapping[str, LogLine],
     *,
     options: PageOptions,
-    unlogged: Callable[[Url], Discovery] | None = None,
+    unlogged_discovery: Callable[[Url], Discovery] | None = None,
 ) -> AsyncIterator[tuple[Discovery, ...]]:
     """Yield what each page of an archive file leads to. `lines` are those of its records, by record id.
 
     `unlogged` says what a page of which there is no line is taken for.
     """
-    aside = Aside()
+    aside = PageProcess()
     try:
         with store.open(name) as file:
-            for record, beside in _pages(read(file, name=name)):
+            for record, beside in _pages(read_records(file, name=name)):
                 found: tuple[Discovery, ...] = ()
                 try:
-                    with failure_boundary(READING):
-                        under = _lease(record, lines.get(record.record_id), unlogged)
+                    with failure_boundary(READING_STEP):
+                        under = _lease(record, lines.get(record.record_id), unlogged_discovery)
                         if under is not None:
                             found = await _discoveries(under, record, beside, options, aside)
                 except Failure as failure:
@@ -79,11 +79,11 @@ def is_page(record: ArchivedRecord) -> bool:
     )
 
 
-def _pages(records: Iterator[ArchivedRecord]) -> Iterator[tuple[ArchivedRecord, Records]]:
+def _pages(records: Iterator[ArchivedRecord]) -> Iterator[tuple[ArchivedRecord, RecordsById]]:
     """Each page with the records that lie in front of it."""
     beside: dict[str, ArchivedRecord] = {}
     for record in records:
-        if record.type in RENDERED:
+        if record.type in RENDERING_TYPES:
             beside[record.record_id] = record
         elif record.type != "request":
             if is_page(record):
@@ -92,25 +92,29 @@ def _pages(records: Iterator[ArchivedRecord]) -> Iterator[tuple[ArchivedRecord, 
 
 
 def _lease(
-    record: ArchivedRecord, line: Line | None, unlogged: Callable[[Url], Discovery] | None
+    record: ArchivedRecord, line: LogLine | None, unlogged: Callable[[Url], Discovery] | None
 ) -> Lease | None:
     """The lease that a page was fetched under; None where nothing is to be read of it."""
     try:
         if line is not None:
-            found = discovery(line)
+            found = discovery_from_line(line)
         elif unlogged is not None:
-            found = unlogged(canonical(record.url))
+            found = unlogged(canonicalize(record.url))
         else:
             return None
-    except (CorruptData, NotAUrl):
+    except (CorruptData, InvalidUrl):
         return None
-    if line is not None and (line.outcome not in LEADS_ON or decode_note(found.note).errand):
+    if line is not None and (line.outcome not in LINKING_OUTCOMES or decode_note(found.note).spider_request):
         return None
-    return lease(found, 0, 0) if line is None else lease(found, line.attempt, line.token)
+    return (
+        lease_of_discovery(found, 0, 0)
+        if line is None
+        else lease_of_discovery(found, line.attempt, line.token)
+    )
 
 
 async def _discoveries(
-    under: Lease, record: ArchivedRecord, beside: Records, options: PageOptions, aside: Aside
+    under: Lease, record: ArchivedRecord, beside: RecordsById, options: PageOptions, aside: PageProcess
 ) -> tuple[Discovery, ...]:
     if record.type == DROPPED:
         dropped = decode_dropped(record.payload)
@@ -123,12 +127,12 @@ async def _discoveries(
     if page is None:
         return ()
     if record.type == REVISIT:
-        return _noted(under, beside.get(notes_id(page).urn), options)
-    answer = archived_answer(record, page, beside)
+        return _links_of_metadata(under, beside.get(metadata_id(page).urn), options)
+    answer = archived_response(record, page, beside)
     if answer is None:
         return ()
     ended = await aside.call(
-        partial(settlement, options=options),
+        partial(page_settlement, options=options),
         under,
         answer,
         returns=Settlement,
@@ -137,14 +141,16 @@ async def _discoveries(
     return () if ended is None else ended.discoveries
 
 
-def _noted(under: Lease, notes: ArchivedRecord | None, options: PageOptions) -> tuple[Discovery, ...]:
+def _links_of_metadata(
+    under: Lease, notes: ArchivedRecord | None, options: PageOptions
+) -> tuple[Discovery, ...]:
     """What was noted of a page that leads on."""
-    if notes is None or not leads_on(under):
+    if notes is None or not follows_links(under):
         return ()
     facts, outlinks = decode_notes(notes.payload)
     if "nofollow" in options.obey and "nofollow" in facts.get("robots", "").split(","):
         return ()
-    urls = (target(outlink, traps=options.traps) for outlink in outlinks)
+    urls = (link_target(outlink, traps=options.traps) for outlink in outlinks)
     return tuple(
         Discovery(
             url=url,

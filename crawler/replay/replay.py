@@ -29,65 +29,72 @@ from uuid import UUID
 from core import Failure, failure_boundary
 from core.capture import Truncation
 from crawler.identifiers import record_id
-from crawler.log_entry import of_record
-from crawler.machine.system import REAL, System
-from crawler.page_process import Aside, crashed
-from crawler.reading.outcome import READING, UNREAD, wait_ms
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.page_reading import settled, settlement, settlement_of_dropped
-from crawler.reading.page_response import Answer, seen
+from crawler.log_entry import record_line
+from crawler.machine.system import REAL_SYSTEM, System
+from crawler.page_process import PageProcess, crashed_settlement
+from crawler.reading.outcome import READING_FAILED, READING_STEP, retry_after_ms
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_reading import page_settlement, settlement_for, settlement_of_dropped
+from crawler.reading.page_response import PageResponse, with_dom
 from crawler.reading.plausibility import plausible
-from crawler.reading.rendered_page import decode as read_note
-from crawler.reading.rendered_page import dom_id, note_id
-from crawler.recent_set import Recent
-from crawler.render.rendering_archive import RENDERED
-from crawler.robots.robots_txt import DEADLY, HOPS, UNREADABLE, Meaning, redirect, ruling
-from crawler.settler import BATCH, Finished, end
+from crawler.reading.rendered_page import decode_report as read_note
+from crawler.reading.rendered_page import dom_id, report_id
+from crawler.recent_set import RecentSet
+from crawler.render.rendering_archive import RENDERING_TYPES
+from crawler.robots.robots_txt import (
+    DEADLY,
+    MAX_REDIRECTS,
+    UNREADABLE,
+    Meaning,
+    decide_response,
+    redirect_target,
+)
+from crawler.settler import BATCH, LeaseResult, settle_leases
 from frontier import Frontier, Kind, Lease, Settlement
-from storage.archive.archive_writer import recover as seal_unfinished
-from storage.archive.open_files import left as open_files
+from storage.archive.archive_writer import recover_archives as seal_unfinished
+from storage.archive.open_files import open_archive_files as open_files
 from storage.archive.open_files import writer_and_serial
-from storage.archive.originals import originals
+from storage.archive.originals import find_originals
 from storage.crawllog import log_writer
-from storage.crawllog.log_line import Line
+from storage.crawllog.log_line import LogLine
 from storage.store import Store
 from storage.warc.compression import compression_of
 from storage.warc.dropped import DROPPED, decode
-from storage.warc.records import ArchivedRecord, read
+from storage.warc.records import ArchivedRecord, read_records
 from storage.warc.revisit import REVISIT
 
-Dead = Callable[[set[str]], Awaitable[set[str]]]
+FindDead = Callable[[set[str]], Awaitable[set[str]]]
 """Those of some workers that are dead."""
-Records = dict[str, ArchivedRecord]
-ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
+RecordsById = dict[str, ArchivedRecord]
+RESPONSE_TYPES = frozenset({"response", REVISIT, DROPPED, *RENDERING_TYPES})
 
 
 async def recover(
     store: Store,
     frontier: Frontier,
-    dead: Dead,
+    find_dead: FindDead,
     *,
     crawl: str,
-    options: PageOptions = USUAL,
-    crashed: Container[str] = frozenset(),
-    system: System = REAL,
+    options: PageOptions = DEFAULT_OPTIONS,
+    crashed_workers: Container[str] = frozenset(),
+    system: System = REAL_SYSTEM,
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    `options` are those of the crawl's workers; `crashed` are those that died without a word. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    `options` are those of the crawl's workers; `crashed_workers` are those that died without a word. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
     when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
     holders = await frontier.holders()
-    gone = await dead(left | holders)
+    gone = await find_dead(left | holders)
     await frontier.take_over(gone)
     await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
-    await asyncio.to_thread(log_writer.recover, store, crawl, gone.__contains__)
-    sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
+    await asyncio.to_thread(log_writer.recover_log, store, crawl, gone.__contains__)
+    sealed = await asyncio.to_thread(_sealed_files, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
         settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
-        await frontier.reclaim(writer, died=True, crashed=writer in crashed)
+        await frontier.reclaim(writer, is_worker_dead=True, has_crashed=writer in crashed_workers)
     return settled
 
 
@@ -95,7 +102,7 @@ def _writers(store: Store, crawl: str) -> set[str]:
     """Who has an open file."""
     return {
         *(writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)),
-        *log_writer.writers(store, crawl),
+        *log_writer.open_writers(store, crawl),
     }
 
 
@@ -112,42 +119,42 @@ async def _replay(
     wanted = {
         record_id(crawl, writer, lease.token, hop)
         for lease in leases
-        for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
+        for hop in range(1 if lease.kind is Kind.PAGE else MAX_REDIRECTS + 1)
     }
-    wanted |= {made(page) for page in wanted for made in (note_id, dom_id)}
+    wanted |= {made(page) for page in wanted for made in (report_id, dom_id)}
     own = sealed.get(writer, [])
     others = (name for worker, names in sealed.items() if worker != writer for name in names)
     records = await asyncio.to_thread(_find, store, own, {identity.urn for identity in wanted})
-    await asyncio.to_thread(_fill, store, [*own, *others], records)
-    batch: list[Finished] = []
-    lines: list[Line] = []
+    await asyncio.to_thread(_fill_revisits, store, [*own, *others], records)
+    batch: list[LeaseResult] = []
+    lines: list[LogLine] = []
     ended = 0
-    aside = system.aside()
+    aside = system.page_process()
     try:
         for lease in leases:
-            finished = await _finished(crawl, lease, records, options, aside)
+            finished = await _lease_result(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
-                last = _last(crawl, lease, records)
-                lines.append(of_record(lease, finished.answer, last, finished.error))
-        stem = f"{crawl}-recovery-{system.unique()}-00000"
+                last = _last_record(crawl, lease, records)
+                lines.append(record_line(lease, finished.decision, last, finished.error))
+        stem = f"{crawl}-recovery-{system.unique_name()}-00000"
         await asyncio.to_thread(log_writer.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
             some = batch[first : first + BATCH]
-            await end(frontier, some, Recent(0), died=True, clock_ms=system.clock_ms)
+            await settle_leases(frontier, some, RecentSet(0), is_worker_dead=True, clock_ms=system.clock_ms)
             ended += len(some)
     finally:
         aside.close()
     return ended
 
 
-def _last(crawl: str, lease: Lease, records: Records) -> ArchivedRecord:
+def _last_record(crawl: str, lease: Lease, records: RecordsById) -> ArchivedRecord:
     """The last record that a lease has in the archive."""
-    hops = (record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(HOPS + 1))
+    hops = (record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(MAX_REDIRECTS + 1))
     return next(record for urn in reversed(list(hops)) if (record := records.get(urn)) is not None)
 
 
-def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
+def _sealed_files(store: Store, crawl: str) -> Mapping[str, list[str]]:
     """Every writer's archive files, newest first."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for name in store.list(f"warc/{crawl}/"):
@@ -156,18 +163,22 @@ def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
     return {writer: names[::-1] for writer, names in found.items()}
 
 
-def _find(store: Store, names: list[str], wanted: set[str]) -> Records:
+def _find(store: Store, names: list[str], wanted: set[str]) -> RecordsById:
     """The wanted records of responses, and of what remains of them. Files older than one without any are not read."""
-    found: Records = {}
+    found: RecordsById = {}
     for name in names if wanted else ():
-        here = {record.record_id: record for record in _answers(store, name) if record.record_id in wanted}
+        here = {
+            record.record_id: record
+            for record in _response_records(store, name)
+            if record.record_id in wanted
+        }
         if not here and name != names[0]:
             break
         found |= here
     return found
 
 
-def _fill(store: Store, names: list[str], found: Records) -> None:
+def _fill_revisits(store: Store, names: list[str], found: RecordsById) -> None:
     """Give revisit records the payloads that they leave out; take out those whose payload is not there.
 
     A record that the server said is unchanged (304) needs none.
@@ -177,7 +188,7 @@ def _fill(store: Store, names: list[str], found: Records) -> None:
         for urn, record in found.items()
         if record.type == REVISIT and not (record.revisit and record.revisit.profile == "server-not-modified")
     }
-    whole = originals(store, names, [revisit for revisit in same.values() if revisit])
+    whole = find_originals(store, names, [revisit for revisit in same.values() if revisit])
     for urn, revisit in same.items():
         original = whole.get(revisit) if revisit else None
         # A revisit is always marked as cut: for what was left out, not for what did not come.
@@ -189,25 +200,25 @@ def _fill(store: Store, names: list[str], found: Records) -> None:
             del found[urn]
 
 
-def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
+def _response_records(store: Store, name: str) -> Iterator[ArchivedRecord]:
     with store.open(name) as file:
-        yield from (record for record in read(file, name=name) if record.type in ANSWERS)
+        yield from (record for record in read_records(file, name=name) if record.type in RESPONSE_TYPES)
 
 
-async def _finished(
-    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
-) -> Finished | None:
+async def _lease_result(
+    crawl: str, lease: Lease, records: RecordsById, options: PageOptions, aside: PageProcess
+) -> LeaseResult | None:
     try:
-        with failure_boundary(READING):
+        with failure_boundary(READING_STEP):
             return await _read(crawl, lease, records, options, aside)
     except Failure as failure:
-        answer = UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)
-        return Finished(lease=lease, answer=answer, error=failure.traceback)
+        answer = UNREADABLE if lease.kind is Kind.ROBOTS else settlement_for(lease, READING_FAILED)
+        return LeaseResult(lease=lease, decision=answer, error=failure.traceback)
 
 
 async def _read(
-    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
-) -> Finished | None:
+    crawl: str, lease: Lease, records: RecordsById, options: PageOptions, aside: PageProcess
+) -> LeaseResult | None:
     if lease.kind is Kind.ROBOTS:
         return await _robots(crawl, lease, records, aside)
     identity = record_id(crawl, lease.worker, lease.token)
@@ -218,23 +229,27 @@ async def _read(
         remains = decode(record.payload)
         if remains is None:
             return None
-        return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms, options))
-    answer = archived_answer(record, identity, records)
+        return LeaseResult(
+            lease=lease, decision=settlement_of_dropped(lease, remains, record.date_ms, options)
+        )
+    answer = archived_response(record, identity, records)
     if answer is None:
         return None
     ended = await aside.call(
-        partial(settlement, options=options),
+        partial(page_settlement, options=options),
         lease,
         answer,
         returns=Settlement,
         accepts=partial(plausible, lease),
     )
-    return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
+    return LeaseResult(
+        lease=lease, decision=crashed_settlement(lease) if ended is None else replace(ended, lease=lease)
+    )
 
 
-def archived_answer(
+def archived_response(
     record: ArchivedRecord, page: UUID, records: Mapping[str, ArchivedRecord]
-) -> Answer | None:
+) -> PageResponse | None:
     """Return what a page answered, of the record of its response, whose id is `page`; None where that has no HTTP head.
 
     `records` are those beside it, by id: note and DOM of a page that was rendered lie in front of its response
@@ -242,7 +257,7 @@ def archived_answer(
     """
     if record.status is None:
         return None
-    answer = Answer(
+    answer = PageResponse(
         status=record.status,
         headers=record.headers,
         body=record.payload,
@@ -253,36 +268,36 @@ def archived_answer(
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    note, dom = records.get(note_id(page).urn), records.get(dom_id(page).urn)
+    note, dom = records.get(report_id(page).urn), records.get(dom_id(page).urn)
     said = None if note is None else read_note(note.payload)
-    return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)
+    return answer if said is None else with_dom(answer, b"" if dom is None else dom.payload, said)
 
 
-async def _robots(crawl: str, lease: Lease, records: Records, aside: Aside) -> Finished | None:
+async def _robots(crawl: str, lease: Lease, records: RecordsById, aside: PageProcess) -> LeaseResult | None:
     """None where the chain of redirects was broken off: it is begun anew."""
-    for hop in range(HOPS + 1):
+    for hop in range(MAX_REDIRECTS + 1):
         record = records.get(record_id(crawl, lease.worker, lease.token, hop).urn)
         if record is None or record.status is None:
             return None
-        found = await aside.call(_meaning, lease, record, hop < HOPS, returns=Meaning)
+        found = await aside.call(_meaning, lease, record, hop < MAX_REDIRECTS, returns=Meaning)
         answer = DEADLY if found is None else found.ruling or found.again
         if answer is not None:
-            return Finished(lease=lease, answer=answer)
+            return LeaseResult(lease=lease, decision=answer)
     return None
 
 
 def _meaning(lease: Lease, record: ArchivedRecord, follows: bool) -> Meaning:
     assert record.status is not None
-    further = redirect(record.status, record.header("location"), record.url) if follows else None
+    further = redirect_target(record.status, record.header("location"), record.url) if follows else None
     if further is not None:
         return Meaning(further=further)
     return Meaning.last(
-        ruling(
+        decide_response(
             lease,
             status=record.status,
             body=record.payload,
             truncated=record.truncated,
-            wait=wait_ms(record.header("retry-after"), record.date_ms),
+            retry_after=retry_after_ms(record.header("retry-after"), record.date_ms),
             now_ms=record.date_ms,
         )
     )

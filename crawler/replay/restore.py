@@ -13,19 +13,19 @@ from functools import partial
 from itertools import islice
 
 from core import CorruptData, Url
-from crawler.log_entry import discovery
-from crawler.reading.outcome import of_response
+from crawler.log_entry import discovery_from_line
+from crawler.reading.outcome import judge_response
 from crawler.reading.page_options import PageOptions
-from crawler.replay.relink import is_page, links
-from frontier import Discovery, Frontier, NotAUrl, Outcome, Restored, Scope, canonical
+from crawler.replay.relink import archived_links, is_page
+from frontier import Discovery, Frontier, InvalidUrl, Outcome, RestoredPage, Scope, canonicalize
 from frontier.urls.revisit_interval import next_interval_s
 from frontier.urls.scope import ScopeKind
 from storage.crawllog import log_line
-from storage.crawllog.log_line import RETRY, Line
+from storage.crawllog.log_line import RETRY, LogLine
 from storage.crawllog.newest import last_lines
 from storage.store import Store
 from storage.warc import cdxj
-from storage.warc.records import read
+from storage.warc.records import read_records
 from storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
@@ -34,7 +34,7 @@ UNLOGGED = "no_log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class LinkScope:
     """What pages of which the log says nothing are taken for."""
 
     scope: ScopeKind | None = None
@@ -44,7 +44,7 @@ class Reach:
 
 async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
     """Of a file of the log: settle its pages as they were; but those that are to be visited again (`schedule_visits`)."""
-    found = (each for each in _restored(log_line.read(store, name)) if not each.discovery.interval_s)
+    found = (each for each in _restored_from_log(log_line.read(store, name)) if not each.discovery.interval_s)
     while batch := list(islice(found, BATCH)):
         await frontier.restore(batch)
 
@@ -54,12 +54,12 @@ async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]
     fall due.
     """
     with last_lines(_visited(store, names)) as lines:
-        found = _restored(lines)
+        found = _restored_from_log(lines)
         while batch := list(islice(found, BATCH)):
             await frontier.restore(batch)
 
 
-async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Reach) -> None:
+async def settle_archived(store: Store, frontier: Frontier, name: str, reach: LinkScope) -> None:
     """Of an index: settle the pages that are archived and unknown; but those whose server asked for another attempt."""
     with store.open(name) as file:
         rows = ((row, _url(row.url)) for row in cdxj.read(file, name=name))
@@ -68,7 +68,7 @@ async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Re
             known = await frontier.knows([url for _, url in batch])
             unknown = [pair for pair, is_known in zip(batch, known, strict=True) if not is_known]
             await frontier.restore(
-                [_archived(row, url, reach) for row, url in unknown if _is_page(store, row)]
+                [_restored_from_index(row, url, reach) for row, url in unknown if _is_page(store, row)]
             )
 
 
@@ -81,16 +81,16 @@ async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
 
 
 async def add_links(
-    store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: Reach, options: PageOptions
+    store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: LinkScope, options: PageOptions
 ) -> None:
     """Of an archive file: let what its pages lead to wait. `logs` are the files of the log that tell of them."""
     tail = frontier.tail(store)
-    lines: dict[str, Line] = {}
+    lines: dict[str, LogLine] = {}
     for log in logs:
         lines |= {line.record: line for line in log_line.read(store, log) if line.file == name}
     unlogged = None if reach.scope is None else partial(_seed, reach.scope, reach.max_depth)
     batch: list[Discovery] = []
-    async for found in links(store, name, lines, options=options, unlogged=unlogged):
+    async for found in archived_links(store, name, lines, options=options, unlogged_discovery=unlogged):
         batch += found
         if len(batch) >= BATCH:
             await frontier.add(batch)
@@ -99,16 +99,16 @@ async def add_links(
     await frontier.add(batch)
 
 
-def _visited(store: Store, names: Sequence[str]) -> Iterator[tuple[str, Line]]:
+def _visited(store: Store, names: Sequence[str]) -> Iterator[tuple[str, LogLine]]:
     for name in names:
         for line in log_line.read(store, name):
-            for restored in _restored((line,)):
+            for restored in _restored_from_log((line,)):
                 found = restored.discovery
                 if found.interval_s:
                     yield f"{found.generation} {found.url.text}", line
 
 
-def _restored(lines: Iterable[Line]) -> Iterator[Restored]:
+def _restored_from_log(lines: Iterable[LogLine]) -> Iterator[RestoredPage]:
     """The pages that lines tell of; none of what is none to this release."""
     for line in lines:
         if not line.is_final:
@@ -117,7 +117,7 @@ def _restored(lines: Iterable[Line]) -> Iterator[Restored]:
         if found is None:
             continue
         outcome = Outcome(line.outcome)
-        restored = Restored(discovery=found, outcome=outcome, reason=line.reason)
+        restored = RestoredPage(discovery=found, outcome=outcome, reason=line.reason)
         if found.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
             interval_s = next_interval_s(found.interval_s, changed=outcome is Outcome.FETCHED)
             due_ms = line.time_ms + interval_s * 1000 - time.time_ns() // 1_000_000
@@ -125,36 +125,38 @@ def _restored(lines: Iterable[Line]) -> Iterator[Restored]:
         yield restored
 
 
-def _archived(row: cdxj.Row, url: Url, reach: Reach) -> Restored:
+def _restored_from_index(row: cdxj.CdxjRow, url: Url, reach: LinkScope) -> RestoredPage:
     found = _seed(reach.scope or "host", reach.max_depth, url)
-    return Restored(discovery=found, outcome=_outcome(row), reason=UNLOGGED)
+    return RestoredPage(discovery=found, outcome=_outcome(row), reason=UNLOGGED)
 
 
-def _outcome(row: cdxj.Row) -> Outcome:
+def _outcome(row: cdxj.CdxjRow) -> Outcome:
     if row.mime == REVISIT_MIME:
         return Outcome.UNCHANGED
-    return of_response(row.status, truncated=None, retry_after=None, now_ms=row.date_ms, attempt=0).outcome
+    return judge_response(row.status, truncated=None, retry_after=None, now_ms=row.date_ms, attempt=0).outcome
 
 
 def _seed(scope: ScopeKind, max_depth: int | None, url: Url) -> Discovery:
     return Discovery(url=url, scope=Scope.of(scope, url), max_depth=max_depth)
 
 
-def _is_page(store: Store, row: cdxj.Row) -> bool:
+def _is_page(store: Store, row: cdxj.CdxjRow) -> bool:
     with store.open(row.filename) as file:
-        return any(is_page(record) for record in read(file, row.offset, row.offset + 1, name=row.filename))
+        return any(
+            is_page(record) for record in read_records(file, row.offset, row.offset + 1, name=row.filename)
+        )
 
 
-def _discovery(line: Line) -> Discovery | None:
+def _discovery(line: LogLine) -> Discovery | None:
     """What a line tells of; None where that is nothing to this release."""
     try:
-        return discovery(line)
+        return discovery_from_line(line)
     except CorruptData:
         return None
 
 
 def _url(text: str) -> Url | None:
     try:
-        return canonical(text)
-    except NotAUrl:
+        return canonicalize(text)
+    except InvalidUrl:
         return None

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-LONGEST = 500 << 10
+MAX_ROBOTS_BYTES = 500 << 10
 """Octets that are read (section 2.5). A line that is cut there is not."""
 LONGEST_LINE = 2083 * 8
 """Octets of a line that are read, as Google's parser does: eight times the longest URL of an old browser."""
@@ -39,7 +39,7 @@ _RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 _FORMS = {(False, False): "d", (False, True): "D", (True, False): "a", (True, True): "A"}
-"""What a line of `Rules.patterns` begins with, by whether the rule allows, and whether it ended with `$`; the parts follow, with `*`
+"""What a line of `ParsedRobots.patterns` begins with, by whether the rule allows, and whether it ended with `$`; the parts follow, with `*`
 between them. In normal form neither `*` nor a line break stands for itself."""
 _ALLOWS, _ANCHORED = "aA", "DA"
 _OVERHEAD = 60
@@ -53,7 +53,7 @@ _TO_CHANGE = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class ParsedRobots:
     """What is said to us."""
 
     prefixes: Mapping[str, bool] = field(default_factory=dict)
@@ -68,9 +68,9 @@ class Rules:
     sitemaps: tuple[str, ...] = ()
     """As written: they are said to everybody."""
 
-    def allow(self, target: str) -> bool:
+    def allows(self, target: str) -> bool:
         """Whether a URL's path with its query (without fragment; `/` where empty) may be fetched."""
-        path = normal(target)
+        path = normalize_path(target)
         if path == "/robots.txt":
             return True
         best, allowed = -1, True
@@ -133,7 +133,7 @@ class _Group:
             return
         self.patterns[_FORMS[allow, anchored] + "*".join(parts)] = None
 
-    def slow(self, delay_s: float) -> None:
+    def set_delay(self, delay_s: float) -> None:
         self.delay_s = max(delay_s, self.delay_s or 0.0)
 
 
@@ -169,12 +169,12 @@ class _Groups:
         for group in self._current if value else ():
             group.rule(value, allow=allow)
 
-    def slow(self, delay_s: float) -> None:
+    def set_delay(self, delay_s: float) -> None:
         for group in self._current:
-            group.slow(delay_s)
+            group.set_delay(delay_s)
 
 
-def parse(body: bytes, product: str) -> Rules:
+def parse_rules(body: bytes, product: str) -> ParsedRobots:
     """What a robots.txt, of whatever bytes, says to a product token."""
     groups = _Groups(product=product.lower())
     sitemaps: dict[str, None] = {}
@@ -187,9 +187,9 @@ def parse(body: bytes, product: str) -> Rules:
             if value and len(sitemaps) < MOST_SITEMAPS:
                 sitemaps[value.encode("latin-1").decode("utf-8", "replace")] = None
         elif (delay_s := _delay_s(key, value)) is not None:
-            groups.slow(delay_s)
+            groups.set_delay(delay_s)
     group = groups.everybody if groups.ours is None else groups.ours
-    return Rules(
+    return ParsedRobots(
         prefixes=group.prefixes,
         lengths=tuple(sorted(set(map(len, group.prefixes)), reverse=True)),
         patterns="\n".join(sorted(group.patterns, key=lambda each: (-_octets(each), each[0] not in _ALLOWS))),
@@ -227,21 +227,21 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def whole_lines(body: bytes, *, cut: bool = False) -> bytes:
-    """What is read of a robots.txt: at most `LONGEST` octets, without a line that is cut there, or was cut before."""
-    if len(body) > LONGEST:
-        cut = body[LONGEST] not in b"\r\n"
-        body = body[:LONGEST]
+    """What is read of a robots.txt: at most `MAX_ROBOTS_BYTES` octets, without a line that is cut there, or was cut before."""
+    if len(body) > MAX_ROBOTS_BYTES:
+        cut = body[MAX_ROBOTS_BYTES] not in b"\r\n"
+        body = body[:MAX_ROBOTS_BYTES]
     return body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1] if cut else body
 
 
-def target(wire: str) -> str:
+def request_path(wire: str) -> str:
     """The path and query of an absolute URL without fragment, its octets as latin-1."""
     rest = wire.partition("://")[2]
     path = rest[min((at for at in (rest.find("/"), rest.find("?")) if at >= 0), default=len(rest)) :]
     return (path if path.startswith("/") else f"/{path}").encode().decode("latin-1")
 
 
-def normal(text: str, *, query: bool = False) -> str:
+def normalize_path(text: str, *, query: bool = False) -> str:
     """The normal form of a path and query; of a query alone where that is said."""
     if _NORMAL.fullmatch(text) is not None:
         return text
@@ -254,7 +254,7 @@ def _parts(written: str) -> tuple[str, ...]:
     parts = []
     query = False
     for part in _STARS.split(written):
-        parts.append(normal(part, query=query))
+        parts.append(normalize_path(part, query=query))
         query = query or "?" in part
     return tuple(parts)
 

@@ -7,42 +7,42 @@
    waits at least twice as long each time, until it is granted something again.
 """
 
-SHORTEST_S = 0.005
+MIN_INTERVAL_S = 0.005
 """Between two questions where the first was of no use."""
-LONGEST_S = 1.0
+MAX_INTERVAL_S = 1.0
 """Between two questions: a URL that another command adds is seen as soon as that."""
 
 
-class Poll:
+class LeasePoll:
     """Says when to ask, from what the answers said."""
 
     def __init__(self) -> None:
         self._at = 0.0
-        self._told = True
-        self._in_vain = 0
+        self._is_promised = True
+        self._empty_polls = 0
 
     def wait_s(self, now: float) -> float:
         """Return how long to wait before asking; 0 if it is time."""
         return max(self._at - now, 0.0)
 
-    def asked(self, now: float, *, granted: int, soonest_ms: int | None) -> None:
+    def record_grant(self, now: float, *, granted: int, soonest_ms: int | None) -> None:
         """Note an answer: so many leases were granted, and more may be in so many milliseconds."""
         if granted:
-            self._in_vain = 0
-        elif self._told:
-            self._in_vain += 1
-        wait_s = LONGEST_S if soonest_ms is None else soonest_ms / 1000
-        self._at = now + min(max(wait_s, SHORTEST_S * 2 ** min(self._in_vain, 10)), LONGEST_S)
-        self._told = True
+            self._empty_polls = 0
+        elif self._is_promised:
+            self._empty_polls += 1
+        wait_s = MAX_INTERVAL_S if soonest_ms is None else soonest_ms / 1000
+        self._at = now + min(max(wait_s, MIN_INTERVAL_S * 2 ** min(self._empty_polls, 10)), MAX_INTERVAL_S)
+        self._is_promised = True
 
-    def told(self, now: float, soonest_ms: int | None) -> None:
+    def record_soonest(self, now: float, soonest_ms: int | None) -> None:
         """Note that something may be leased in so many milliseconds, perhaps sooner than was said before."""
         if soonest_ms is not None:
             self._at = min(self._at, now + soonest_ms / 1000)
 
-    def at_once(self) -> None:
+    def poll_now(self) -> None:
         """Ask as soon as possible: something has changed here."""
-        self._at, self._told = 0.0, False
+        self._at, self._is_promised = 0.0, False
 
     def __repr__(self) -> str:
-        return f"<poll: {self._in_vain} times in vain>"
+        return f"<poll: {self._empty_polls} times in vain>"

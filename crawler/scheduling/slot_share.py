@@ -22,7 +22,7 @@ from math import inf
 
 from frontier.urls.scope import registered_domain
 
-FACTOR = 3
+SLOTS_PER_FREE_SLOT = 3
 """Slots that a domain may hold for each free one."""
 PATIENCE_S = 5.0
 """Most pages of the open web come within some tenths of a second. Who wants to hold a slot all the time has to take it anew so often, and
@@ -33,7 +33,7 @@ the others had four fifths of the time."""
 SHORTEST_WAIT_S = 0.05
 LONGEST_WAIT_S = 300.0
 """A host waits no longer, however many of its domain do: the domain's servers may have become quicker."""
-REMEMBERED = 10_000
+MAX_IDLE_DOMAINS = 10_000
 """Domains without an open lease whose speed is remembered."""
 _SMOOTHING = 8
 """The mean follows an exchange by one part in so many, as RFC 6298 smooths round trips."""
@@ -41,20 +41,20 @@ _SMOOTHING = 8
 
 @dataclass(slots=True)
 class _Domain:
-    since: deque[float] = field(default_factory=deque)
+    slot_starts: deque[float] = field(default_factory=deque)
     """When the held slots were taken, oldest first. Whose slot it was does not matter for the mean."""
     mean_s: float = 0.0
-    turn: float = 0.0
+    next_turn_at: float = 0.0
     """When the host that was put off last may come again."""
     answers: bool = False
     """A page of it came in time."""
     slow_until: float = -inf
 
     def is_slow(self, now: float) -> bool:
-        return now < self.slow_until or (bool(self.since) and now - self.since[0] > PATIENCE_S)
+        return now < self.slow_until or (bool(self.slot_starts) and now - self.slot_starts[0] > PATIENCE_S)
 
 
-class Shares:
+class SlotShares:
     """Counts the slots that each registered domain holds."""
 
     def __init__(self) -> None:
@@ -68,14 +68,16 @@ class Shares:
         name = registered_domain(host)
         domain = self._domains.pop(name, None) or _Domain()
         self._domains[name] = domain  # the one that was used last comes last
-        if len(domain.since) < self._most(domain, now, slots):
+        if len(domain.slot_starts) < self._most(domain, now, slots):
             self._held[token] = (name, now)
-            domain.since.append(now)
+            domain.slot_starts.append(now)
             return None
-        oldest_s = now - domain.since[0] if domain.since else 0.0
-        step_s = max(domain.mean_s, oldest_s / 2) / max(len(domain.since), 1)
-        domain.turn = min(max(domain.turn, now) + max(step_s, SHORTEST_WAIT_S), now + LONGEST_WAIT_S)
-        return domain.turn - now
+        oldest_s = now - domain.slot_starts[0] if domain.slot_starts else 0.0
+        step_s = max(domain.mean_s, oldest_s / 2) / max(len(domain.slot_starts), 1)
+        domain.next_turn_at = min(
+            max(domain.next_turn_at, now) + max(step_s, SHORTEST_WAIT_S), now + LONGEST_WAIT_S
+        )
+        return domain.next_turn_at - now
 
     def over(self, token: int, now: float, elapsed_s: float | None = None) -> None:
         """The exchange of a lease is over. `elapsed_s` is how long the host of a page took to answer; None for what is no page, or
@@ -90,30 +92,30 @@ class Shares:
         elif elapsed_s is not None:
             domain.answers = True
 
-    def leave(self, token: int, now: float) -> None:
+    def release(self, token: int, now: float) -> None:
         """Take back the slot of a lease; nothing happens if it has none."""
         name, since = self._held.pop(token, ("", 0.0))
         domain = self._domains.get(name)
         if domain is None:
             return
-        domain.since.remove(since)
+        domain.slot_starts.remove(since)
         domain.mean_s += (now - since - domain.mean_s) / _SMOOTHING
-        if len(self._domains) > REMEMBERED:
+        if len(self._domains) > MAX_IDLE_DOMAINS:
             self._forget()
 
     def _most(self, domain: _Domain, now: float, slots: int) -> int:
         """How many slots a domain may hold, the one that it asks for included."""
-        most = FACTOR * (slots - len(self._held))
+        most = SLOTS_PER_FREE_SLOT * (slots - len(self._held))
         if not domain.is_slow(now):
             return most if domain.answers else min(most, 1)
         names = {name for name, _ in self._held.values()}
-        held = sum(len(each.since) for name in names if (each := self._domains[name]).is_slow(now))
-        return min(most, max(slots // 2, most) - (held - len(domain.since)))
+        held = sum(len(each.slot_starts) for name in names if (each := self._domains[name]).is_slow(now))
+        return min(most, max(slots // 2, most) - (held - len(domain.slot_starts)))
 
     def _forget(self) -> None:
         """Forget the domain that was used least recently, if it holds no slot."""
         name = next(iter(self._domains))
-        if not self._domains[name].since:
+        if not self._domains[name].slot_starts:
             del self._domains[name]
 
     def __repr__(self) -> str:

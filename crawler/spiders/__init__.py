@@ -15,6 +15,6 @@ So a page whose worker is killed before that is fetched and read again: nothing 
 come at least once.
 """
 
-from crawler.spiders.spider_spec import Guest
+from crawler.spiders.spider_spec import SpiderSpec
 
-__all__ = ["Guest"]
+__all__ = ["SpiderSpec"]

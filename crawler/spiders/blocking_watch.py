@@ -25,10 +25,10 @@ from core import InputError
 
 logger = logging.getLogger(__name__)
 WARN_S = 30.0
-LONGEST_S = 300.0
-AGAIN_S = 5.0
+MAX_BLOCK_S = 300.0
+INTERRUPT_INTERVAL_S = 5.0
 """Between two interruptions."""
-NATIVE_S = 30.0
+NATIVE_GRACE_S = 30.0
 """Beyond `LONGEST_S` the process has so long to be interrupted."""
 TICK_S = 1.0
 _CALLBACK = asyncio.Handle._run.__code__  # noqa: SLF001 - the frame in which an event loop runs what is due
@@ -43,7 +43,7 @@ class BlockingWatch:
         stop: Callable[[InputError], None],
         *,
         warn_s: float = WARN_S,
-        longest_s: float = LONGEST_S,
+        longest_s: float = MAX_BLOCK_S,
     ) -> None:
         """`name` says what is at work, by its stack, the innermost frame first. `stop` is told the error that ends the crawl."""
         self._name, self._stop, self._warn_s, self._longest_s = name, stop, warn_s, longest_s
@@ -58,7 +58,7 @@ class BlockingWatch:
                 self._turn, self._warned = time.monotonic(), False
                 if signal.getsignal(signal.SIGALRM) == self._alarm:
                     signal.setitimer(signal.ITIMER_REAL, self._warn_s)
-                faulthandler.dump_traceback_later(self._longest_s + NATIVE_S, exit=True)
+                faulthandler.dump_traceback_later(self._longest_s + NATIVE_GRACE_S, exit=True)
                 await asyncio.sleep(min(TICK_S, self._warn_s / 2))
         finally:
             faulthandler.cancel_dump_traceback_later()
@@ -76,7 +76,7 @@ class BlockingWatch:
                 logger.warning("%s", self._line(stack, held_s))
             signal.setitimer(signal.ITIMER_REAL, max(self._longest_s - held_s, 0.01))
             return
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        signal.setitimer(signal.ITIMER_REAL, INTERRUPT_INTERVAL_S)
         error = InputError(self._line(stack, held_s))
         self._stop(error)
         raise error
@@ -91,7 +91,7 @@ class BlockingWatch:
         return f"<watch of the event loop, {self._longest_s:g} s>"
 
 
-def place(stack: list[FrameType], directory: str, owner: object) -> str:
+def source_location(stack: list[FrameType], directory: str, owner: object) -> str:
     """Return `FILE:LINE` of the innermost frame whose file is in a directory, or that belongs to `owner`; or of the innermost."""
     for frame in stack:
         if frame.f_code.co_filename.startswith(directory) or frame.f_locals.get("self") is owner:

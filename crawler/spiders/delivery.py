@@ -12,10 +12,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from crawler.reading.outcome import BLOCKED
+from crawler.reading.outcome import BLOCK_PAGE
 from crawler.reading.page_options import PageOptions
-from crawler.spiders.spider_exceptions import failure
-from crawler.spiders.visit import MIDDLEWARE, Visit, is_same, misplaced_redirect, wants_redirect
+from crawler.spiders.spider_exceptions import spider_exception
+from crawler.spiders.visit import MIDDLEWARE, Visit, is_same_url, redirect_rejection, wants_redirect
 from frontier import Lease, Outcome, Settlement
 
 _NO_REDIRECTS = frozenset({"no_location", "bad_location"})
@@ -37,10 +37,10 @@ def delivery(
         return None
     is_last = visit.lease.is_last_attempt
     if isinstance(result, Request):
-        return _failure_of_other(visit.lease, result, options, is_last=is_last)
-    if visit.reading is None:
+        return _replacement_failure(visit.lease, result, options, is_last=is_last)
+    if visit.result is None:
         return result
-    page = visit.reading.answer
+    page = visit.result.decision
     assert isinstance(page, Settlement)
     if wants_redirect(visit, request, spider):
         return result
@@ -50,13 +50,13 @@ def delivery(
     return (isinstance(result, Response) and _failure_of_page(page, result)) or result
 
 
-def _failure_of_other(
+def _replacement_failure(
     lease: Lease, other: Request, options: PageOptions, *, is_last: bool
 ) -> BaseException | None:
     """Why a request that a middleware gave in the place of the lease's comes to nothing; None where it does not."""
-    if is_same(lease, other):
-        return failure(Outcome.FAILED, MIDDLEWARE) if is_last else None
-    reason = misplaced_redirect(lease, other, options)
+    if is_same_url(lease, other):
+        return spider_exception(Outcome.FAILED, MIDDLEWARE) if is_last else None
+    reason = redirect_rejection(lease, other, options)
     return IgnoreRequest(reason) if reason else None
 
 
@@ -66,9 +66,9 @@ def _failure_of_page(page: Settlement, response: Response) -> BaseException | No
     if page.outcome in {Outcome.FAILED, Outcome.REFUSED} or (
         is_redirect and page.reason not in _NO_REDIRECTS
     ):
-        return failure(page.outcome, page.reason)
+        return spider_exception(page.outcome, page.reason)
     if (
-        page.reason == BLOCKED.reason and 200 <= response.status < 300
+        page.reason == BLOCK_PAGE.reason and 200 <= response.status < 300
     ):  # of any other status Scrapy makes it itself
         return HttpError(response, f"{page.reason}: the response is no page")
     return None

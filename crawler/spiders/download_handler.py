@@ -18,18 +18,18 @@ from scrapy.responsetypes import responsetypes
 
 from core import Capture, InputError, failure_boundary
 from core import Failure as ReadingFailure
-from crawler.decode_budget import Decoded
-from crawler.lease_handler import Steward
-from crawler.reading.outcome import READING, UNREAD, of_failure
-from crawler.reading.rendered_page import CONTENT_TYPE, Rendered
-from crawler.robots.robots_txt import Event
-from crawler.spiders.spider_exceptions import failure, loss
-from crawler.spiders.spider_request import IMPOSSIBLE
+from crawler.decode_budget import DecodedBody
+from crawler.lease_handler import LeaseHandler
+from crawler.reading.outcome import READING_FAILED, READING_STEP, judge_failure
+from crawler.reading.rendered_page import DOM_CONTENT_TYPE, RenderedPage
+from crawler.robots.robots_txt import RobotsFetch
+from crawler.spiders.spider_exceptions import spider_exception, truncation_exception
+from crawler.spiders.spider_request import UNSUPPORTED_META
 from crawler.spiders.visit import Visit
-from crawler.wire import Failure
+from crawler.wire import FetchFailure
 from crawler.wire.http.request import is_sendable
 
-OURS = frozenset(
+RESERVED_HEADERS = frozenset(
     b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
     b"|Transfer-Encoding|Upgrade|User-Agent".split(b"|")
 )
@@ -38,17 +38,17 @@ OURS = frozenset(
 logger = logging.getLogger(__name__)
 
 
-class GuestHandler:
+class SpiderDownloadHandler:
     """Fetches what a request's visit is for."""
 
     lazy = False
 
-    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: Steward) -> None:
+    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: LeaseHandler) -> None:
         """`visits` are those that are open, by their requests; `steward` fetches."""
-        self._crawler, self._visits, self._steward = crawler, visits, steward
+        self._crawler, self._visits, self._lease_handler = crawler, visits, steward
 
     @classmethod
-    def from_crawler(cls, crawler: Any) -> "GuestHandler":
+    def from_crawler(cls, crawler: Any) -> "SpiderDownloadHandler":
         """Make one for a guest's crawler."""
         return cls(crawler, crawler.visits, crawler.steward)
 
@@ -56,41 +56,41 @@ class GuestHandler:
         """Return the response, and leave what came in the request's visit. What it raises lies there as well."""
         visit = self._visits.get(request)
         try:
-            visit = _asked(visit, request, _name(self._crawler))
-            visit.fetched = await self._steward.fetch(visit.lease, self._sent(request))
+            visit = _start_visit(visit, request, _name(self._crawler))
+            visit.fetch_result = await self._lease_handler.fetch(visit.lease, self._extra_headers(request))
         except Exception as error:
             if visit is not None:
-                visit.broken = True
-            self._steward.stop(error)
+                visit.is_aborted = True
+            self._lease_handler.stop(error)
             raise
         self._warn_unrendered(request)
-        found = visit.fetched.found
-        assert not isinstance(found, Event)  # robots.txt is none of a spider's errands
-        failed = visit.fetched.failure
+        found = visit.fetch_result.result
+        assert not isinstance(found, RobotsFetch)  # robots.txt is none of a spider's errands
+        failed = visit.fetch_result.reading_failure
         match found:
             case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
                 try:
-                    with failure_boundary(READING):
-                        came = await self._steward.decoded.decode(found)
-                    visit.response_bytes += came.held
-                    with self._steward.reading(visit.lease):
-                        return _seen(response_of(found, request, came), visit.fetched.rendered)
+                    with failure_boundary(READING_STEP):
+                        came = await self._lease_handler.decode_budget.decode(found)
+                    visit.reserved_bytes += came.reserved_bytes
+                    with self._lease_handler.reading_page(visit.lease):
+                        return _with_dom(scrapy_response(found, request, came), visit.fetch_result.rendered)
                 except ReadingFailure as raised:
-                    visit.fetched = replace(visit.fetched, failure=raised)
-                    visit.raised = unread(raised)
+                    visit.fetch_result = replace(visit.fetch_result, reading_failure=raised)
+                    visit.exception = reading_exception(raised)
             case _ if failed is not None:
-                visit.raised = unread(failed)
+                visit.exception = reading_exception(failed)
             case Capture(truncated=truncated):
                 assert truncated is not None
-                visit.raised = loss(truncated)
-            case Failure(reason=reason, detail=detail):
-                visit.raised = failure(of_failure(reason).outcome, reason, detail)
+                visit.exception = truncation_exception(truncated)
+            case FetchFailure(reason=reason, detail=detail):
+                visit.exception = spider_exception(judge_failure(reason).outcome, reason, detail)
             case _:
-                visit.raised = IgnoreRequest("it was not asked for, and goes back to the frontier")
-        raise visit.raised
+                visit.exception = IgnoreRequest("it was not asked for, and goes back to the frontier")
+        raise visit.exception
 
     def _warn_unrendered(self, request: Request) -> None:
-        if self._steward.renders or not request.meta.get("playwright"):
+        if self._lease_handler.can_render or not request.meta.get("playwright"):
             return
         if not self._crawler.stats.get_value("thresher/not_rendered"):
             logger.warning('meta["playwright"] asks for a browser; set crawler.render to "auto" or "always"')
@@ -103,9 +103,9 @@ class GuestHandler:
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
 
-    def _sent(self, request: Request) -> tuple[tuple[str, str], ...]:
+    def _extra_headers(self, request: Request) -> tuple[tuple[str, str], ...]:
         """The headers that a spider wants sent. `InputError` for one that cannot be."""
-        kept = OURS & request.headers.keys()
+        kept = RESERVED_HEADERS & request.headers.keys()
         if kept and not self._crawler.stats.get_value("thresher/headers_not_sent"):
             names = ", ".join(sorted(name.decode() for name in kept))
             logger.warning("headers that a spider does not choose are not sent: %s", names)
@@ -125,9 +125,9 @@ class GuestHandler:
         return sent
 
 
-def unread(error: ReadingFailure) -> Exception:
+def reading_exception(error: ReadingFailure) -> Exception:
     """What a spider is told of an answer whose reading raised."""
-    return failure(UNREAD.outcome, UNREAD.reason, str(error))
+    return spider_exception(READING_FAILED.outcome, READING_FAILED.reason, str(error))
 
 
 def _name(crawler: Crawler) -> str:
@@ -135,18 +135,18 @@ def _name(crawler: Crawler) -> str:
     return f"spider {crawler.spider.name}"
 
 
-def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:
-    if visit is None or visit.asked:
+def _start_visit(visit: Visit | None, request: Request, spider: str) -> Visit:
+    if visit is None or visit.is_requested:
         raise InputError(
             f"{spider}: {request} was asked for past the frontier; yield it from a callback instead"
         )
-    for key in IMPOSSIBLE.keys() & request.meta.keys():
-        raise InputError(f"{spider}: {request} has meta[{key!r}]: {IMPOSSIBLE[key]}")
-    visit.asked = True
+    for key in UNSUPPORTED_META.keys() & request.meta.keys():
+        raise InputError(f"{spider}: {request} has meta[{key!r}]: {UNSUPPORTED_META[key]}")
+    visit.is_requested = True
     return visit
 
 
-def response_of(capture: Capture, request: Request, decoded: Decoded) -> Response:
+def scrapy_response(capture: Capture, request: Request, decoded: DecodedBody) -> Response:
     """Return a capture as Scrapy has responses. One that is not whole has the flag `dataloss`."""
     body = decoded.body
     headers = Headers()
@@ -167,10 +167,10 @@ def response_of(capture: Capture, request: Request, decoded: Decoded) -> Respons
     )
 
 
-def _seen(response: Response, rendered: Rendered | None) -> Response:
+def _with_dom(response: Response, rendered: RenderedPage | None) -> Response:
     """The page as its browser saw it, where one did."""
     if rendered is None or not rendered.html:
         return response
     headers = response.headers.copy()
-    headers[b"Content-Type"] = CONTENT_TYPE
+    headers[b"Content-Type"] = DOM_CONTENT_TYPE
     return response.replace(body=rendered.html, headers=headers, encoding="utf-8")

@@ -6,13 +6,13 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FileFeedStorage
 
-from crawler.spiders.feeds import Feeds
+from crawler.spiders.feeds import FeedFiles
 
 
 class DurableFile(FileFeedStorage):
     """A file that is brought to disk whenever the feeds are."""
 
-    feeds: Feeds
+    feeds: FeedFiles
 
     @classmethod
     def from_crawler(
@@ -26,9 +26,9 @@ class DurableFile(FileFeedStorage):
     def open(self, spider: Spider) -> IO[bytes]:
         """Open the file."""
         file = super().open(spider)
-        self.feeds.begin(file)
+        self.feeds.add(file)
         return file
 
     def store(self, file: IO[bytes]) -> None:
         """Close the file."""
-        self.feeds.end(file)
+        self.feeds.close_file(file)

@@ -15,24 +15,24 @@ from urllib.parse import urlsplit
 
 from core import InputError
 
-WORKER = "%(worker)s"
-LINES = frozenset({"jsonlines", "jsonl", "jl", "csv"})
+WORKER_FIELD = "%(worker)s"
+LINE_FORMATS = frozenset({"jsonlines", "jsonl", "jl", "csv"})
 """Formats that are whole after every item."""
 
 
-class Feeds:
+class FeedFiles:
     """The feed files that a worker has open. Its methods may be called by any thread."""
 
     def __init__(self) -> None:
         self._files: set[IO[bytes]] = set()
         self._lock = threading.Lock()
 
-    def begin(self, file: IO[bytes]) -> None:
+    def add(self, file: IO[bytes]) -> None:
         """Keep it durable from now on."""
         with self._lock:
             self._files.add(file)
 
-    def end(self, file: IO[bytes]) -> None:
+    def close_file(self, file: IO[bytes]) -> None:
         """Bring it to disk, and close it."""
         with self._lock:
             _sync(file)
@@ -49,24 +49,24 @@ class Feeds:
         return f"<{len(self._files)} open feed files>"
 
 
-def placed(feeds: Mapping[Any, Any], worker: str) -> dict[str, Any]:
+def worker_feeds(feeds: Mapping[Any, Any], worker: str) -> dict[str, Any]:
     """Return the feeds of one worker; `InputError` for one that several would write."""
     found = {}
     for uri, options in feeds.items():
-        if WORKER not in str(uri):
+        if WORKER_FIELD not in str(uri):
             raise InputError(
-                f"FEEDS {str(uri)!r}: every worker writes a file of its own; put {WORKER} into the name"
+                f"FEEDS {str(uri)!r}: every worker writes a file of its own; put {WORKER_FIELD} into the name"
             )
-        found[str(uri).replace(WORKER, worker)] = options
+        found[str(uri).replace(WORKER_FIELD, worker)] = options
     return found
 
 
-def late(feeds: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
+def lossy_feeds(feeds: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     """Those feeds of which a worker that is killed may lose items."""
     for uri, options in feeds.items():
         kind = options.get("format") or Path(str(uri)).suffix.removeprefix(".")
         local = urlsplit(str(uri)).scheme in {"", "file"}
-        if not local or kind not in LINES or options.get("postprocessing"):
+        if not local or kind not in LINE_FORMATS or options.get("postprocessing"):
             yield str(uri)
 
 

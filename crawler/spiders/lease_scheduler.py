@@ -15,7 +15,7 @@ from scrapy.core.scheduler import BaseScheduler
 from crawler.spiders.visit import Visit
 
 
-class GuestScheduler(BaseScheduler):
+class LeaseScheduler(BaseScheduler):
     """A queue as long as there are free download slots; says of every visit that its request was let in."""
 
     def __init__(self, visits: Mapping[Request, Visit]) -> None:
@@ -24,7 +24,7 @@ class GuestScheduler(BaseScheduler):
         self._requests: deque[Request] = deque()
 
     @classmethod
-    def from_crawler(cls, crawler: Any) -> "GuestScheduler":
+    def from_crawler(cls, crawler: Any) -> "LeaseScheduler":
         """Make one for a guest's crawler."""
         return cls(crawler.visits)
 
@@ -34,7 +34,7 @@ class GuestScheduler(BaseScheduler):
 
     def enqueue_request(self, request: Request) -> bool:
         """Take a granted lease; never refuses."""
-        self._visits[request].begun = True
+        self._visits[request].is_enqueued = True
         self._requests.append(request)
         return True
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy import Request
 
-from crawler.spiders.spider_exceptions import failure
+from crawler.spiders.spider_exceptions import spider_exception
 from crawler.spiders.visit import Visit
 
 
@@ -29,4 +29,4 @@ class RefusalMiddleware:
         """Let through what is to be asked for."""
         visit = self._visits.get(request)
         if visit is not None and visit.refusal is not None:
-            raise failure(visit.refusal.outcome, visit.refusal.reason)
+            raise spider_exception(visit.refusal.outcome, visit.refusal.reason)

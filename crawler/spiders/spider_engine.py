@@ -31,25 +31,25 @@ from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
 from core import Failure, InputError, ThresherError
-from crawler.identifiers import read_by_guest
-from crawler.lease_handler import Steward
+from crawler.identifiers import spider_record_id
+from crawler.lease_handler import LeaseHandler
 from crawler.reading.sitemap_discoveries import is_sitemap
 from crawler.spiders import spider_settings
-from crawler.spiders.blocking_watch import BlockingWatch, place
+from crawler.spiders.blocking_watch import BlockingWatch, source_location
 from crawler.spiders.delivery import delivery
-from crawler.spiders.download_handler import GuestHandler
-from crawler.spiders.feeds import Feeds
-from crawler.spiders.lease_scheduler import GuestScheduler
-from crawler.spiders.spider_spec import Guest, at_home, spider_class
+from crawler.spiders.download_handler import SpiderDownloadHandler
+from crawler.spiders.feeds import FeedFiles
+from crawler.spiders.lease_scheduler import LeaseScheduler
+from crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
 from crawler.spiders.visit import (
     IGNORED,
     Visit,
-    discovery,
-    ended,
+    discovery_of,
+    failed_result,
     forbids_links,
-    left_out,
-    request_of,
-    unread,
+    rejection_reason,
+    scrapy_request,
+    visit_result,
 )
 from frontier import Kind
 
@@ -58,40 +58,42 @@ RENEW_S = 60.0
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
-async def entertain(guest: Guest, steward: Steward, feeds: Feeds, *, concurrency: int) -> bool:
+async def run_spider(
+    spec: SpiderSpec, lease_handler: LeaseHandler, feeds: FeedFiles, *, concurrency: int
+) -> bool:
     """Let a guest's spider work on what is leased, until there is no more; returns whether the spider itself has had
     enough of the crawl (`CloseSpider`). What goes wrong is in `steward.error`.
 
     `steward` has what leases are fetched and settled with; the engine does not know it.
     """
-    with at_home(guest):
-        crawler = GuestCrawler(guest, steward, feeds)
-        spider_settings.force(crawler, steward.worker, _house(concurrency))
+    with project_on_path(spec):
+        crawler = SpiderCrawler(spec, lease_handler, feeds)
+        spider_settings.force_settings(crawler, lease_handler.worker, _engine_settings(concurrency))
         configure_logging(crawler.settings)
-        crawler.signals.connect(crawler.failed, signals.spider_error)
-        watch = BlockingWatch(crawler.name_of, crawler.interrupt)
+        crawler.signals.connect(crawler.on_spider_error, signals.spider_error)
+        watch = BlockingWatch(crawler.describe, crawler.interrupt)
         beside = [asyncio.create_task(work) for work in (watch.run(), crawler.renew())]
         try:
-            await crawler.crawl_async(**dict(guest.arguments))
+            await crawler.crawl_async(**dict(spec.arguments))
         except ThresherError:
             raise
         except Exception as error:
             raise InputError(
-                f"spider {guest.spider} cannot begin: {type(error).__name__}: {' '.join(str(error).split())}"
+                f"spider {spec.class_path} cannot begin: {type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
         finally:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-        return crawler.closed_early
+        return crawler.is_closed_early
 
 
-def _house(concurrency: int) -> dict[str, Any]:
+def _engine_settings(concurrency: int) -> dict[str, Any]:
     return {
-        "SCHEDULER": GuestScheduler,
+        "SCHEDULER": LeaseScheduler,
         "DOWNLOAD_HANDLERS": {
-            "http": GuestHandler,
-            "https": GuestHandler,
+            "http": SpiderDownloadHandler,
+            "https": SpiderDownloadHandler,
             "data": None,
             "file": None,
             "ftp": None,
@@ -102,62 +104,62 @@ def _house(concurrency: int) -> dict[str, Any]:
     }
 
 
-class GuestCrawler(Crawler):
+class SpiderCrawler(Crawler):
     """Scrapy's crawler of a guest's spider."""
 
-    engine: "GuestEngine"
+    engine: "SpiderEngine"
 
-    def __init__(self, guest: Guest, steward: Steward, feeds: Feeds) -> None:
-        super().__init__(spider_class(guest), spider_settings.settings(guest))
-        self.steward, self.feeds = steward, feeds
+    def __init__(self, guest: SpiderSpec, steward: LeaseHandler, feeds: FeedFiles) -> None:
+        super().__init__(spider_class(guest), spider_settings.spider_settings(guest))
+        self.lease_handler, self.feeds = steward, feeds
         self._directory = str(guest.directory.resolve())
         self.visits: dict[Request, Visit] = {}
         """Those that are open, by the request that the engine has of each."""
-        self.closed_early = False
+        self.is_closed_early = False
 
-    def failed(self, **_: Any) -> None:
+    def on_spider_error(self, **_: Any) -> None:
         """A callback or an errback raised; Scrapy has logged it."""
         visit = _VISIT.get()
         if visit is not None:
-            visit.failed = True
+            visit.has_callback_error = True
 
     async def renew(self) -> None:
         """Renew the leases of all visits, now and then, until cancelled."""
         while True:
             await asyncio.sleep(RENEW_S)
             try:
-                await self.steward.loop.renew([visit.lease for visit in self.visits.values()])
+                await self.lease_handler.scheduler.renew([visit.lease for visit in self.visits.values()])
             except ThresherError as error:
-                self.steward.stop(error)
+                self.lease_handler.stop(error)
                 return
 
-    def name_of(self, stack: list[FrameType]) -> str:
+    def describe(self, stack: list[FrameType]) -> str:
         """What of the spider is at work."""
         visit = _VISIT.get()
-        what = f"{visit.method} of {visit.lease.url.wire}" if visit is not None else "a component"
-        return f"spider {self.spidercls.name}: {what}, at {place(stack, self._directory, self.spider)},"
+        what = f"{visit.active_method} of {visit.lease.url.wire}" if visit is not None else "a component"
+        return f"spider {self.spidercls.name}: {what}, at {source_location(stack, self._directory, self.spider)},"
 
     def interrupt(self, error: InputError) -> None:
         """End the crawl with an error that is about to be raised in what is at work; its page is not settled."""
         visit = _VISIT.get()
         if visit is not None:
-            visit.broken = True
-        self.steward.stop(error)
+            visit.is_aborted = True
+        self.lease_handler.stop(error)
 
-    def _create_engine(self) -> "GuestEngine":
-        return GuestEngine(self, lambda _: self.stop_async())
+    def _create_engine(self) -> "SpiderEngine":
+        return SpiderEngine(self, lambda _: self.stop_async())
 
 
-class GuestEngine(ExecutionEngine):
+class SpiderEngine(ExecutionEngine):
     """Fetches what is leased; what the spider finds goes to the frontier."""
 
-    crawler: GuestCrawler
+    crawler: SpiderCrawler
     spider: Spider
 
-    def __init__(self, crawler: GuestCrawler, spider_closed_callback: Any) -> None:
+    def __init__(self, crawler: SpiderCrawler, spider_closed_callback: Any) -> None:
         super().__init__(crawler, spider_closed_callback)
         self._visits = crawler.visits
-        self._steward = crawler.steward
+        self._lease_handler = crawler.lease_handler
         self._offsite: OffsiteMiddleware | None = None
 
     async def open_spider_async(self, *, close_if_idle: bool = True) -> None:
@@ -168,8 +170,8 @@ class GuestEngine(ExecutionEngine):
 
     async def close_spider_async(self, *, reason: str = "cancelled") -> None:
         """Close the spider: no more is leased, whoever asked for it."""
-        self.crawler.closed_early |= self._start is not None
-        self._steward.loop.stop()
+        self.crawler.is_closed_early |= self._start is not None
+        self._lease_handler.scheduler.stop()
         await super().close_spider_async(reason=reason)
 
     def crawl(self, request: Request) -> None:
@@ -180,30 +182,32 @@ class GuestEngine(ExecutionEngine):
         elif request in self._visits:
             super().crawl(request)
         else:
-            self._steward.stop(
+            self._lease_handler.stop(
                 InputError(f"spider {self.spider.name}: {request} comes from no page; yield it from `start`")
             )
 
     async def _leases(self) -> AsyncIterator[Request]:
         ours: set[asyncio.Task[None]] = set()
         try:
-            async for lease, refusal in self._steward.loop.leases(self._steward.settler):
+            async for lease, refusal in self._lease_handler.scheduler.leases(self._lease_handler.settler):
                 if lease.kind is Kind.ROBOTS or is_sitemap(lease):
                     if refusal is not None:
-                        self._steward.refuse(lease, refusal)
+                        self._lease_handler.refuse(lease, refusal)
                         continue
-                    task = asyncio.create_task(self._steward.exchange(lease))
+                    task = asyncio.create_task(self._lease_handler.exchange(lease))
                     ours.add(task)
                     task.add_done_callback(ours.discard)
                     continue
-                request = request_of(lease, self.spider)
+                request = scrapy_request(lease, self.spider)
                 visit = self._visits[request] = Visit(lease=lease, refusal=refusal)
                 yield request
-                if not visit.begun:
+                if not visit.is_enqueued:
                     veto = IgnoreRequest(f"{IGNORED}: an extension refused it")
-                    await maybe_deferred_to_future(self._handle_downloader_output(_raised(veto), request))
+                    await maybe_deferred_to_future(
+                        self._handle_downloader_output(_twisted_failure(veto), request)
+                    )
         except ThresherError as error:
-            self._steward.stop(error)
+            self._lease_handler.stop(error)
         await asyncio.gather(*ours)
 
     @inlineCallbacks
@@ -215,32 +219,32 @@ class GuestEngine(ExecutionEngine):
         yield deferred_from_coro(self._read(visit))
         came = result.value if isinstance(result, Trouble) else result
         assert came is not None
-        delivered = delivery(visit, came, request, self.spider, self._steward.options)
+        delivered = delivery(visit, came, request, self.spider, self._lease_handler.options)
         if isinstance(delivered, Response):
             delivered.request = request
-            visit.method = _method_name(request.callback, "parse")
+            visit.active_method = _method_name(request.callback, "parse")
             yield super()._handle_downloader_output(delivered, request)
         elif delivered is not None:
-            visit.method = _method_name(request.errback, "the errback")
+            visit.active_method = _method_name(request.errback, "the errback")
             yield super()._handle_downloader_output(
-                result if delivered is came else _raised(delivered), request
+                result if delivered is came else _twisted_failure(delivered), request
             )
         # What their errbacks yield may be left out as well; of that nobody hears.
-        for one, reason in tuple(visit.rejects):
-            yield self.scraper.enqueue_scrape(_raised(IgnoreRequest(reason)), one)
+        for one, reason in tuple(visit.rejections):
+            yield self.scraper.enqueue_scrape(_twisted_failure(IgnoreRequest(reason)), one)
         self._settle(visit, came, request)
 
     async def _read(self, visit: Visit) -> None:
-        if visit.fetched is None or visit.broken:
+        if visit.fetch_result is None or visit.is_aborted:
             return
         # Its links are the spider's to choose: none is looked for, nor what a list would lead to.
-        lease, steward = visit.lease, self._steward
+        lease, steward = visit.lease, self._lease_handler
         blind = replace(lease, max_depth=lease.depth, listed=False)
         try:
-            name = read_by_guest(steward.crawl, steward.worker, lease.token)
-            visit.reading = await steward.read(blind, visit.fetched, name)
+            name = spider_record_id(steward.crawl, steward.worker, lease.token)
+            visit.result = await steward.read(blind, visit.fetch_result, name)
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
-            visit.broken = True
+            visit.is_aborted = True
             steward.stop(error)
             return
 
@@ -251,27 +255,29 @@ class GuestEngine(ExecutionEngine):
 
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
-            reason = left_out(visit.lease, request, self._steward.options) or self._off_site(request)
+            reason = rejection_reason(visit.lease, request, self._lease_handler.options) or self._off_site(
+                request
+            )
             if not reason and self._forbids_links(visit):
                 reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
                 if request.errback is not None:
-                    visit.rejects.append((request, reason))
+                    visit.rejections.append((request, reason))
                 return
-            found = discovery(visit.lease, request, self.spider)
+            found = discovery_of(visit.lease, request, self.spider)
         except InputError as error:
-            visit.broken = True
-            self._steward.stop(error)
+            visit.is_aborted = True
+            self._lease_handler.stop(error)
             return
         visit.discoveries.setdefault(found.url.text, found)
 
     def _forbids_links(self, visit: Visit) -> bool:
         try:
-            with self._steward.reading(visit.lease):
-                return forbids_links(visit, self._steward.options)
+            with self._lease_handler.reading_page(visit.lease):
+                return forbids_links(visit, self._lease_handler.options)
         except Failure as failure:
-            visit.no_follow, visit.reading = True, unread(visit, failure)
+            visit.is_nofollow, visit.result = True, failed_result(visit, failure)
             return True
 
     def _off_site(self, request: Request) -> str:
@@ -286,25 +292,25 @@ class GuestEngine(ExecutionEngine):
         self, visit: Visit, result: Request | Response | BaseException | None, request: Request
     ) -> None:
         del self._visits[request]
-        steward, lease = self._steward, visit.lease
-        steward.decoded.give_back(visit.response_bytes)
+        steward, lease = self._lease_handler, visit.lease
+        steward.decode_budget.release(visit.reserved_bytes)
         try:
-            with steward.reading(lease):
-                finished = ended(
+            with steward.reading_page(lease):
+                finished = visit_result(
                     visit,
                     result,
                     request,
                     self.spider,
-                    known=steward.settler.known,
+                    known_urls=steward.settler.known_urls,
                     options=steward.options,
                 )
         except Failure as failure:
-            finished = unread(visit, failure)
+            finished = failed_result(visit, failure)
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)
             return
-        if visit.fetched is None and visit.refusal is None and not visit.broken:
-            steward.loop.spared(lease)
+        if visit.fetch_result is None and visit.refusal is None and not visit.is_aborted:
+            steward.scheduler.release_unrequested(lease)
         if finished is not None:
             steward.settler.add(finished)
 
@@ -313,5 +319,5 @@ def _method_name(method: Callable[..., Any] | None, default: str) -> str:
     return getattr(method, "__name__", default)
 
 
-def _raised(error: BaseException) -> Trouble:
+def _twisted_failure(error: BaseException) -> Trouble:
     return Trouble(error)  # type: ignore[no-untyped-call]

@@ -44,7 +44,7 @@ _TYPES: Mapping[str, type[Exception]] = {
 }
 
 
-def failure(outcome: Outcome, reason: str, detail: str = "") -> Exception:
+def spider_exception(outcome: Outcome, reason: str, detail: str = "") -> Exception:
     """Return the exception for a page that ended so, and of which no response can be told."""
     kind: type[Exception] = IgnoreRequest
     if outcome in {Outcome.FAILED, Outcome.RETRY}:
@@ -52,7 +52,7 @@ def failure(outcome: Outcome, reason: str, detail: str = "") -> Exception:
     return kind(f"{reason}: {detail}" if detail else reason)
 
 
-def loss(truncated: Truncation) -> Exception:
+def truncation_exception(truncated: Truncation) -> Exception:
     """Return the exception for a body that is not whole."""
     kind = DownloadCancelledError if truncated == "length" else ResponseDataLossError
     return kind(f"truncated_{truncated}: the body is not whole")

@@ -15,15 +15,19 @@ from typing import Any
 from scrapy import Request, Spider
 
 from core import CorruptData, InputError
-from crawler.reading.request_state import ROOM
+from crawler.reading.request_state import MAX_SPIDER_REQUEST_BYTES
 from crawler.wire.http.request import is_sendable
 
 VERSION = 1
-OURS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})
+EXCHANGE_META_KEYS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})
 """Keys of `meta` that say something of one exchange; each has them anew."""
-URLS, STATUSES, TIMES = "redirect_urls", "redirect_reasons", "redirect_times"
+REDIRECT_URLS_KEY, REDIRECT_REASONS_KEY, REDIRECT_TIMES_KEY = (
+    "redirect_urls",
+    "redirect_reasons",
+    "redirect_times",
+)
 """Keys of `meta` with which Scrapy tells a callback how its response was come by."""
-IMPOSSIBLE = {
+UNSUPPORTED_META = {
     "proxy": "proxies are the crawl's to choose",
     "bindaddress": "addresses are the crawl's to choose",
     "playwright_include_page": "a page is rendered before the spider gets it (`crawler.render`)",
@@ -33,7 +37,7 @@ IMPOSSIBLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class SpiderRequest:
     """How the answer to a request is to be read."""
 
     callback: str = ""
@@ -45,19 +49,21 @@ class Errand:
     """Bytes as latin-1."""
 
 
-def errand(request: Request, spider: Spider) -> bytes:
+def encode_request(request: Request, spider: Spider) -> bytes:
     """Return what is to be known of a request when its answer has come.
 
     `InputError` for one that cannot be carried: any but a GET without a body, cookies, a proxy, a callback that is no
     method of the spider, `meta` or `cb_kwargs` that are no JSON, a header that no request can have, and what is longer than a note may be.
     """
     if request.method != "GET" or request.body:
-        raise _refusal(request, spider, f"it is a {request.method}", "a frontier holds GETs without a body")
+        raise _unsupported(
+            request, spider, f"it is a {request.method}", "a frontier holds GETs without a body"
+        )
     if request.cookies:
-        raise _refusal(request, spider, "it has cookies", "cookies are the crawl's to keep")
-    for key in IMPOSSIBLE.keys() & request.meta.keys():
-        raise _refusal(request, spider, f"it has meta[{key!r}]", IMPOSSIBLE[key])
-    meta = {key: value for key, value in request.meta.items() if key not in OURS}
+        raise _unsupported(request, spider, "it has cookies", "cookies are the crawl's to keep")
+    for key in UNSUPPORTED_META.keys() & request.meta.keys():
+        raise _unsupported(request, spider, f"it has meta[{key!r}]", UNSUPPORTED_META[key])
+    meta = {key: value for key, value in request.meta.items() if key not in EXCHANGE_META_KEYS}
     written: dict[str, Any] = {
         "c": _name(request, spider, "callback", request.callback),
         "e": _name(request, spider, "errback", request.errback),
@@ -71,7 +77,7 @@ def errand(request: Request, spider: Spider) -> bytes:
     }
     for name, value in written["h"]:
         if not is_sendable(name, value):
-            raise _refusal(
+            raise _unsupported(
                 request, spider, f"its header {name!r} is none", "leave out its control characters"
             )
     said = {key: value for key, value in written.items() if value}
@@ -80,40 +86,45 @@ def errand(request: Request, spider: Spider) -> bytes:
     _require_json(request, spider, "cb_kwargs", request.cb_kwargs)
     _require_json(request, spider, "meta", meta)
     found = _encoded(said)
-    if len(found) > ROOM:
-        raise _refusal(
+    if len(found) > MAX_SPIDER_REQUEST_BYTES:
+        raise _unsupported(
             request,
             spider,
-            f"what it carries has {len(found):,} bytes, {ROOM:,} can be kept",
+            f"what it carries has {len(found):,} bytes, {MAX_SPIDER_REQUEST_BYTES:,} can be kept",
             "carry a key, and look up the rest in the callback",
         )
     return found
 
 
-def redirected(written: bytes, url: str, status: int) -> bytes:
+def encode_redirected(written: bytes, url: str, status: int) -> bytes:
     """Return the errand of what a request is redirected to from `url`: the same, with what Scrapy's own middleware notes in
     `meta`. Where there is no room for all addresses the first ones are left out.
     """
     said = _decoded(written)
     meta = dict(said.get("m", {}))
-    steps = list(zip(_listed(meta, URLS), _listed(meta, STATUSES), strict=False))
+    steps = list(
+        zip(_list_value(meta, REDIRECT_URLS_KEY), _list_value(meta, REDIRECT_REASONS_KEY), strict=False)
+    )
     steps.append((url, status))
-    times = meta.get(TIMES)
-    meta[TIMES] = times + 1 if isinstance(times, int) else 1
+    times = meta.get(REDIRECT_TIMES_KEY)
+    meta[REDIRECT_TIMES_KEY] = times + 1 if isinstance(times, int) else 1
     while True:
-        meta |= {URLS: [step[0] for step in steps], STATUSES: [step[1] for step in steps]}
+        meta |= {
+            REDIRECT_URLS_KEY: [step[0] for step in steps],
+            REDIRECT_REASONS_KEY: [step[1] for step in steps],
+        }
         found = _encoded({**said, "m": meta})
-        if len(found) <= ROOM:
+        if len(found) <= MAX_SPIDER_REQUEST_BYTES:
             return found
         if not steps:
             return written
         del steps[0]
 
 
-def read(written: bytes) -> Errand:
-    """What `errand` wrote; `CorruptData` where it is of another version."""
+def decode_request(written: bytes) -> SpiderRequest:
+    """What `encode_request` wrote; `CorruptData` where it is of another version."""
     said = _decoded(written)
-    return Errand(
+    return SpiderRequest(
         callback=said.get("c", ""),
         errback=said.get("e", ""),
         cb_kwargs=said.get("k", {}),
@@ -145,7 +156,7 @@ def _encoded(said: Mapping[str, Any]) -> bytes:
     )
 
 
-def _listed(meta: Mapping[str, Any], key: str) -> list[Any]:
+def _list_value(meta: Mapping[str, Any], key: str) -> list[Any]:
     found = meta.get(key)
     return found if isinstance(found, list) else []
 
@@ -155,7 +166,7 @@ def _name(request: Request, spider: Spider, what: str, function: Callable[..., A
         return ""
     name: str = getattr(function, "__name__", "")
     if getattr(function, "__self__", None) is not spider or getattr(spider, name, None) != function:
-        raise _refusal(
+        raise _unsupported(
             request, spider, f"its {what} is {function!r}", "give a method of the spider, which has a name"
         )
     return name
@@ -168,7 +179,7 @@ def _require_json(request: Request, spider: Spider, what: str, value: Mapping[st
         except (TypeError, ValueError, RecursionError):
             same = False
         if not same:
-            raise _refusal(
+            raise _unsupported(
                 request,
                 spider,
                 f"its {what}[{key!r}] is {type(one).__name__} that does not come back from JSON",
@@ -176,5 +187,5 @@ def _require_json(request: Request, spider: Spider, what: str, value: Mapping[st
             )
 
 
-def _refusal(request: Request, spider: Spider, why: str, remedy: str) -> InputError:
+def _unsupported(request: Request, spider: Spider, why: str, remedy: str) -> InputError:
     return InputError(f"spider {spider.name}: {request} cannot be carried: {why}; {remedy}")

@@ -14,19 +14,19 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings, default_settings
 
 from crawler.spiders.durable_feed import DurableFile
-from crawler.spiders.feeds import placed
-from crawler.spiders.spider_spec import Guest, settings_module
+from crawler.spiders.feeds import worker_feeds
+from crawler.spiders.spider_spec import SpiderSpec, settings_module
 
-OVER_ALL = 1_000
+FORCED_PRIORITY = 1_000
 """Priority of what is forced; Scrapy's highest is 40."""
-FIRST = -1_000
+FIRST_MIDDLEWARE = -1_000
 """Place of a downloader middleware that no other one precedes; Scrapy's own begin at 50."""
 
-BASE: Mapping[str, Any] = {
+DEFAULT_SETTINGS: Mapping[str, Any] = {
     "CONCURRENT_ITEMS": 8,  # so many tasks for each response
     "DEFAULT_REQUEST_HEADERS": {},
     "DOWNLOADER_MIDDLEWARES_BASE": {
-        "crawler.spiders.refusal_middleware.RefusalMiddleware": FIRST,
+        "crawler.spiders.refusal_middleware.RefusalMiddleware": FIRST_MIDDLEWARE,
         "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": 50,
         "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": 300,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
@@ -53,7 +53,7 @@ BASE: Mapping[str, Any] = {
 }
 """What holds where the user says nothing. No Referer: a crawl sends none."""
 
-FORCED: Mapping[str, Any] = {
+FORCED_SETTINGS: Mapping[str, Any] = {
     "AUTOTHROTTLE_ENABLED": False,
     "COMPRESSION_ENABLED": False,
     "CONCURRENT_REQUESTS_PER_IP": 0,
@@ -81,7 +81,7 @@ FORCED: Mapping[str, Any] = {
 }
 """What Scrapy is told, beside the scheduler, the handlers and the concurrency, which the worker gives."""
 
-DONE: Mapping[str, Any] = {
+EQUIVALENT_SETTINGS: Mapping[str, Any] = {
     "COMPRESSION_ENABLED": True,
     "CONCURRENT_REQUESTS": None,
     "CONCURRENT_REQUESTS_PER_DOMAIN": None,
@@ -96,35 +96,35 @@ DONE: Mapping[str, Any] = {
 """Of what is forced, what is done all the same, by us, or is nothing to speak of; in a user's words."""
 
 
-def settings(guest: Guest) -> Settings:
+def spider_settings(spec: SpiderSpec) -> Settings:
     """Return what the user says, over what holds else. Spiders add their `custom_settings` themselves."""
     found = Settings()
-    for name, value in BASE.items():
+    for name, value in DEFAULT_SETTINGS.items():
         found.set(name, BaseSettings(value, "default") if isinstance(value, dict) else value, "default")
-    module = settings_module(guest)
+    module = settings_module(spec)
     if module is not None:
         found.setmodule(module, priority="project")
     return found
 
 
-def force(crawler: Crawler, worker: str, more: Mapping[str, Any]) -> None:
+def force_settings(crawler: Crawler, worker: str, more: Mapping[str, Any]) -> None:
     """Set what is not the user's to choose, and `more` of it. `InputError` for feeds that several workers would write."""
-    for name, value in {**FORCED, **more}.items():
-        crawler.settings.set(name, value, OVER_ALL)
+    for name, value in {**FORCED_SETTINGS, **more}.items():
+        crawler.settings.set(name, value, FORCED_PRIORITY)
     feeds = crawler.settings.getdict("FEEDS")
     if feeds:
-        crawler.settings.set("FEEDS", placed(feeds, worker), OVER_ALL)
+        crawler.settings.set("FEEDS", worker_feeds(feeds, worker), FORCED_PRIORITY)
     if crawler.settings["FEED_URI"]:
-        (uri,) = placed({crawler.settings["FEED_URI"]: {}}, worker)
-        crawler.settings.set("FEED_URI", uri, OVER_ALL)
+        (uri,) = worker_feeds({crawler.settings["FEED_URI"]: {}}, worker)
+        crawler.settings.set("FEED_URI", uri, FORCED_PRIORITY)
 
 
-def contradictions(said: BaseSettings) -> Iterator[str]:
+def ignored_settings(said: BaseSettings) -> Iterator[str]:
     """Names of settings that a user has set and that are not followed. To be asked before they are forced."""
-    for name in sorted({*FORCED, *DONE}):
+    for name in sorted({*FORCED_SETTINGS, *EQUIVALENT_SETTINGS}):
         if (said.getpriority(name) or 0) <= SETTINGS_PRIORITIES["default"]:
             continue
         value = said[name]
         plain = value.copy_to_dict() if isinstance(value, BaseSettings) else value
-        if plain != DONE.get(name, FORCED.get(name)):
+        if plain != EQUIVALENT_SETTINGS.get(name, FORCED_SETTINGS.get(name)):
             yield name

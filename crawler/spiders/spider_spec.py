@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class SpiderSpec:
     """A spider by its name. Can be pickled."""
 
-    spider: str
+    class_path: str
     """`package.module:Class`."""
     arguments: tuple[tuple[str, str], ...] = ()
     """Of its constructor, as `-a` has them."""
-    settings: str = ""
+    settings_path: str = ""
     """`package.module` of its settings; empty where it has none but its own `custom_settings`."""
     directory: Path = Path()
     """Where modules are looked for first."""
 
 
 @contextmanager
-def at_home(guest: Guest) -> Iterator[None]:
+def project_on_path(spec: SpiderSpec) -> Iterator[None]:
     """Let its modules be found, for the time of the context."""
-    place = str(guest.directory.resolve())
+    place = str(spec.directory.resolve())
     sys.path.insert(0, place)
     try:
         yield
@@ -46,23 +46,23 @@ def at_home(guest: Guest) -> Iterator[None]:
             sys.path.remove(place)
 
 
-def spider_class(guest: Guest) -> "type[Spider]":
+def spider_class(spec: SpiderSpec) -> "type[Spider]":
     """Return the class; `InputError` where there is none, or it is no spider with a name."""
     from scrapy import Spider  # noqa: PLC0415 - for guests alone
 
-    module, _, name = guest.spider.partition(":")
+    module, _, name = spec.class_path.partition(":")
     if not module or not name.isidentifier():
-        raise InputError(f"--spider {guest.spider}: name it package.module:Class")
-    found = getattr(_module(f"--spider {guest.spider}", module), name, None)
+        raise InputError(f"--spider {spec.class_path}: name it package.module:Class")
+    found = getattr(_module(f"--spider {spec.class_path}", module), name, None)
     if not isinstance(found, type) or not issubclass(found, Spider):
         what = "has no such class" if found is None else "that is no class made from scrapy.Spider"
-        raise InputError(f"--spider {guest.spider}: {module} {what}")
+        raise InputError(f"--spider {spec.class_path}: {module} {what}")
     return found
 
 
-def settings_module(guest: Guest) -> ModuleType | None:
+def settings_module(spec: SpiderSpec) -> ModuleType | None:
     """Return the module of its settings, where it names one."""
-    return _module(f"--settings {guest.settings}", guest.settings) if guest.settings else None
+    return _module(f"--settings {spec.settings_path}", spec.settings_path) if spec.settings_path else None
 
 
 def _module(option: str, name: str) -> ModuleType:

@@ -12,26 +12,26 @@ from scrapy.utils.log import configure_logging
 from core import InputError, ThresherError
 from crawler.reading import request_state
 from crawler.spiders import spider_settings
-from crawler.spiders.feeds import Feeds, late
-from crawler.spiders.spider_request import errand
-from crawler.spiders.spider_spec import Guest, at_home, spider_class
-from frontier import Discovery, NotAUrl, Scope, canonical
+from crawler.spiders.feeds import FeedFiles, lossy_feeds
+from crawler.spiders.spider_request import encode_request
+from crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
+from frontier import Discovery, InvalidUrl, Scope, canonicalize
 
 logger = logging.getLogger(__name__)
 SEEDER = "seeder"
 """Stands for the name of a worker: nothing is written under it."""
 
 
-async def starts(guest: Guest) -> AsyncIterator[Discovery]:
+async def start_discoveries(spec: SpiderSpec) -> AsyncIterator[Discovery]:
     """Yield what is to be added to the frontier, in the spider's order; says what of its settings is not followed.
 
     They have no scope but what the spider itself lets through. Raises `InputError` for a spider, settings or requests that
     cannot be had here, and for whatever `start` raises.
     """
-    with at_home(guest):
-        crawler = _Beginning(guest)
+    with project_on_path(spec):
+        crawler = _StartCrawler(spec)
         try:
-            async for each in await crawler.begin(dict(guest.arguments)):
+            async for each in await crawler.start_requests(dict(spec.arguments)):
                 found = _discovery(each, crawler)
                 if found is not None:
                     yield found
@@ -39,20 +39,22 @@ async def starts(guest: Guest) -> AsyncIterator[Discovery]:
             raise
         except Exception as error:
             line = " ".join(str(error).split())
-            raise InputError(f"spider {guest.spider} cannot start: {type(error).__name__}: {line}") from error
+            raise InputError(
+                f"spider {spec.class_path} cannot start: {type(error).__name__}: {line}"
+            ) from error
 
 
-class _Beginning(Crawler):
+class _StartCrawler(Crawler):
     """Scrapy's crawler as far as `start` and the middlewares around it need it: nothing is fetched."""
 
-    def __init__(self, guest: Guest) -> None:
-        super().__init__(spider_class(guest), spider_settings.settings(guest))
-        self.feeds = Feeds()
+    def __init__(self, guest: SpiderSpec) -> None:
+        super().__init__(spider_class(guest), spider_settings.spider_settings(guest))
+        self.feeds = FeedFiles()
         configure_logging(self.settings)
         self._warn(guest)
-        spider_settings.force(self, SEEDER, {})
+        spider_settings.force_settings(self, SEEDER, {})
 
-    async def begin(self, arguments: dict[str, Any]) -> AsyncIterator[Any]:
+    async def start_requests(self, arguments: dict[str, Any]) -> AsyncIterator[Any]:
         """What the spider starts with."""
         self.spider = self._create_spider(**arguments)
         if hasattr(self.spider, "start_requests") and type(self.spider).start is Spider.start:
@@ -65,19 +67,19 @@ class _Beginning(Crawler):
         assert found is not None
         return found
 
-    def _warn(self, guest: Guest) -> None:
-        names = ", ".join(spider_settings.contradictions(self.settings))
+    def _warn(self, guest: SpiderSpec) -> None:
+        names = ", ".join(spider_settings.ignored_settings(self.settings))
         if names:
             logger.warning(
                 "spider %s: the crawl decides these settings, and not as the spider says: %s",
-                guest.spider,
+                guest.class_path,
                 names,
             )
-        feeds = ", ".join(late(self.settings.getdict("FEEDS")))
+        feeds = ", ".join(lossy_feeds(self.settings.getdict("FEEDS")))
         if feeds:
             logger.warning(
                 "spider %s: a worker that is killed loses items of these feeds; write local jsonlines or csv: %s",
-                guest.spider,
+                guest.class_path,
                 feeds,
             )
 
@@ -90,8 +92,8 @@ def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
             f"spider {spider.name}: `start` yields {type(each).__name__}; only requests can be seeds"
         )
     try:
-        url = canonical(each.url)
-    except NotAUrl as error:
+        url = canonicalize(each.url)
+    except InvalidUrl as error:
         logger.warning("spider %s: %s is no URL to crawl (%s)", spider.name, each.url, error)
         return None
     return Discovery(
@@ -99,6 +101,8 @@ def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
         scope=Scope.of("any", url),
         priority=each.priority,
         listed=True,
-        note=request_state.encode(request_state.Note(errand=errand(each, spider))),
+        note=request_state.encode_state(
+            request_state.RequestState(spider_request=encode_request(each, spider))
+        ),
         notify=each.errback is not None,
     )

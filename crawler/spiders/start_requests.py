@@ -6,8 +6,8 @@ Who begins that process imports this module, and not Scrapy.
 import asyncio
 
 from core import ThresherError
-from crawler.machine.activity import Channel
-from crawler.spiders.spider_spec import Guest
+from crawler.machine.activity import SupervisorChannel
+from crawler.spiders.spider_spec import SpiderSpec
 from frontier import Frontier
 from frontier.link.connect import connect
 from storage.store import Store
@@ -15,16 +15,18 @@ from storage.store import Store
 BATCH = 1000
 
 
-def sow(guest: Guest, crawl: str, redis: str, store: Store, channel: Channel) -> None:
+def add_start_requests(
+    spec: SpiderSpec, crawl: str, redis: str, store: Store, channel: SupervisorChannel
+) -> None:
     """Add it all to a crawl that is there. What is wrong is sent to `channel`."""
     try:
-        asyncio.run(_add(guest, crawl, redis, store))
+        asyncio.run(_add(spec, crawl, redis, store))
     except ThresherError as error:
-        channel.send(error)
+        channel.send_error(error)
 
 
-async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:
-    from crawler.spiders.start_discoveries import starts  # noqa: PLC0415 - Scrapy, for guests alone
+async def _add(guest: SpiderSpec, crawl: str, redis: str, store: Store) -> None:
+    from crawler.spiders.start_discoveries import start_discoveries  # noqa: PLC0415 - Scrapy, for guests alone
 
     link = await connect(redis)
     try:
@@ -32,7 +34,7 @@ async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:
         await frontier.open()
         tail = frontier.tail(store)
         batch = []
-        async for found in starts(guest):
+        async for found in start_discoveries(guest):
             batch.append(found)
             if len(batch) >= BATCH:
                 await frontier.add(batch)

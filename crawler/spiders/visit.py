@@ -27,17 +27,17 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from core import Capture, Failure, InputError, Url
-from crawler.lease_handler import Fetched
+from crawler.lease_handler import FetchResult
 from crawler.reading import request_state
-from crawler.reading.outcome import REDIRECTS, UNREAD, Judgement
+from crawler.reading.outcome import READING_FAILED, REDIRECT_STATUSES, Judgement
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import HOPS, forbids_following, settled
-from crawler.reading.page_response import answer, seen
-from crawler.settler import Finished
-from crawler.spiders.spider_request import errand, read, redirected
-from crawler.wire import Wait
-from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
-from frontier.urls.trap import pitfall
+from crawler.reading.page_reading import MAX_REDIRECTS, forbids_following, settlement_for
+from crawler.reading.page_response import page_response, with_dom
+from crawler.settler import LeaseResult
+from crawler.spiders.spider_request import decode_request, encode_redirected, encode_request
+from crawler.wire import Postponement
+from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from frontier.urls.trap import trap_reason
 
 SLOT = "frontier"
 """One download slot for all hosts: the frontier keeps them apart."""
@@ -52,40 +52,42 @@ class Visit:
     lease: Lease
     refusal: Judgement | None = None
     """Why it is not asked for, where it is not."""
-    asked: bool = False
+    is_requested: bool = False
     """Whether it has come to our handler."""
-    fetched: Fetched | None = None
+    fetch_result: FetchResult | None = None
     """What our handler came back with."""
-    raised: Exception | None = None
+    exception: Exception | None = None
     """What our handler raised, where it has no response."""
-    reading: Finished | None = None
+    result: LeaseResult | None = None
     """How the lease ends as far as the spider has no say in it; None where nothing was fetched."""
-    response_bytes: int = 0
+    reserved_bytes: int = 0
     """Decoded bytes that its responses hold (`crawler.decode_budget`)."""
-    begun: bool = False
+    is_enqueued: bool = False
     """Whether the engine took the request."""
-    failed: bool = False
+    has_callback_error: bool = False
     """Whether a callback or an errback raised."""
-    broken: bool = False
+    is_aborted: bool = False
     """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
-    method: str = "a middleware"
+    active_method: str = "a middleware"
     """What of the spider is at work on it."""
-    no_follow: bool | None = None
+    is_nofollow: bool | None = None
     """Whether the page asks that its links not be followed; None until that matters."""
     discoveries: dict[str, Discovery] = field(default_factory=dict)
     """By canonical URL."""
-    rejects: list[tuple[Request, str]] = field(default_factory=list)
+    rejections: list[tuple[Request, str]] = field(default_factory=list)
     """Requests that are left out, and why, as far as they have an errback."""
 
     @property
     def is_open(self) -> bool:
         """Whether its lease is not settled: it goes back, or a fault ends the crawl."""
-        return self.broken or (self.fetched is not None and isinstance(self.fetched.found, Wait))
+        return self.is_aborted or (
+            self.fetch_result is not None and isinstance(self.fetch_result.result, Postponement)
+        )
 
 
-def request_of(lease: Lease, spider: Spider) -> Request:
+def scrapy_request(lease: Lease, spider: Spider) -> Request:
     """Return the request that a spider once yielded; `InputError` where the spider has no such callback."""
-    said = read(request_state.decode(lease.note).errand)
+    said = decode_request(request_state.decode_state(lease.note).spider_request)
     return Request(
         lease.url.wire,
         callback=_method(lease, spider, said.callback),
@@ -98,20 +100,20 @@ def request_of(lease: Lease, spider: Spider) -> Request:
     )
 
 
-def left_out(lease: Lease, request: Request, options: PageOptions) -> str:
+def rejection_reason(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why a request found under a lease is none for the frontier; empty where it is one."""
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return "too_deep"
-    return _misplaced(lease, request, options)
+    return _url_rejection(lease, request, options)
 
 
-def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) -> Discovery:
+def discovery_of(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) -> Discovery:
     """Return what a request found under a lease is to the frontier; `InputError` where it cannot be carried.
 
     With `hops` it stands in the place of the lease's own URL.
     """
     return Discovery(
-        url=canonical(request.url),
+        url=canonicalize(request.url),
         scope=lease.scope,
         depth=lease.depth if hops else lease.depth + 1,
         max_depth=lease.max_depth,
@@ -119,158 +121,173 @@ def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) 
         referrer=lease.url.wire,
         priority=request.priority,
         interval_s=lease.interval_s,
-        note=request_state.encode(request_state.Note(errand=errand(request, spider))),
+        note=request_state.encode_state(
+            request_state.RequestState(spider_request=encode_request(request, spider))
+        ),
         notify=request.errback is not None,
     )
 
 
-def ended(
+def visit_result(
     visit: Visit,
     result: Response | Request | BaseException | None,
     request: Request,
     spider: Spider,
     *,
-    known: Container[str],
+    known_urls: Container[str],
     options: PageOptions,
-) -> Finished | None:
-    """Return how the lease ends; None for one that is not settled. Raises `InputError` as `discovery` does.
+) -> LeaseResult | None:
+    """Return how the lease ends; None for one that is not settled. Raises `InputError` as `discovery_of` does.
 
     `result` is what came back through the middlewares: an answer, another request, or what was raised.
     """
     lease = visit.lease
     if visit.is_open:
         return None
-    again = isinstance(result, Request) and _in_place(visit, result, spider, options)
-    told = tuple(found for url, found in visit.discoveries.items() if url not in known)
-    if visit.reading is None:
-        judgement = visit.refusal or _unasked(visit, result, again=again)
-        return Finished(lease=lease, answer=replace(settled(lease, judgement, told), asked=False))
-    page = visit.reading.answer
+    again = isinstance(result, Request) and _take_replacement(visit, result, spider, options)
+    told = tuple(found for url, found in visit.discoveries.items() if url not in known_urls)
+    if visit.result is None:
+        judgement = visit.refusal or _judge_unrequested(visit, result, is_retry=again)
+        return LeaseResult(
+            lease=lease, decision=replace(settlement_for(lease, judgement, told), has_sent_request=False)
+        )
+    page = visit.result.decision
     assert isinstance(page, Settlement)
     followed: tuple[Discovery, ...] = ()
     if not wants_redirect(visit, request, spider):
-        followed = tuple(_inherited(found, visit) for found in page.discoveries)
+        followed = tuple(_redirect_discovery(found, visit) for found in page.discoveries)
     settlement = replace(
         page,
         lease=lease,
         discoveries=(*followed, *told),
-        note=request_state.encode(
-            replace(request_state.decode(page.note), errand=request_state.decode(lease.note).errand)
+        note=request_state.encode_state(
+            replace(
+                request_state.decode_state(page.note),
+                spider_request=request_state.decode_state(lease.note).spider_request,
+            )
         ),
     )
-    return replace(visit.reading, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
+    return replace(
+        visit.result, lease=lease, decision=_with_spider_reason(settlement, visit, result, is_retry=again)
+    )
 
 
-def unread(visit: Visit, failure: Failure) -> Finished:
+def failed_result(visit: Visit, failure: Failure) -> LeaseResult:
     """Return how the lease ends when reading the answer has raised: what is archived of it is kept."""
-    before = visit.reading or Finished(lease=visit.lease, answer=settled(visit.lease, UNREAD))
+    before = visit.result or LeaseResult(
+        lease=visit.lease, decision=settlement_for(visit.lease, READING_FAILED)
+    )
     return replace(
         before,
         lease=visit.lease,
         dropped=None,
-        answer=settled(visit.lease, UNREAD),
+        decision=settlement_for(visit.lease, READING_FAILED),
         error=failure.traceback,
     )
 
 
 def forbids_links(visit: Visit, options: PageOptions) -> bool:
     """Whether the page asks that its links not be followed, and that is obeyed."""
-    if visit.no_follow is None:
-        visit.no_follow = False
-        fetched = visit.fetched
-        if fetched is not None and isinstance(fetched.found, Capture) and "nofollow" in options.obey:
-            found = answer(fetched.found, digested=False)
+    if visit.is_nofollow is None:
+        visit.is_nofollow = False
+        fetched = visit.fetch_result
+        if fetched is not None and isinstance(fetched.result, Capture) and "nofollow" in options.obey:
+            found = page_response(fetched.result, with_digests=False)
             if fetched.rendered is not None:
-                found = seen(found, fetched.rendered.html, fetched.rendered.note)
-            visit.no_follow = forbids_following(found, visit.lease.url.wire)
-    return visit.no_follow
+                found = with_dom(found, fetched.rendered.html, fetched.rendered.report)
+            visit.is_nofollow = forbids_following(found, visit.lease.url.wire)
+    return visit.is_nofollow
 
 
-def _unasked(visit: Visit, result: object, *, again: bool) -> Judgement:
+def _judge_unrequested(visit: Visit, result: object, *, is_retry: bool) -> Judgement:
     if isinstance(result, Response):
-        reason = "callback_error" if visit.failed else MIDDLEWARE
+        reason = "callback_error" if visit.has_callback_error else MIDDLEWARE
         return Judgement(outcome=Outcome.FETCHED, reason=reason)
     if isinstance(result, Request):
-        return Judgement(outcome=Outcome.RETRY if again else Outcome.REDIRECTED, reason=MIDDLEWARE)
+        return Judgement(outcome=Outcome.RETRY if is_retry else Outcome.REDIRECTED, reason=MIDDLEWARE)
     if isinstance(result, IgnoreRequest):
         return Judgement(outcome=Outcome.REFUSED, reason=IGNORED)
     return Judgement(outcome=Outcome.FAILED, reason="middleware_error")
 
 
-def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) -> Settlement:
+def _with_spider_reason(page: Settlement, visit: Visit, result: object, *, is_retry: bool) -> Settlement:
     """The settlement of a page that was asked for, with what the spider's side adds to it."""
-    fetched = visit.fetched
-    if page.outcome is Outcome.RETRY or page.reason == UNREAD.reason:
+    fetched = visit.fetch_result
+    if page.outcome is Outcome.RETRY or page.reason == READING_FAILED.reason:
         return page
-    if again:
+    if is_retry:
         return replace(page, outcome=Outcome.RETRY, reason=MIDDLEWARE, sketch=None)
-    if fetched is None or not isinstance(fetched.found, Capture):
+    if fetched is None or not isinstance(fetched.result, Capture):
         return page
-    if visit.failed:
+    if visit.has_callback_error:
         return replace(page, reason="callback_error")
-    if isinstance(result, BaseException) and result is not visit.raised:
+    if isinstance(result, BaseException) and result is not visit.exception:
         return replace(page, reason=IGNORED if isinstance(result, IgnoreRequest) else "middleware_error")
     return page
 
 
-def _in_place(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
+def _take_replacement(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
     """Take up a request that a middleware gave for the visit's own; whether it is for the same URL."""
     lease = visit.lease
-    if is_same(lease, other):
+    if is_same_url(lease, other):
         return True
-    if not misplaced_redirect(lease, other, options):
-        found = discovery(lease, other, spider, hops=lease.hops + 1)
+    if not redirect_rejection(lease, other, options):
+        found = discovery_of(lease, other, spider, hops=lease.hops + 1)
         visit.discoveries[found.url.text] = found
     return False
 
 
-def is_same(lease: Lease, other: Request) -> bool:
+def is_same_url(lease: Lease, other: Request) -> bool:
     """Whether a request is for the URL of a lease."""
     try:
-        return canonical(other.url).text == lease.url.text
-    except NotAUrl:
+        return canonicalize(other.url).text == lease.url.text
+    except InvalidUrl:
         return False
 
 
-def _misplaced(lease: Lease, request: Request, options: PageOptions) -> str:
+def _url_rejection(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why a URL is none for the frontier, however it was found."""
     try:
-        url = canonical(request.url)
-    except NotAUrl:
+        url = canonicalize(request.url)
+    except InvalidUrl:
         return "no_url"
     if _is_trap(url, options):
         return "trap"
     return "" if lease.scope.admits(url) else "out_of_scope"
 
 
-def misplaced_redirect(lease: Lease, request: Request, options: PageOptions) -> str:
+def redirect_rejection(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why what a request leads to is none for the frontier; empty where it is one."""
-    return _misplaced(lease, request, options) or ("too_many_hops" if lease.hops >= HOPS else "")
+    return _url_rejection(lease, request, options) or ("too_many_hops" if lease.hops >= MAX_REDIRECTS else "")
 
 
-def _inherited(found: Discovery, visit: Visit) -> Discovery:
+def _redirect_discovery(found: Discovery, visit: Visit) -> Discovery:
     """The target of a redirect, for which the same is to be done."""
-    lease, fetched = visit.lease, visit.fetched
+    lease, fetched = visit.lease, visit.fetch_result
     assert fetched is not None
-    assert isinstance(fetched.found, Capture)
-    carried = redirected(request_state.decode(lease.note).errand, lease.url.wire, fetched.found.status)
+    assert isinstance(fetched.result, Capture)
+    carried = encode_redirected(
+        request_state.decode_state(lease.note).spider_request, lease.url.wire, fetched.result.status
+    )
     return replace(
         found,
         max_depth=lease.max_depth,
         listed=lease.listed,
-        note=request_state.encode(replace(request_state.decode(found.note), errand=carried)),
+        note=request_state.encode_state(
+            replace(request_state.decode_state(found.note), spider_request=carried)
+        ),
         notify=lease.notify,
     )
 
 
 def _is_trap(url: Url, options: PageOptions) -> bool:
-    return pitfall(url) is not None and options.traps.of(url.host)
+    return trap_reason(url) is not None and options.traps.is_on(url.host)
 
 
 def wants_redirect(visit: Visit, request: Request, spider: Spider) -> bool:
     """Whether it is a redirect that the spider has said to take itself, as Scrapy has it."""
-    found = None if visit.fetched is None else visit.fetched.found
-    if not isinstance(found, Capture) or found.status not in REDIRECTS:
+    found = None if visit.fetch_result is None else visit.fetch_result.result
+    if not isinstance(found, Capture) or found.status not in REDIRECT_STATUSES:
         return False
     meta = request.meta
     return bool(

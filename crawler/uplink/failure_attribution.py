@@ -25,20 +25,20 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from crawler.wire import Sign
+from crawler.wire import Symptom
 
-ALIKE = 3
+MIN_SILENT_HOSTS = 3
 """Others that are silent as well, each on an address of its own."""
-FIRST_S = 1.0
-LONGEST_S = 60.0
+MIN_PROBE_DELAY_S = 1.0
+MAX_PROBE_DELAY_S = 60.0
 """Between two probes in an outage: it doubles from the first to the longest."""
 
 Cause = Literal["proxy", "name_servers", "route", "resources", "silence"]
 """What is wrong on our side."""
 
 
-class Question(Enum):
-    """What `judge` wants to know."""
+class Check(Enum):
+    """What `attribute_failure` wants to know."""
 
     PROXY = "whether the proxy answers a question about itself"
     NAME_SERVERS = "whether the name servers work"
@@ -47,77 +47,77 @@ class Question(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Others:
+class OtherHosts:
     """Hosts that answered before: what they do now."""
 
-    answered: int
+    responding: int
     silent: int
     """On different addresses, none of them that of the host in question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Evidence:
     """What is known when a failure is judged."""
 
-    overlaps: Cause | None = None
+    overlapping_outage: Cause | None = None
     """The outage that the exchange overlaps."""
-    heard: bool
-    """Whether somebody on the web answered meanwhile (`proves`)."""
-    fresh: frozenset[Question] = frozenset()
+    has_response: bool
+    """Whether somebody on the web answered meanwhile (`proves_connectivity`)."""
+    recently_working: frozenset[Check] = frozenset()
     """Parts of our side that answered meanwhile."""
-    had: frozenset[Question] = frozenset()
+    previously_working: frozenset[Check] = frozenset()
     """Parts of our side that ever worked for this worker."""
-    works: Mapping[Question, bool] = field(default_factory=dict)
+    check_results: Mapping[Check, bool] = field(default_factory=dict)
     """Parts of our side that were asked about now."""
-    others: Others | None = None
+    other_hosts: OtherHosts | None = None
     """None where nobody has asked them now."""
 
 
-_CERTAIN: Mapping[Sign, Cause] = {"no_proxy": "proxy", "no_resources": "resources"}
-_PARTS: Mapping[Sign, tuple[Question, Cause]] = {
-    "mute_proxy": (Question.PROXY, "proxy"),
-    "no_name_server": (Question.NAME_SERVERS, "name_servers"),
-    "no_route": (Question.ROUTE, "route"),
+_CERTAIN: Mapping[Symptom, Cause] = {"no_proxy": "proxy", "no_resources": "resources"}
+_CHECKS: Mapping[Symptom, tuple[Check, Cause]] = {
+    "mute_proxy": (Check.PROXY, "proxy"),
+    "no_name_server": (Check.NAME_SERVERS, "name_servers"),
+    "no_route": (Check.ROUTE, "route"),
 }
 
 
-def judge(sign: Sign, facts: Facts) -> Question | Cause | None:
+def attribute_failure(symptom: Symptom, evidence: Evidence) -> Check | Cause | None:
     """Return what is wrong on our side; None if the failure is the host's; or what to find out first."""
-    if sign == "denied":
+    if symptom == "denied":
         return None
-    if facts.overlaps is not None or sign == "answered":
-        return facts.overlaps
-    if sign in _CERTAIN:
-        return _CERTAIN[sign]
+    if evidence.overlapping_outage is not None or symptom == "answered":
+        return evidence.overlapping_outage
+    if symptom in _CERTAIN:
+        return _CERTAIN[symptom]
     broken: Cause | None = None
-    if sign in _PARTS and _PARTS[sign][0] not in facts.fresh:
-        part, cause = _PARTS[sign]
-        if part not in facts.works:
+    if symptom in _CHECKS and _CHECKS[symptom][0] not in evidence.recently_working:
+        part, cause = _CHECKS[symptom]
+        if part not in evidence.check_results:
             return part
-        broken = None if facts.works[part] else cause
-        if broken and part in facts.had:
+        broken = None if evidence.check_results[part] else cause
+        if broken and part in evidence.previously_working:
             return broken
-    return _of_others(broken, facts)
+    return _cause_by_other_hosts(broken, evidence)
 
 
-def proves(answered_at: float, *, begun: float, failed: float) -> bool:
+def proves_connectivity(answered_at: float, *, started_at: float, failed_at: float) -> bool:
     """Return whether an answer shows that the way was open for an exchange that ended without one: it came in the second half of
     it, so that the exchange's own answer had the first half to come.
     """
-    return answered_at >= (begun + failed) / 2
+    return answered_at >= (started_at + failed_at) / 2
 
 
-def wait_s(probes: int) -> float:
+def probe_delay_s(probes: int) -> float:
     """Return how long to wait before the next probe, after so many that found nothing better."""
-    return min(FIRST_S * 2.0 ** min(probes, 16), LONGEST_S)
+    return min(MIN_PROBE_DELAY_S * 2.0 ** min(probes, 16), MAX_PROBE_DELAY_S)
 
 
-def _of_others(broken: Cause | None, facts: Facts) -> Question | Cause | None:
+def _cause_by_other_hosts(broken: Cause | None, facts: Evidence) -> Check | Cause | None:
     """Decide by what others do: one that answers needs nothing of what is broken."""
-    if facts.heard:
+    if facts.has_response:
         return None
-    if facts.others is None:
-        return Question.OTHERS
-    if facts.others.answered:
+    if facts.other_hosts is None:
+        return Check.OTHERS
+    if facts.other_hosts.responding:
         return None
-    return broken or ("silence" if facts.others.silent >= ALIKE else None)
+    return broken or ("silence" if facts.other_hosts.silent >= MIN_SILENT_HOSTS else None)

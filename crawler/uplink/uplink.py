@@ -18,35 +18,49 @@ from math import inf
 from typing import Protocol
 
 from core import Capture, ThresherError, Url
-from crawler.uplink.failure_attribution import ALIKE, Cause, Facts, Others, Question, judge, proves, wait_s
-from crawler.wire import Client, Enter, Failure, Reason, Wait, at_once
+from crawler.uplink.failure_attribution import (
+    MIN_SILENT_HOSTS,
+    Cause,
+    Check,
+    Evidence,
+    OtherHosts,
+    attribute_failure,
+    probe_delay_s,
+    proves_connectivity,
+)
+from crawler.wire import Acquire, Client, FailureReason, FetchFailure, Postponement, acquire_at_once
 from crawler.wire.http.request import HeaderList
-from frontier import Outage, canonical
+from frontier import Outage, canonicalize
 from frontier.urls.scope import registered_domain
 
 LOGGER = logging.getLogger(__name__)
-GIVEN_BACK_MS = 1_000
+POSTPONE_MS = 1_000
 """How long the host of a lease that goes back is not asked, by workers that have no outage."""
-TENTATIVE = 4
+TENTATIVE_LEASES = 4
 """Leases at once while nobody knows whether an outage is over."""
-BROKEN_S = 10.0
+BROKEN_TTL_S = 10.0
 """For so long a part that does not work is not asked again, nor are others that are silent."""
-WORKS_S = 1.0
+WORKING_TTL_S = 1.0
 """For so long a part that works is not asked again."""
-CHOICE = 32
+CANDIDATE_ORIGINS = 32
 """Origins of which the others are chosen."""
-_SENT: frozenset[Reason] = frozenset({"timeout_first_byte", "timeout", "reset", "protocol"})
+_SENT: frozenset[FailureReason] = frozenset({"timeout_first_byte", "timeout", "reset", "protocol"})
 """Failures after which the request may have come to its host all the same: the host's delay begins."""
 _PROVEN_WRONG: frozenset[Cause] = frozenset({"silence", "route"})
 """Causes that there cannot be where anybody on the web answers."""
 
 
-class Getter(Protocol):
+class Fetcher(Protocol):
     """What pages are had by: a client, or an uplink."""
 
     async def get(
-        self, url: Url, enter: Enter = at_once, *, headers: HeaderList = (), max_body: int | None = None
-    ) -> Capture | Failure | Wait:
+        self,
+        url: Url,
+        acquire: Acquire = acquire_at_once,
+        *,
+        headers: HeaderList = (),
+        max_body: int | None = None,
+    ) -> Capture | FetchFailure | Postponement:
         """Ask for a URL, as `Client.get` does."""
 
 
@@ -67,17 +81,17 @@ class Uplink:
         self._client, self._probes = client, client.probes
         self._responsive, self._report, self._clock = responsive, report, clock
         self._cause: Cause | None = None
-        self._why, self._address = "", ""
+        self._problem_text, self._address = "", ""
         self._since, self._over_at = -inf, -inf
-        self._last: Cause | None = None
-        self._heard_at = -inf
+        self._last_cause: Cause | None = None
+        self._last_response_at = -inf
         self._refuted = asyncio.Event()
-        self._had_route = not self._probes.route()
-        self._problems: dict[Question, tuple[float, str]] = {}
-        self._asked: tuple[float, Others] | None = None
+        self._had_route = not self._probes.route_problem()
+        self._problems: dict[Check, tuple[float, str]] = {}
+        self._other_hosts_cache: tuple[float, OtherHosts] | None = None
         self._judging = asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
-        self._in_vain = 0
+        self._failed_probes = 0
         self._tentative = False
 
     @property
@@ -85,40 +99,45 @@ class Uplink:
         """What keeps this worker from the web now, if anything does."""
         if self._cause is None:
             return None
-        return Outage(why=self._why, ms=round(1000 * self._lasted_s))
+        return Outage(why=self._problem_text, ms=round(1000 * self._lasted_s))
 
     @property
     def _lasted_s(self) -> float:
         return self._clock() - self._since
 
-    def room(self, most: int) -> int:
+    def lease_limit(self, concurrency: int) -> int:
         """How many of so many leases the worker may hold now. Raises what went wrong with the probes."""
         if self._probing is not None and self._probing.done():
             self._probing.result()
         if self._cause is not None:
             return 0
-        return min(most, TENTATIVE) if self._tentative else most
+        return min(concurrency, TENTATIVE_LEASES) if self._tentative else concurrency
 
     async def get(
-        self, url: Url, enter: Enter = at_once, *, headers: HeaderList = (), max_body: int | None = None
-    ) -> Capture | Failure | Wait:
-        """Ask for a URL, as `Client.get` does. `Wait` also where it is not the host's fault that no answer came."""
+        self,
+        url: Url,
+        acquire: Acquire = acquire_at_once,
+        *,
+        headers: HeaderList = (),
+        max_body: int | None = None,
+    ) -> Capture | FetchFailure | Postponement:
+        """Ask for a URL, as `Client.get` does. `Postponement` also where it is not the host's fault that no answer came."""
         begun = self._clock()
-        found = await self._client.get(url, enter, headers=headers, max_body=max_body)
-        if isinstance(found, Wait):
+        found = await self._client.get(url, acquire, headers=headers, max_body=max_body)
+        if isinstance(found, Postponement):
             return found
-        if isinstance(found, Capture) or found.sign == "answered":
-            self._hear()
-        if isinstance(found, Failure):
+        if isinstance(found, Capture) or found.symptom == "answered":
+            self._record_response()
+        if isinstance(found, FetchFailure):
             async with self._judging:  # who waits learns from the one before
                 if await self._is_ours(url, found, begun):
-                    return Wait(ms=GIVEN_BACK_MS, asked=found.reason in _SENT)
-        self._trust()
+                    return Postponement(wait_ms=POSTPONE_MS, has_sent_request=found.reason in _SENT)
+        self._end_tentative()
         return found
 
-    def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
-        """Take up cookies that another client was told, as `Client.learn` does."""
-        self._client.learn(cookies)
+    def add_cookies(self, cookies: Iterable[tuple[str, str]]) -> None:
+        """Take up cookies that another client was told, as `Client.add_cookies` does."""
+        self._client.add_cookies(cookies)
 
     async def close(self) -> None:
         """Probe no more."""
@@ -126,12 +145,14 @@ class Uplink:
             self._probing.cancel()
             await asyncio.wait([self._probing])
 
-    async def _is_ours(self, url: Url, failure: Failure, begun: float) -> bool:
-        problems: dict[Question, str] = {}
-        others: Others | None = None
-        while isinstance(found := judge(failure.sign, self._facts(begun, problems, others)), Question):
-            if found is Question.OTHERS:
-                others = await self._others(url)
+    async def _is_ours(self, url: Url, failure: FetchFailure, begun: float) -> bool:
+        problems: dict[Check, str] = {}
+        others: OtherHosts | None = None
+        while isinstance(
+            found := attribute_failure(failure.symptom, self._evidence(begun, problems, others)), Check
+        ):
+            if found is Check.OTHERS:
+                others = await self._check_other_hosts(url)
             else:
                 problems[found] = await self._problem(found, url)
         if found is not None and self._overlaps(begun) is None:
@@ -139,107 +160,113 @@ class Uplink:
             if found == "silence" and others is not None:
                 why = f"nobody answers, neither {url.host} nor {others.silent} others that did before"
             self._address = await self._probes.address(url) if found == "route" else ""
-            self._begin(found, why)
+            self._begin_outage(found, why)
         return found is not None
 
-    def _facts(self, begun: float, problems: Mapping[Question, str], others: Others | None) -> Facts:
+    def _evidence(self, begun: float, problems: Mapping[Check, str], others: OtherHosts | None) -> Evidence:
         resolved_at, now = self._probes.resolved_at, self._clock()
-        heard = proves(self._heard_at, begun=begun, failed=now)
+        heard = proves_connectivity(self._last_response_at, started_at=begun, failed_at=now)
         fresh = {
-            Question.PROXY: heard,
-            Question.NAME_SERVERS: proves(resolved_at, begun=begun, failed=now),
+            Check.PROXY: heard,
+            Check.NAME_SERVERS: proves_connectivity(resolved_at, started_at=begun, failed_at=now),
         }
-        had = {Question.NAME_SERVERS: resolved_at > -inf, Question.ROUTE: self._had_route}
-        return Facts(
-            overlaps=self._overlaps(begun),
-            heard=heard,
-            fresh=frozenset(part for part, true in fresh.items() if true),
-            had=frozenset(part for part, true in had.items() if true),
-            works={part: not problem for part, problem in problems.items()},
-            others=others,
+        had = {Check.NAME_SERVERS: resolved_at > -inf, Check.ROUTE: self._had_route}
+        return Evidence(
+            overlapping_outage=self._overlaps(begun),
+            has_response=heard,
+            recently_working=frozenset(part for part, true in fresh.items() if true),
+            previously_working=frozenset(part for part, true in had.items() if true),
+            check_results={part: not problem for part, problem in problems.items()},
+            other_hosts=others,
         )
 
     def _overlaps(self, begun: float) -> Cause | None:
-        return self._cause or (self._last if begun <= self._over_at else None)
+        return self._cause or (self._last_cause if begun <= self._over_at else None)
 
-    async def _problem(self, part: Question, url: Url) -> str:
+    async def _problem(self, part: Check, url: Url) -> str:
         """Why a part of our side does not work; empty if it does."""
         at, problem = self._problems.get(part, (-inf, ""))
-        if self._clock() - at <= (BROKEN_S if problem else WORKS_S):
+        if self._clock() - at <= (BROKEN_TTL_S if problem else WORKING_TTL_S):
             return problem
         match part:
-            case Question.PROXY:
-                problem = await self._probes.proxy(speaks=True)
-            case Question.NAME_SERVERS:
-                problem = await self._probes.name_servers()
+            case Check.PROXY:
+                problem = await self._probes.proxy_problem(must_answer=True)
+            case Check.NAME_SERVERS:
+                problem = await self._probes.name_server_problem()
             case _:
-                problem = self._probes.route(await self._probes.address(url))
+                problem = self._probes.route_problem(await self._probes.address(url))
                 self._had_route |= not problem
         self._problems[part] = self._clock(), problem
         return problem
 
-    async def _others(self, url: Url) -> Others:
+    async def _check_other_hosts(self, url: Url) -> OtherHosts:
         """What hosts do that answered before: those of other domains, on other addresses."""
-        if self._asked is not None:
-            at, found = self._asked
-            if self._clock() - at <= (WORKS_S if found.answered else BROKEN_S):
+        if self._other_hosts_cache is not None:
+            at, found = self._other_hosts_cache
+            if self._clock() - at <= (WORKING_TTL_S if found.responding else BROKEN_TTL_S):
                 return found
-        answered, silent = await self._knock(registered_domain(url.host))
+        answered, silent = await self._probe_hosts(registered_domain(url.host))
         if silent and not answered:
             silent -= {await self._probes.address(url)}
         if answered:
-            self._hear()
-        found = Others(answered=answered, silent=len(silent))
-        self._asked = self._clock(), found
+            self._record_response()
+        found = OtherHosts(responding=answered, silent=len(silent))
+        self._other_hosts_cache = self._clock(), found
         return found
 
-    async def _knock(self, domain: str = "") -> tuple[int, set[str]]:
+    async def _probe_hosts(self, domain: str = "") -> tuple[int, set[str]]:
         """Knock at some hosts that answered before, none of them of `domain`. Returns how many answer, and the addresses of
         those that do not.
         """
-        origins = [canonical("/", origin) for origin in await self._responsive(CHOICE)]
+        origins = [canonicalize("/", origin) for origin in await self._responsive(CANDIDATE_ORIGINS)]
         by_domain = {registered_domain(origin.host): origin for origin in origins}
         by_domain.pop(domain, None)
-        knocks = await asyncio.gather(*map(self._probes.knock, [*by_domain.values()][: 2 * ALIKE]))
+        knocks = await asyncio.gather(
+            *map(self._probes.probe_host, [*by_domain.values()][: 2 * MIN_SILENT_HOSTS])
+        )
         told = [knock for knock in knocks if knock is not None]
-        return sum(knock.answered for knock in told), {knock.address for knock in told if not knock.answered}
+        return sum(knock.has_answered for knock in told), {
+            knock.address for knock in told if not knock.has_answered
+        }
 
-    def _hear(self) -> None:
+    def _record_response(self) -> None:
         """Note that somebody on the web answered."""
-        self._heard_at = self._clock()
+        self._last_response_at = self._clock()
         if self._cause is None:
-            self._in_vain = 0
+            self._failed_probes = 0
         elif self._cause in _PROVEN_WRONG:
             self._refuted.set()
 
-    def _trust(self) -> None:
+    def _end_tentative(self) -> None:
         """Lease as ever: a host has answered, or its silence is its own."""
         self._tentative = False
 
-    def _begin(self, cause: Cause, why: str) -> None:
-        self._cause = self._last = cause
-        self._why, self._since, self._tentative = why, self._clock(), False
+    def _begin_outage(self, cause: Cause, why: str) -> None:
+        self._cause = self._last_cause = cause
+        self._problem_text, self._since, self._tentative = why, self._clock(), False
         self._refuted.clear()
         LOGGER.warning("%s: nothing is asked until that is over, and no host is given up for it", why)
         self._probing = asyncio.create_task(self._probe(cause))
 
     async def _probe(self, cause: Cause) -> None:
         over = False
-        await self._tell()
+        await self._report_outage()
         while not over:
             with suppress(TimeoutError):
-                async with asyncio.timeout(wait_s(self._in_vain)):
+                async with asyncio.timeout(probe_delay_s(self._failed_probes)):
                     await self._refuted.wait()
-            self._in_vain += 1
+            self._failed_probes += 1
             with suppress(ThresherError):  # of the frontier's server, and the worker hears of it elsewhere
                 over = await self._is_over(cause)
-        LOGGER.warning("%s: that is over after %.0f s, and the crawl goes on", self._why, self._lasted_s)
+        LOGGER.warning(
+            "%s: that is over after %.0f s, and the crawl goes on", self._problem_text, self._lasted_s
+        )
         self._cause, self._over_at, self._tentative = None, self._clock(), True
         self._problems.clear()
-        self._asked = None
-        await self._tell()
+        self._other_hosts_cache = None
+        await self._report_outage()
 
-    async def _tell(self) -> None:
+    async def _report_outage(self) -> None:
         with suppress(ThresherError):
             await self._report()
 
@@ -248,15 +275,15 @@ class Uplink:
             return True
         match cause:
             case "proxy":
-                return not await self._probes.proxy(speaks=False)
+                return not await self._probes.proxy_problem(must_answer=False)
             case "name_servers":
-                return not await self._probes.name_servers()
+                return not await self._probes.name_server_problem()
             case "route":
-                return not self._probes.route(self._address)
+                return not self._probes.route_problem(self._address)
             case "silence":
-                answered, silent = await self._knock()
+                answered, silent = await self._probe_hosts()
                 return answered > 0 or not silent
         return True
 
     def __repr__(self) -> str:
-        return f"<uplink: {self._why if self._cause else 'up'}>"
+        return f"<uplink: {self._problem_text if self._cause else 'up'}>"

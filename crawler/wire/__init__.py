@@ -23,24 +23,32 @@ The life of an exchange: `client` resolves, enters and takes a connection from t
 """
 
 from crawler.wire.client import Client
-from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
-from crawler.wire.http.message import Headers, field
-from crawler.wire.network.address import Network, blocked, is_public, meant, networks
+from crawler.wire.fetch_failure import (
+    Acquire,
+    FailureReason,
+    FetchFailure,
+    Postponement,
+    Symptom,
+    acquire_at_once,
+    utc_ms,
+)
+from crawler.wire.http.message import Headers, header_value
+from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
 
 __all__ = [
+    "Acquire",
     "Client",
-    "Enter",
-    "Failure",
+    "FailureReason",
+    "FetchFailure",
     "Headers",
     "Network",
-    "Reason",
-    "Sign",
-    "Wait",
-    "at_once",
-    "blocked",
-    "field",
+    "Postponement",
+    "Symptom",
+    "acquire_at_once",
+    "effective_address",
+    "header_value",
+    "is_blocked",
     "is_public",
-    "meant",
-    "networks",
+    "parse_networks",
     "utc_ms",
 ]

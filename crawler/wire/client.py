@@ -10,36 +10,44 @@ from zlib import crc32
 
 from core import Capture, Url
 from core.capture import Timing, Truncation
-from crawler.recent_set import Recent
-from crawler.wire.cookies import Cookies
+from crawler.recent_set import RecentSet
+from crawler.wire.cookies import CookieJar
 from crawler.wire.credentials import credentials, headers_for
-from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
-from crawler.wire.http.exchange import Heard, Trouble
+from crawler.wire.fetch_failure import (
+    Acquire,
+    FailureReason,
+    FetchFailure,
+    Postponement,
+    Symptom,
+    acquire_at_once,
+    utc_ms,
+)
+from crawler.wire.http.exchange import ExchangeFailure, ExchangeResult
 from crawler.wire.http.pool import Connection, Pool
-from crawler.wire.http.request import HeaderList, Request, Target, common, request, target
+from crawler.wire.http.request import HeaderList, Request, Target, build_request, common_headers, parse_target
 from crawler.wire.limits import Limits
 from crawler.wire.network import proxy as proxies
-from crawler.wire.network.address import Network, blocked, meant
-from crawler.wire.network.dial import BLOCKED, Dial, Dialled
-from crawler.wire.network.dns import HOSTS, Resolver
-from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, admits_port, is_private_name
+from crawler.wire.network.address import Network, effective_address, is_blocked
+from crawler.wire.network.dial import ADDRESS_BLOCKED, DialedConnection, Dialer
+from crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
+from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
 from crawler.wire.network.probes import Probes
-from crawler.wire.network.tls import Trust
+from crawler.wire.network.tls import TlsContexts
 
-TRIED = 2
+MAX_ADDRESSES_TRIED = 2
 """Addresses of one host that one exchange tries."""
-PROXY_ASKS = 407
+PROXY_AUTH_REQUIRED = 407
 """RFC 9110, section 15.5.8: not of a server, but of the proxy before it."""
-PINNED = 10_000
+MAX_HTTP1_ORIGINS = 10_000
 """Origins that are remembered to break h2."""
-_TROUBLES: Mapping[Trouble | None, tuple[Reason, Sign]] = {
+_FAILURE_MEANINGS: Mapping[ExchangeFailure | None, tuple[FailureReason, Symptom]] = {
     "first_byte": ("timeout_first_byte", "silent"),
     "time": ("timeout", "answered"),
     "disconnect": ("reset", "answered"),
 }
 _SAFE = frozenset({"GET", "HEAD"})
-_BREAKS = frozenset({"protocol", "disconnect"})
-_UNREACHED: frozenset[Reason] = frozenset({"refused", "reset", "timeout_connect", "unreachable"})
+_H2_FAILURES = frozenset({"protocol", "disconnect"})
+_UNREACHED: frozenset[FailureReason] = frozenset({"refused", "reset", "timeout_connect", "unreachable"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,13 +55,13 @@ class _Exchange:
     """One exchange on its way, and what it may still take."""
 
     url: Url
-    asked: Request
+    request: Request
     limits: Limits
-    enter: Enter
-    left_s: float
+    acquire: Acquire
+    remaining_s: float
     dns_ms: int
-    credentials: bool
-    asker: str | None
+    with_credentials: bool
+    page_address: str | None
 
 
 class Client:
@@ -77,7 +85,7 @@ class Client:
         proxy: str = "",
         cookies: bool = False,
         auth: Mapping[str, Mapping[str, Any]] | None = None,
-        asked: Callable[[str], None] | None = None,
+        on_request: Callable[[str], None] | None = None,
     ) -> None:
         """`asked` is told each address when a request is about to be sent to it; if it raises, nothing is sent, and `get` raises
         the same.
@@ -91,10 +99,10 @@ class Client:
         )
         self.user_agent = user_agent
         self._credentials = credentials(auth or {})
-        self._asked = asked
-        self._cookies = Cookies(lambda: clock_ms() / 1000) if cookies else None
-        self._proxy = proxies.parse(proxy) if proxy else None
-        self._trust, self._record = Trust(tls), not verify_tls
+        self._on_request = on_request
+        self._cookies = CookieJar(lambda: clock_ms() / 1000) if cookies else None
+        self._proxy = proxies.parse_proxy(proxy) if proxy else None
+        self._trust, self._accept_untrusted = TlsContexts(tls), not verify_tls
         self._resolver, self._pool = Resolver(nameservers), Pool()
         self.probes = Probes(
             resolver=self._resolver,
@@ -103,22 +111,22 @@ class Client:
             timeout_s=timeout_s,
             trust=self._trust,
         )
-        self._unreached = Recent(HOSTS)  # hosts whose first address nobody could be reached at
-        self._http1_only = Recent(PINNED)
+        self._unreached = RecentSet(MAX_CACHED_HOSTS)  # hosts whose first address nobody could be reached at
+        self._http1_only = RecentSet(MAX_HTTP1_ORIGINS)
 
     async def get(
         self,
         url: Url,
-        enter: Enter = at_once,
+        acquire: Acquire = acquire_at_once,
         *,
         headers: HeaderList = (),
         method: str = "GET",
         body: bytes = b"",
         max_body: int | None = None,
         timeout_s: float | None = None,
-        credentials: bool = True,
-        asker: str | None = None,
-    ) -> Capture | Failure | Wait:
+        with_credentials: bool = True,
+        page_address: str | None = None,
+    ) -> Capture | FetchFailure | Postponement:
         """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` and `asked` raise.
 
         `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
@@ -133,39 +141,39 @@ class Client:
                 timeout_s=limits.timeout_s if timeout_s is None else timeout_s,
             )
         begun = time.monotonic()
-        place = target(url.wire)
-        found = await self._addresses(place, url.host, limits, asker)
-        if isinstance(found, Failure):
+        place = parse_target(url.wire)
+        found = await self._addresses(place, url.host, limits, page_address)
+        if isinstance(found, FetchFailure):
             return found
         took = time.monotonic() - begun
         exchange = _Exchange(
             url=url,
-            asked=self._request(place, headers, method, body, credentials=credentials),
+            request=self._request(place, headers, method, body, with_credentials=with_credentials),
             limits=limits,
-            enter=enter,
-            left_s=limits.total_s - took,
+            acquire=acquire,
+            remaining_s=limits.total_s - took,
             dns_ms=round(took * 1000),
-            credentials=credentials,
-            asker=asker,
+            with_credentials=with_credentials,
+            page_address=page_address,
         )
-        if wait := await enter(meant(found[0])):
-            return Wait(ms=wait)
-        came = await self._over_kept(exchange, found)
-        if isinstance(came, Capture) and came.status == PROXY_ASKS and self._speaks_for(place):
-            return Failure(reason="proxy", detail="the proxy wants a password (407)", sign="no_proxy")
+        if wait := await acquire(effective_address(found[0])):
+            return Postponement(wait_ms=wait)
+        came = await self._send_on_pooled(exchange, found)
+        if isinstance(came, Capture) and came.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
+            return FetchFailure(reason="proxy", detail="the proxy wants a password (407)", symptom="no_proxy")
         return came
 
-    def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
+    def add_cookies(self, cookies: Iterable[tuple[str, str]]) -> None:
         """Take up cookies that another client was told: the URL whose answer set one, and its Set-Cookie header. One that is known
         by its name is left as it is. Nothing is done where cookies are not kept.
         """
         if self._cookies is not None:
             for url, cookie in cookies:
-                self._cookies.take(target(url), (("Set-Cookie", cookie),), unknown_only=True)
+                self._cookies.store(parse_target(url), (("Set-Cookie", cookie),), new_only=True)
 
     def has_credentials(self, url: Url) -> bool:
         """Whether a request for `url` would carry cookies, or what the configuration tells its domain."""
-        place = target(url.wire)
+        place = parse_target(url.wire)
         told = self._cookies is not None and self._cookies.header(place)
         return bool(told or headers_for(place, self._credentials))
 
@@ -177,96 +185,104 @@ class Client:
 
     async def _addresses(
         self, place: Target, host: str, limits: Limits, asker: str | None
-    ) -> list[str] | Failure:
+    ) -> list[str] | FetchFailure:
         """Of the addresses of a host those to be tried: for the same answer of DNS the same, whoever asks."""
         found = await self._resolver.addresses(place.host, limits.dns_s)
-        if isinstance(found, Failure):
-            by_proxy = self._proxy is not None and self._proxy.resolves
-            return self._name(place) if by_proxy else found
-        reached = [one for one in found if not blocked(one, self._allow, asker)]
+        if isinstance(found, FetchFailure):
+            by_proxy = self._proxy is not None and self._proxy.resolves_names
+            return self._resolve_by_proxy(place) if by_proxy else found
+        reached = [one for one in found if not is_blocked(one, self._allow, asker)]
         if not reached:
-            return BLOCKED
-        chosen = _chosen([one for one in reached if admits_port(place.port, one, self._allow)], host)
+            return ADDRESS_BLOCKED
+        chosen = _choose_addresses(
+            [one for one in reached if is_port_allowed(place.port, one, self._allow)], host
+        )
         if not chosen:
             return PORT_BLOCKED
-        if self._proxy is not None and self._proxy.resolves:
+        if self._proxy is not None and self._proxy.resolves_names:
             return chosen[:1]
         return chosen[::-1] if host in self._unreached else chosen
 
-    def _name(self, place: Target) -> list[str] | Failure:
+    def _resolve_by_proxy(self, place: Target) -> list[str] | FetchFailure:
         """A name that nobody here knows, for a proxy that may."""
         if is_private_name(place.host):
             return NAME_BLOCKED
-        return [place.host] if admits_port(place.port, place.host, self._allow) else PORT_BLOCKED
+        return [place.host] if is_port_allowed(place.port, place.host, self._allow) else PORT_BLOCKED
 
     def _request(
-        self, place: Target, headers: HeaderList, method: str, body: bytes, *, credentials: bool
+        self, place: Target, headers: HeaderList, method: str, body: bytes, *, with_credentials: bool
     ) -> Request:
-        ours: HeaderList = common(self.user_agent)
-        if not credentials:
-            return request(place, ours, headers, method=method, body=body)
+        ours: HeaderList = common_headers(self.user_agent)
+        if not with_credentials:
+            return build_request(place, ours, headers, method=method, body=body)
         if self._cookies is not None and (told := self._cookies.header(place)):
             ours = (*ours, ("Cookie", told))
         secret = headers_for(place, self._credentials) if self._credentials else ()
-        return request(place, ours, headers, secret, method=method, body=body)
+        return build_request(place, ours, headers, secret, method=method, body=body)
 
-    async def _over_kept(self, exchange: _Exchange, addresses: list[str]) -> Capture | Failure | Wait:
+    async def _send_on_pooled(
+        self, exchange: _Exchange, addresses: list[str]
+    ) -> Capture | FetchFailure | Postponement:
         """Over a connection that is there; anew where there is none, or it closed before it had answered."""
         kept = self._pool.take(self._key(exchange, addresses[0]))
         if kept is not None:
-            came = await self._converse(exchange, kept, addresses[0])
-            if not isinstance(came, Heard):
+            came = await self._exchange_on(exchange, kept, addresses[0])
+            if not isinstance(came, ExchangeResult):
                 return came
-            closed = came.trouble == "disconnect" and came.first_byte_ms is None
-            broken = kept.protocol == "h2" and came.trouble in _BREAKS
-            if exchange.asked.method not in _SAFE or not (closed or broken):
-                return self._failed(exchange, came)
-        return await self._over_new(exchange, addresses)
+            closed = came.failure == "disconnect" and came.first_byte_ms is None
+            broken = kept.protocol == "h2" and came.failure in _H2_FAILURES
+            if exchange.request.method not in _SAFE or not (closed or broken):
+                return self._fetch_failure(exchange, came)
+        return await self._send_on_new(exchange, addresses)
 
-    async def _over_new(self, exchange: _Exchange, addresses: list[str]) -> Capture | Failure | Wait:
+    async def _send_on_new(
+        self, exchange: _Exchange, addresses: list[str]
+    ) -> Capture | FetchFailure | Postponement:
         host = exchange.url.host
         rival = addresses[1] if len(addresses) > 1 else None
         dialled = await self._dial(exchange, addresses[0], rival)
-        if not isinstance(dialled, Dialled):
-            if rival is not None and (isinstance(dialled, Wait) or dialled.reason in _UNREACHED):
-                self._unreached.turn(host)
+        if not isinstance(dialled, DialedConnection):
+            if rival is not None and (isinstance(dialled, Postponement) or dialled.reason in _UNREACHED):
+                self._unreached.toggle(host)
             return dialled
         if dialled.address != addresses[0]:
-            self._unreached.turn(host)
-        came = await self._converse(exchange, dialled.connection, dialled.address, dialled)
-        if not isinstance(came, Heard):
+            self._unreached.toggle(host)
+        came = await self._exchange_on(exchange, dialled.connection, dialled.address, dialled)
+        if not isinstance(came, ExchangeResult):
             return came
-        broken = dialled.connection.protocol == "h2" and came.trouble in _BREAKS
-        if broken and exchange.asked.method in _SAFE:
+        broken = dialled.connection.protocol == "h2" and came.failure in _H2_FAILURES
+        if broken and exchange.request.method in _SAFE:
             return await self._without_h2(exchange, dialled.address)
-        return self._failed(exchange, came)
+        return self._fetch_failure(exchange, came)
 
-    async def _without_h2(self, exchange: _Exchange, address: str) -> Capture | Failure | Wait:
+    async def _without_h2(self, exchange: _Exchange, address: str) -> Capture | FetchFailure | Postponement:
         """Once more in HTTP/1.1, as every time from now on: to the address that was entered."""
         if exchange.url.origin not in self._http1_only:
             self._http1_only.add(exchange.url.origin)
         dialled = await self._dial(exchange, address, None)
-        if not isinstance(dialled, Dialled):
+        if not isinstance(dialled, DialedConnection):
             return dialled
-        came = await self._converse(exchange, dialled.connection, address, dialled)
-        return self._failed(exchange, came) if isinstance(came, Heard) else came
+        came = await self._exchange_on(exchange, dialled.connection, address, dialled)
+        return self._fetch_failure(exchange, came) if isinstance(came, ExchangeResult) else came
 
-    async def _dial(self, exchange: _Exchange, address: str, rival: str | None) -> Dialled | Failure | Wait:
+    async def _dial(
+        self, exchange: _Exchange, address: str, rival: str | None
+    ) -> DialedConnection | FetchFailure | Postponement:
         """Open a connection. The time that this takes counts, but for that of the rival's turn."""
-        place = exchange.asked.target
+        place = exchange.request.target
         proxy = None
         if self._proxy is not None:
             where = await self._resolver.addresses(self._proxy.host, exchange.limits.dns_s)
-            if isinstance(where, Failure):
+            if isinstance(where, FetchFailure):
                 return proxies.proxy_failure(self._proxy, where)
             proxy = (self._proxy, where[0])
-        dial = Dial(
+        dial = Dialer(
             allow=self._allow,
             limits=exchange.limits,
             trust=self._trust,
-            record=self._record,
+            accept_untrusted=self._accept_untrusted,
             proxy=proxy,
-            asker=exchange.asker,
+            page_address=exchange.page_address,
         )
         h2 = exchange.url.origin not in self._http1_only
         begun, waited = time.monotonic(), 0.0
@@ -275,38 +291,42 @@ class Client:
             nonlocal waited
             asked = time.monotonic()
             try:
-                return await exchange.enter(where)
+                return await exchange.acquire(where)
             finally:
                 waited += time.monotonic() - asked
 
         dialled = await dial.open(place, address, rival, enter, h2=h2)
-        exchange.left_s -= time.monotonic() - begun - waited
+        exchange.remaining_s -= time.monotonic() - begun - waited
         return dialled
 
-    async def _converse(
-        self, exchange: _Exchange, connection: Connection, address: str, dialled: Dialled | None = None
-    ) -> Capture | Heard:
+    async def _exchange_on(
+        self,
+        exchange: _Exchange,
+        connection: Connection,
+        address: str,
+        dialled: DialedConnection | None = None,
+    ) -> Capture | ExchangeResult:
         """Have the exchange; what was heard where no response came of it."""
         started_ms, begun = self._clock_ms(), time.monotonic()
         try:
-            if self._asked is not None:
-                self._asked(meant(address))
-            heard = await connection.converse(exchange.asked, exchange.limits, exchange.left_s)
+            if self._on_request is not None:
+                self._on_request(effective_address(address))
+            heard = await connection.exchange(exchange.request, exchange.limits, exchange.remaining_s)
         except BaseException:
             connection.close()
             raise
         elapsed = time.monotonic() - begun
-        exchange.left_s -= elapsed
-        if connection.usable:
-            self._pool.give(self._key(exchange, address), connection)
+        exchange.remaining_s -= elapsed
+        if connection.is_usable:
+            self._pool.put(self._key(exchange, address), connection)
         message = heard.message
         if message is None:
             return heard
-        if self._cookies is not None and exchange.credentials:
-            self._cookies.take(exchange.asked.target, message.headers)
+        if self._cookies is not None and exchange.with_credentials:
+            self._cookies.store(exchange.request.target, message.headers)
         return Capture(
             url=exchange.url,
-            request=heard.sent,
+            request=heard.request,
             response=message.response,
             head_length=message.head_length,
             status=message.status,
@@ -326,23 +346,23 @@ class Client:
             ),
         )
 
-    def _failed(self, exchange: _Exchange, heard: Heard) -> Failure:
+    def _fetch_failure(self, exchange: _Exchange, heard: ExchangeResult) -> FetchFailure:
         """What it comes to that no response came over a connection."""
-        reason, sign = _TROUBLES.get(heard.trouble, ("protocol", "answered"))
-        if self._speaks_for(exchange.asked.target) and heard.first_byte_ms is None:
+        reason, sign = _FAILURE_MEANINGS.get(heard.failure, ("protocol", "answered"))
+        if self._speaks_for(exchange.request.target) and heard.first_byte_ms is None:
             sign = "mute_proxy"
-        return Failure(reason=reason, detail=heard.detail or "no response", sign=sign)
+        return FetchFailure(reason=reason, detail=heard.detail or "no response", symptom=sign)
 
     def _speaks_for(self, place: Target) -> bool:
         """Whether what answers in the place of a server is the proxy."""
-        return self._proxy is not None and self._proxy.resolves and place.scheme == "http"
+        return self._proxy is not None and self._proxy.resolves_names and place.scheme == "http"
 
     def _key(self, exchange: _Exchange, address: str) -> Hashable:
-        place = exchange.asked.target
-        return (place.scheme, place.host, place.port, meant(address))
+        place = exchange.request.target
+        return (place.scheme, place.host, place.port, effective_address(address))
 
 
-def _chosen(addresses: list[str], host: str) -> list[str]:
+def _choose_addresses(addresses: list[str], host: str) -> list[str]:
     """Two of some addresses, IPv4 first. Hosts that share many are spread over them, and one host keeps to its own."""
     if len(addresses) == 1:
         return addresses
@@ -353,16 +373,16 @@ def _chosen(addresses: list[str], host: str) -> list[str]:
         first = turn % max(len(family), 1)
         family[:] = family[first:] + family[:first]
     four, six = families
-    return [*four[:1], *six[:1], *four[1:], *six[1:]][:TRIED]
+    return [*four[:1], *six[:1], *four[1:], *six[1:]][:MAX_ADDRESSES_TRIED]
 
 
-def _truncation(heard: Heard) -> Truncation | None:
+def _truncation(heard: ExchangeResult) -> Truncation | None:
     message = heard.message
-    if message is None or message.ended:
+    if message is None or message.is_complete:
         return None
-    if message.cut:
+    if message.is_over_limit:
         return "length"
-    match heard.trouble:
+    match heard.failure:
         case None:
             return None
         case "time" | "first_byte":

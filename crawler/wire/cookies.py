@@ -18,9 +18,9 @@ from crawler.wire.http.request import Target
 from crawler.wire.network.dns import is_address
 from frontier.urls.scope import registered_domain
 
-COOKIES = 50
-BYTES = 4096
-DOMAINS = 10_000
+MAX_COOKIES_PER_DOMAIN = 50
+MAX_COOKIE_BYTES = 4096
+MAX_DOMAINS = 10_000
 _Key = tuple[str, str, str]
 
 
@@ -32,10 +32,10 @@ class _Cookie:
     only_host: bool
     path: str
     secure: bool
-    until: float | None
+    expires_at: float | None
 
 
-class Cookies:
+class CookieJar:
     """The cookies of every host. `clock` says the seconds since the epoch."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -44,38 +44,38 @@ class Cookies:
 
     def header(self, target: Target) -> str:
         """The value of the Cookie header for a request; empty where there is nothing to say."""
-        domain = _owner(target.host)
+        domain = _jar_domain(target.host)
         jar = self._domains.get(domain)
         if jar is None:
             return ""
         self._domains.move_to_end(domain)
         now = self._clock()
-        for key in [key for key, one in jar.items() if one.until is not None and one.until <= now]:
+        for key in [key for key, one in jar.items() if one.expires_at is not None and one.expires_at <= now]:
             del jar[key]
         fitting = [one for one in jar.values() if _fits(one, target)]
         fitting.sort(key=lambda one: -len(one.path))
         return "; ".join(f"{one.name}={one.value}" if one.name else one.value for one in fitting)
 
-    def take(self, target: Target, headers: Headers, *, unknown_only: bool = False) -> None:
+    def store(self, target: Target, headers: Headers, *, new_only: bool = False) -> None:
         """Remember what a response asks for; with `unknown_only` no other value of a cookie that is there."""
         for name, value in headers:
-            if name.lower() == "set-cookie" and len(value) <= 2 * BYTES:
-                self._set(target, value, unknown_only)
+            if name.lower() == "set-cookie" and len(value) <= 2 * MAX_COOKIE_BYTES:
+                self._set(target, value, new_only)
 
     def _set(self, target: Target, text: str, unknown_only: bool) -> None:
         cookie = _parsed(target, text, self._clock())
         if cookie is None:
             return
-        jar = self._domains.setdefault(_owner(target.host), OrderedDict())
+        jar = self._domains.setdefault(_jar_domain(target.host), OrderedDict())
         key = (cookie.domain, cookie.path, cookie.name)
         if unknown_only and key in jar:
             return
         jar.pop(key, None)
-        if cookie.until is None or cookie.until > self._clock():
+        if cookie.expires_at is None or cookie.expires_at > self._clock():
             jar[key] = cookie
-        if len(jar) > COOKIES:
+        if len(jar) > MAX_COOKIES_PER_DOMAIN:
             jar.popitem(last=False)
-        if len(self._domains) > DOMAINS:
+        if len(self._domains) > MAX_DOMAINS:
             self._domains.popitem(last=False)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
     name, value = (name.strip(), value.strip()) if equals else ("", pair.strip())
     if (
         not (name or value)
-        or len(name) + len(value) > BYTES
+        or len(name) + len(value) > MAX_COOKIE_BYTES
         or any(ord(each) < 0x20 for each in name + value)
     ):
         return None
@@ -98,7 +98,7 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         key, _, what = attribute.partition("=")
         said[key.strip().lower()] = what.strip()
     domain = said.get("domain", "").removeprefix(".").lower()
-    if domain and not _may_name(domain, target.host):
+    if domain and not _may_set_domain(domain, target.host):
         return None
     path = said.get("path", "")
     secure = "secure" in said
@@ -113,9 +113,9 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         value=value,
         domain=domain or target.host,
         only_host=not domain,
-        path=path if path.startswith("/") else _folder(target.path),
+        path=path if path.startswith("/") else _default_path(target.path),
         secure=secure,
-        until=_until(said, now),
+        expires_at=_until(said, now),
     )
 
 
@@ -130,10 +130,10 @@ def _until(said: dict[str, str], now: float) -> float | None:
         return None
 
 
-def _may_name(domain: str, host: str) -> bool:
+def _may_set_domain(domain: str, host: str) -> bool:
     if domain == host:
         return True
-    owner = _owner(host)
+    owner = _jar_domain(host)
     within = domain == owner or domain.endswith(f".{owner}")
     return within and host.endswith(f".{domain}") and not is_address(host)
 
@@ -149,9 +149,9 @@ def _fits(cookie: _Cookie, target: Target) -> bool:
     )
 
 
-def _folder(path: str) -> str:
+def _default_path(path: str) -> str:
     return path.partition("?")[0].rpartition("/")[0] or "/"
 
 
-def _owner(host: str) -> str:
+def _jar_domain(host: str) -> str:
     return host if is_address(host) else registered_domain(host)

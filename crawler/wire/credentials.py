@@ -24,7 +24,7 @@ class Credential:
 
     domain: str
     headers: tuple[tuple[str, str], ...] = field(repr=False)
-    http: bool = False
+    allow_http: bool = False
     """Whether they go over connections that others can read."""
 
 
@@ -39,7 +39,8 @@ def headers_for(target: Target, known: tuple[Credential, ...]) -> tuple[tuple[st
     fitting = [
         one
         for one in known
-        if (host == one.domain or host.endswith(f".{one.domain}")) and (one.http or target.scheme == "https")
+        if (host == one.domain or host.endswith(f".{one.domain}"))
+        and (one.allow_http or target.scheme == "https")
     ]
     return max(fitting, key=lambda one: len(one.domain)).headers if fitting else ()
 
@@ -62,7 +63,7 @@ def _credential(domain: str, table: Mapping[str, Any]) -> Credential:
     if not headers:
         raise InputError(f"{where}: says nothing; write user and password, or headers")
     return Credential(
-        domain=domain.lower().strip("."), headers=tuple(headers), http=bool(table.get("http", False))
+        domain=domain.lower().strip("."), headers=tuple(headers), allow_http=bool(table.get("http", False))
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Reason = Literal[
+FailureReason = Literal[
     "address_blocked",
     "dns",
     "dns_timeout",
@@ -30,7 +30,7 @@ Reason = Literal[
 """`..._blocked` are the guard's, and nothing was asked; `timeout` is for a head that was begun and did not end in time; the others say which part took too long."""
 
 
-Sign = Literal[
+Symptom = Literal[
     "answered",
     "denied",
     "silent",
@@ -47,32 +47,32 @@ connected to, or does not serve us; it can, and says nothing; this machine has n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FetchFailure:
     """No response came, and why."""
 
-    reason: Reason
+    reason: FailureReason
     detail: str
-    sign: Sign = "denied"
+    symptom: Symptom = "denied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Postponement:
     """No answer came, and that is not the host's fault. From a client: it is not the address's turn, and nothing was asked."""
 
-    ms: int
+    wait_ms: int
     """Until it is of use to ask again."""
-    asked: bool = False
+    has_sent_request: bool = False
     """Whether a request may have come to the host."""
 
 
-_OUT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_NO_WAY = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
+_NO_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_NO_ROUTE = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
 
-Enter = Callable[[str], Awaitable[int]]
+Acquire = Callable[[str], Awaitable[int]]
 """Whether an address may be asked now: 0, or how many milliseconds until its turn."""
 
 
-async def at_once(_: str) -> int:
+async def acquire_at_once(_: str) -> int:
     """Any address may be asked, at any time."""
     return 0
 
@@ -82,24 +82,26 @@ def utc_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def line(error: BaseException | None, otherwise: str = "no response") -> str:
+def one_line(error: BaseException | None, otherwise: str = "no response") -> str:
     """One line that says what went wrong."""
     return " ".join(str(error or otherwise).split()) or type(error).__name__
 
 
-def connection_failure(error: BaseException) -> Failure:
+def connection_failure(error: BaseException) -> FetchFailure:
     """What it comes to that a connection could not be made."""
     number = error.errno if isinstance(error, OSError) else None
-    detail = os.strerror(number) if number is not None and number > 0 else line(error)
+    detail = os.strerror(number) if number is not None and number > 0 else one_line(error)
     match error:
         case TimeoutError():
-            return Failure(reason="timeout_connect", detail="nobody answered the connection", sign="silent")
+            return FetchFailure(
+                reason="timeout_connect", detail="nobody answered the connection", symptom="silent"
+            )
         case ConnectionRefusedError():
-            return Failure(reason="refused", detail=detail, sign="answered")
+            return FetchFailure(reason="refused", detail=detail, symptom="answered")
         case ConnectionError():
-            return Failure(reason="reset", detail=detail, sign="answered")
-        case OSError() if number in _OUT_OF:
-            return Failure(reason="unreachable", detail=detail, sign="no_resources")
-        case OSError() if number in _NO_WAY:
-            return Failure(reason="unreachable", detail=detail, sign="no_route")
-    return Failure(reason="unreachable", detail=detail)
+            return FetchFailure(reason="reset", detail=detail, symptom="answered")
+        case OSError() if number in _NO_RESOURCES:
+            return FetchFailure(reason="unreachable", detail=detail, symptom="no_resources")
+        case OSError() if number in _NO_ROUTE:
+            return FetchFailure(reason="unreachable", detail=detail, symptom="no_route")
+    return FetchFailure(reason="unreachable", detail=detail)

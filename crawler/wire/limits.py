@@ -7,16 +7,16 @@ CONNECT_S = 10.0
 """Seconds for one TCP connection."""
 TLS_S = 10.0
 """Seconds for one TLS handshake."""
-TOTAL = 4
+TOTAL_FACTOR = 4
 """The whole exchange may take so many times as long as its first byte."""
 WINDOW_S = 15.0
-SLOWEST = 100
+MIN_BYTES_PER_S = 100
 """Bytes a second that a response must bring in every window: less is a server that holds us, not a slow line."""
 QUIET_S = 1.0
 """Where the framing is broken nobody knows where the body ends: it ends when nothing came for so long."""
-HEAD_LIMIT = 512 << 10
+MAX_HEAD_BYTES = 512 << 10
 """Bytes of a head at most, whatever its lines are (Chromium 256 KiB, Firefox 384 KiB)."""
-INTERIM = 16
+MAX_INTERIM = 16
 """Interim responses (1xx) that are passed over."""
 
 
@@ -51,4 +51,4 @@ class Limits:
     @property
     def total_s(self) -> float:
         """Seconds from the look-up of the name to the last byte, without the time for which a turn is waited for."""
-        return TOTAL * self.timeout_s
+        return TOTAL_FACTOR * self.timeout_s

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TypeVar
 
 from core import Url
-from frontier.codec.entries import encode, number_of
-from frontier.lease import Discovery, Exchange, Outcome, Restored, Settlement
+from frontier.codec.entries import encode_entry, entry_number
+from frontier.lease import Discovery, HostRelease, Outcome, RestoredPage, Settlement
 from frontier.link.link import Arg, Call
 from frontier.link.partition import Partitions
-from frontier.page_key import identity, page_hash
-from frontier.policy import Policy, Switch
+from frontier.page_key import discovery_hash, page_hash
+from frontier.policy import HostSwitch, UrlPolicy
 from frontier.urls.revisit_interval import next_interval_s
 from frontier.urls.scope import registered_domain
 
@@ -22,8 +22,8 @@ _BATCH = 1_000  # URLs in one call: some milliseconds in which the server does n
 _UNANSWERED, _UNASKED = -1, -2  # in the place of a time
 
 
-def additions(
-    discoveries: Iterable[Discovery], partitions: Partitions, policy: Policy, *, revive: bool = False
+def add_calls(
+    discoveries: Iterable[Discovery], partitions: Partitions, policy: UrlPolicy, *, revive: bool = False
 ) -> Iterator[Call]:
     """Calls of `add`, each with some of the discoveries, host by host."""
     arguments = partial(_addition, query_order=policy.query_order)
@@ -31,17 +31,17 @@ def additions(
         yield partitions.call(partition, "add", int(revive), *args)
 
 
-def restorations(
-    restored: Iterable[Restored], partitions: Partitions, policy: Policy
-) -> Iterator[tuple[Call, list[Restored]]]:
+def restore_calls(
+    restored: Iterable[RestoredPage], partitions: Partitions, policy: UrlPolicy
+) -> Iterator[tuple[Call, list[RestoredPage]]]:
     """Calls of `restore`, each with some of them, host by host, and these."""
     arguments = partial(_restoration, query_order=policy.query_order)
     for partition, args, some in _by_host(restored, lambda each: each.discovery.url, partitions, arguments):
         yield partitions.call(partition, "restore", *args), some
 
 
-def questions(
-    urls: Iterable[Url], partitions: Partitions, policy: Policy
+def knows_calls(
+    urls: Iterable[Url], partitions: Partitions, policy: UrlPolicy
 ) -> Iterator[tuple[Call, list[Url]]]:
     """Calls of `knows`, each about some of the URLs, host by host, and these."""
     for partition, args, some in _by_host(
@@ -50,16 +50,18 @@ def questions(
         yield partitions.call(partition, "knows", *args), some
 
 
-def _addition(found: Discovery, query_order: Switch) -> tuple[Arg, ...]:
-    name = identity(found, query_order)
-    return name, encode(found, number_of(found, name))
+def _addition(found: Discovery, query_order: HostSwitch) -> tuple[Arg, ...]:
+    name = discovery_hash(found, query_order)
+    return name, encode_entry(found, entry_number(found, name))
 
 
-def _restoration(restored: Restored, query_order: Switch) -> tuple[Arg, ...]:
+def _restoration(restored: RestoredPage, query_order: HostSwitch) -> tuple[Arg, ...]:
     again = restored.next_visit
-    entry = b"" if again is None else encode(again, number_of(again, identity(again, query_order)))
+    entry = (
+        b"" if again is None else encode_entry(again, entry_number(again, discovery_hash(again, query_order)))
+    )
     due = max(restored.due_in_ms, 0)
-    return identity(restored.discovery, query_order), restored.outcome, restored.reason, entry, due
+    return discovery_hash(restored.discovery, query_order), restored.outcome, restored.reason, entry, due
 
 
 def _by_host(
@@ -89,14 +91,14 @@ def _by_host(
             yield partition, args, held
 
 
-def released(ended: Exchange) -> tuple[Arg, ...]:
+def release_arguments(ended: HostRelease) -> tuple[Arg, ...]:
     """What `release` is told of one exchange."""
-    if not ended.asked:
+    if not ended.has_sent_request:
         return ended.lease.token, _UNASKED
     return ended.lease.token, _UNANSWERED if ended.elapsed_ms is None else max(ended.elapsed_ms, 0)
 
 
-def settled(settlement: Settlement, policy: Policy) -> tuple[Arg, ...]:
+def settle_arguments(settlement: Settlement, policy: UrlPolicy) -> tuple[Arg, ...]:
     """What `settle` is told of one lease."""
     wait = settlement.retry_after_ms
     return (
@@ -106,8 +108,8 @@ def settled(settlement: Settlement, policy: Policy) -> tuple[Arg, ...]:
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
         settlement.fault or "",
-        int(settlement.asked),
-        _said(settlement, policy.traps),
+        int(settlement.has_sent_request),
+        _novelty_argument(settlement, policy.traps),
         *_next_visit(settlement, policy.query_order),
     )
 
@@ -117,18 +119,18 @@ def batches(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
     return (items[first : first + most] for first in range(0, len(items), most))
 
 
-def _next_visit(settlement: Settlement, query_order: Switch) -> tuple[bytes, int]:
+def _next_visit(settlement: Settlement, query_order: HostSwitch) -> tuple[bytes, int]:
     """The entry of a page that is to be visited again, and in how many ms; nothing where it is not."""
     lease = settlement.lease
     if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
         return b"", 0
     interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
     again = replace(lease.discovery, interval_s=interval_s, note=settlement.note)
-    return encode(again, number_of(again, identity(again, query_order))), interval_s * 1000
+    return encode_entry(again, entry_number(again, discovery_hash(again, query_order))), interval_s * 1000
 
 
-def _said(settlement: Settlement, traps: Switch) -> bytes:
+def _novelty_argument(settlement: Settlement, traps: HostSwitch) -> bytes:
     """What a page said, and whether it leads on (`frontier.urls.novelty`); nothing where that is not known, or of no use."""
-    if settlement.sketch is None or not traps.of(settlement.lease.url.host):
+    if settlement.sketch is None or not traps.is_on(settlement.lease.url.host):
         return b""
     return (settlement.sketch & 0xFFFF).to_bytes(2, "big") + bytes((bool(settlement.discoveries),))

@@ -28,10 +28,10 @@ from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
 from frontier.lease import Discovery
-from frontier.urls.canonical import known
+from frontier.urls.canonical import url_from_canonical
 from frontier.urls.novelty import TRICKLE
 from frontier.urls.scope import Scope, registered_domain
-from frontier.urls.template import template
+from frontier.urls.template import url_template
 
 VERSION = 4
 ZERO = 1 << 31
@@ -45,12 +45,12 @@ _EXPLICIT = 4
 _NOTIFY = 128
 
 
-def number_of(discovery: Discovery, name: bytes) -> int:
+def entry_number(discovery: Discovery, name: bytes) -> int:
     """Return the number of an entry, of the name that the URL is known by (`frontier.page_key`)."""
     return _LISTED if discovery.listed else name[-1] or TRICKLE
 
 
-def encode(discovery: Discovery, number: int) -> bytes:
+def encode_entry(discovery: Discovery, number: int) -> bytes:
     """Return the entry of a URL that was never tried."""
     url = discovery.url
     hops = _varint(2 * discovery.hops)
@@ -65,7 +65,7 @@ def encode(discovery: Discovery, number: int) -> bytes:
     level = discovery.depth - discovery.priority + ZERO
     return (
         pack(">IBBB", level, _NOTIFY if discovery.notify else 0, 0, number)
-        + template(url)
+        + url_template(url)
         + _origin(url)
         + (len(meta) + 2).to_bytes(2, "big")
         + meta
@@ -73,12 +73,12 @@ def encode(discovery: Discovery, number: int) -> bytes:
     )
 
 
-def is_orphan(entry: bytes) -> bool:
+def is_recovered(entry: bytes) -> bool:
     """Whether a worker was not heard of again that held the URL."""
     return entry[_EXPIRIES] > 0
 
 
-def decode(host: str, entry: bytes) -> tuple[Discovery, int]:
+def decode_entry(host: str, entry: bytes) -> tuple[Discovery, int]:
     """Return the discovery that was encoded, and how often it was tried; `CorruptData` where it is none."""
     try:
         return _decode(host, entry)
@@ -97,7 +97,7 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     begin = at + int.from_bytes(entry[at : at + 2], "big")
     path, _, wire = entry[begin:].decode().partition("\0")
     text = origin + path
-    url = known(text, wire or text)
+    url = url_from_canonical(text, wire or text)
     at += 2
     depth, at = _read_varint(entry, at)
     max_depth, at = _read_varint(entry, at)

@@ -5,25 +5,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import CorruptData
-from frontier.codec.entries import decode, is_orphan
-from frontier.gate_state import Flow
-from frontier.lease import Added, Conclusion, Discovery, Kind, Lease, Outcome, Stats
-from frontier.urls.canonical import canonical
+from frontier.codec.entries import decode_entry, is_recovered
+from frontier.gate_state import GateState
+from frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Lease, Outcome, Stats
+from frontier.urls.canonical import canonicalize
 from frontier.urls.scope import Scope
 
 _CONCLUSION = 9  # bytes before its texts (lua/state/outbox.lua)
 
 
-def lease(row: Sequence[Any], worker: str) -> Lease:
+def decode_lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
     token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure, expiries = row
     if Kind(kind.decode()) is Kind.ROBOTS:
-        found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
+        found = Discovery(
+            url=canonicalize("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor="")
+        )
         orphan = expiries > 0
     else:
-        found, attempt = decode(host.decode(), subject)
-        orphan = is_orphan(subject)
-    return Lease.of(
+        found, attempt = decode_entry(host.decode(), subject)
+        orphan = is_recovered(subject)
+    return Lease.from_discovery(
         found,
         kind=Kind(kind.decode()),
         token=int(token),
@@ -31,29 +33,29 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         deadline_ms=deadline_ms,
         attempt=attempt,
         robots_version=robots_version,
-        slot_ms=slot_ms,
-        orphan=orphan,
+        held_until_ms=slot_ms,
+        is_recovered=orphan,
         failure=failure.decode(),
     )
 
 
-def conclusion(item: bytes) -> Conclusion:
+def decode_settlement(item: bytes) -> FrontierSettlement:
     """One item of `unlogged`; `CorruptData` where it is none."""
     try:
-        return _conclusion(item)
+        return _decode_settlement(item)
     except ValueError as error:
         raise CorruptData(f"frontier: what was settled cannot be read: {item[:80]!r}") from error
 
 
-def _conclusion(item: bytes) -> Conclusion:
+def _decode_settlement(item: bytes) -> FrontierSettlement:
     at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_CONCLUSION]
     texts, at = [], _CONCLUSION
     for length in lengths:
         texts.append(item[at : at + length].decode())
         at += length
     outcome, reason, host = texts
-    discovery, attempt = decode(host, item[at:])
-    return Conclusion(
+    discovery, attempt = decode_entry(host, item[at:])
+    return FrontierSettlement(
         discovery=discovery, attempt=attempt, outcome=Outcome(outcome), reason=reason, at_ms=at_ms
     )
 
@@ -63,24 +65,24 @@ def soonest_ms(waits: Sequence[int]) -> int | None:
     return min((wait for wait in waits if wait >= 0), default=None)
 
 
-def added(rows: Sequence[Sequence[Any]]) -> Added:
+def decode_add_result(rows: Sequence[Sequence[Any]]) -> AddResult:
     """What `add` answers, of all partitions."""
     discarded: Counter[str] = Counter()
     for row in rows:
-        discarded.update(counts(row[4:]))
-    return Added(
+        discarded.update(decode_counts(row[4:]))
+    return AddResult(
         added=sum(row[0] for row in rows), known=sum(row[1] for row in rows), discarded=dict(discarded)
     )
 
 
-def stats(rows: Sequence[Sequence[Any]]) -> Stats:
-    """What `stats` answers, of all partitions."""
+def decode_stats(rows: Sequence[Sequence[Any]]) -> Stats:
+    """What `decode_stats` answers, of all partitions."""
     sums = [sum(row[i] for row in rows) for i in range(12)]
     waiting, leased, later, hosts, seen, tail, scheduled, held, dead, unlogged, requests, robots = sums
     outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
         for total, pairs in zip((outcomes, reasons, discarded), row[12:15], strict=True):
-            total.update(counts(pairs))
+            total.update(decode_counts(pairs))
     settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
     return Stats(
         waiting=waiting,
@@ -101,10 +103,10 @@ def stats(rows: Sequence[Sequence[Any]]) -> Stats:
     )
 
 
-def flow(told: Sequence[Any]) -> Flow:
-    """What `follow` and `flow` tell."""
+def decode_gate_state(told: Sequence[Any]) -> GateState:
+    """What `follow` and `decode_gate_state` tell."""
     follower, backlog, limit, estimate, reported_ms, shut = told
-    return Flow(
+    return GateState(
         follower=follower.decode(),
         backlog=backlog,
         limit=limit,
@@ -114,6 +116,6 @@ def flow(told: Sequence[Any]) -> Flow:
     )
 
 
-def counts(pairs: Sequence[Any]) -> dict[str, int]:
+def decode_counts(pairs: Sequence[Any]) -> dict[str, int]:
     """A hash of counters."""
     return {name.decode(): int(count) for name, count in zip(pairs[::2], pairs[1::2], strict=True)}

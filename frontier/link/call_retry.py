@@ -12,18 +12,18 @@ import time
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 
 from core import Unavailable
-from frontier.takeover import REFUSAL, given_up
+from frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
 
-PATIENCE_S = 30.0
+RETRY_TIMEOUT_S = 30.0
 """A cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""
 _FIRST_S = 0.02
 _LONGEST_S = 1.0
 
-LOST = (RedisError, OSError, TimeoutError)
+NO_REPLY_ERRORS = (RedisError, OSError, TimeoutError)
 """What carrying calls raises where no reply came: refused, reset, timed out, still loading its data."""
 
 
-class Patience:
+class RetryDeadline:
     """A deadline, `total_s` from now."""
 
     def __init__(self, total_s: float) -> None:
@@ -31,18 +31,18 @@ class Patience:
         self._deadline = time.monotonic() + total_s
 
     @property
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """Seconds until patience is over; 0 where it is."""
         return max(self._deadline - time.monotonic(), 0.0)
 
-    async def rest(self, attempt: int, where: str, trouble: Exception) -> None:
+    async def back_off(self, attempt: int, where: str, trouble: Exception) -> None:
         """Sleep before the next attempt, the first being number 0.
 
         Raises `Unavailable` naming the server and its trouble where patience is over, or where no patience helps.
         """
         if isinstance(trouble, AuthenticationError | AuthorizationError):
-            raise refused(where, trouble) from trouble
-        left = self.left_s
+            raise refusal_error(where, trouble) from trouble
+        left = self.remaining_s
         if not left:
             raise Unavailable(
                 f"{where} has failed for {self._total_s:.0f} s: {one_line(trouble)}; see to it and run again"
@@ -50,10 +50,10 @@ class Patience:
         await asyncio.sleep(random.uniform(0, min(left, _LONGEST_S, _FIRST_S * 2 ** min(attempt, 10))))
 
 
-def refused(where: str, refusal: Exception) -> Unavailable:
+def refusal_error(where: str, refusal: Exception) -> Unavailable:
     """What to raise where a server will not do it, however often it is asked."""
-    if str(refusal).startswith(REFUSAL):
-        return given_up(str(refusal).removeprefix(REFUSAL))
+    if str(refusal).startswith(TAKEOVER_REPLY_PREFIX):
+        return takeover_error(str(refusal).removeprefix(TAKEOVER_REPLY_PREFIX))
     return Unavailable(f"{where} failed: {one_line(refusal)}; see to it and run again")
 
 

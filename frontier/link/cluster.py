@@ -24,11 +24,11 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as Lost
 
-from frontier.link.call_retry import LOST, PATIENCE_S
-from frontier.link.master import Node
-from frontier.link.redis_client import HOST, PORT, client, understood
+from frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S
+from frontier.link.master import Master
+from frontier.link.redis_client import HOST, PORT, redis_client, understood
 from frontier.link.replication import grace_s
-from frontier.link.retrying_link import Carrier
+from frontier.link.retrying_link import RetryingLink
 
 _LEARN_S = 2.0
 """How long one node is given to tell the map."""
@@ -39,16 +39,16 @@ Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class SlotMap:
     """Who has which slot."""
 
     owners: tuple[Address | None, ...]
     """The master of each slot; None where no node has it."""
-    replicated: frozenset[Address]
+    replicated_masters: frozenset[Address]
     """The masters with a replica that the cluster takes for alive."""
 
     @staticmethod
-    def of(told: dict[tuple[int, int], dict[str, Any]]) -> "Slots":
+    def from_reply(told: dict[tuple[int, int], dict[str, Any]]) -> "SlotMap":
         """Read what redis-py makes of CLUSTER SLOTS."""
         owners: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         replicated = set()
@@ -57,7 +57,7 @@ class Slots:
             owners[first : last + 1] = [(host, port)] * (last + 1 - first)
             if nodes["replicas"]:
                 replicated.add((host, port))
-        return Slots(tuple(owners), frozenset(replicated))
+        return SlotMap(tuple(owners), frozenset(replicated))
 
     @property
     def masters(self) -> set[Address]:
@@ -65,21 +65,21 @@ class Slots:
         return {owner for owner in self.owners if owner is not None}
 
 
-class Cluster(Carrier):
+class ClusterLink(RetryingLink):
     """A cluster. Make it with the addresses (redis:// or rediss://) of some of its nodes, in one event loop.
 
     User, password and the kind of connection are the first address's, for all nodes.
     """
 
-    clustered = True
+    is_cluster = True
 
-    def __init__(self, addresses: Sequence[str], *, patience_s: float = PATIENCE_S) -> None:
-        super().__init__(patience_s)
+    def __init__(self, addresses: Sequence[str], *, retry_timeout_s: float = RETRY_TIMEOUT_S) -> None:
+        super().__init__(retry_timeout_s)
         parsed = [parse_url(address) for address in addresses]
         self._options: Mapping[str, Any] = parsed[0]
         self._grace_s: float | None = None
-        self._slots: Slots | None = None
-        self._nodes: dict[Address, Node] = {}
+        self._slots: SlotMap | None = None
+        self._nodes: dict[Address, Master] = {}
         self._learning = asyncio.Lock()
         for options in parsed:
             self._node((options.get("host", HOST), options.get("port", PORT)))
@@ -88,7 +88,7 @@ class Cluster(Carrier):
         """Close the connections."""
         await asyncio.gather(*(node.aclose() for node in self._nodes.values()))
 
-    def _route(self, key: str) -> Node:
+    def _route(self, key: str) -> Master:
         slot = key_slot(key.encode())
         owner = None if self._slots is None else self._slots.owners[slot]
         if owner is None:
@@ -98,15 +98,15 @@ class Cluster(Carrier):
     def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
         return (*keys, f"{keys[0]}:never")
 
-    def _at(self, node: Node, redirection: AskError) -> Node:
+    def _redirect_target(self, node: Master, redirection: AskError) -> Master:
         return self._node((redirection.host or _host(node), redirection.port))
 
-    def _masters(self) -> list[Node]:
+    def _masters(self) -> list[Master]:
         if self._slots is None:
             raise Lost("no node has told who has which slots")
         return [self._nodes[address] for address in sorted(self._slots.masters)]
 
-    async def _learn(self, node: Node | None, trouble: Exception) -> None:
+    async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
         if isinstance(trouble, TryAgainError):
             return
         stale = self._slots
@@ -116,32 +116,34 @@ class Cluster(Carrier):
             others = [other for other in self._nodes.values() if other is not node]
             random.shuffle(others)
             if isinstance(trouble, MovedError) and node is not None:
-                others.insert(0, self._at(node, trouble))
+                others.insert(0, self._redirect_target(node, trouble))
             for teller in [*others, *([node] if node is not None else [])]:
                 try:
                     with understood():
                         async with asyncio.timeout(_LEARN_S):
                             await self._learn_from(teller)
-                except LOST:
+                except NO_REPLY_ERRORS:
                     continue
                 return
 
-    async def _learn_from(self, teller: Node) -> None:
+    async def _learn_from(self, teller: Master) -> None:
         if self._grace_s is None:
             self._grace_s = grace_s(await _node_timeout_ms(teller.redis))
         told = await teller.redis.execute_command("CLUSTER SLOTS")  # type: ignore[no-untyped-call]
-        slots = Slots.of(parse_cluster_slots(told, current_host=_host(teller)))
+        slots = SlotMap.from_reply(parse_cluster_slots(told, current_host=_host(teller)))
         if not slots.masters:
             raise Lost("it is of no cluster any more")
         for address in slots.masters - (self._slots.masters if self._slots else set()):
-            self._node(address).promoted(listed=address in slots.replicated, grace_s=self._grace_s)
+            self._node(address).mark_promoted(
+                listed=address in slots.replicated_masters, grace_s=self._grace_s
+            )
         self._slots = slots
 
-    def _node(self, address: Address) -> Node:
+    def _node(self, address: Address) -> Master:
         if address not in self._nodes:
             host, port = address
-            self._nodes[address] = Node(
-                f"{host}:{port}", client({**self._options, "host": host, "port": port})
+            self._nodes[address] = Master(
+                f"{host}:{port}", redis_client({**self._options, "host": host, "port": port})
             )
         return self._nodes[address]
 
@@ -154,5 +156,5 @@ async def _node_timeout_ms(redis: Redis) -> int:
     return int(told.get("cluster-node-timeout") or _NODE_TIMEOUT_MS)
 
 
-def _host(node: Node) -> str:
+def _host(node: Master) -> str:
     return node.name.rpartition(":")[0]

@@ -7,10 +7,10 @@ from redis.exceptions import RedisError
 from core import InputError, Unavailable
 from core.printable_address import printable_address
 from frontier.link.call_retry import one_line
-from frontier.link.cluster import Cluster
+from frontier.link.cluster import ClusterLink
 from frontier.link.link import Link
-from frontier.link.redis_client import client, in_time
-from frontier.link.single import Single
+from frontier.link.redis_client import redis_client, reply_timeout
+from frontier.link.single import SingleLink
 
 _BEGINNINGS = ("redis://", "rediss://", "unix://")
 
@@ -27,7 +27,7 @@ async def connect(address: str) -> Link:
     for each in addresses:
         server = _client(each)
         try:
-            async with in_time():
+            async with reply_timeout():
                 told = await server.info("cluster")
                 clustered = bool(told.get("cluster_enabled"))
         except (RedisError, OSError) as error:
@@ -36,13 +36,13 @@ async def connect(address: str) -> Link:
             continue
         if clustered:
             await server.aclose()
-            return Cluster(addresses)
+            return ClusterLink(addresses)
         if len(addresses) > 1:
             await server.aclose()
             raise InputError(
                 f"project.redis: {printable_address(each)} is of no cluster; name one server, or nodes of a cluster"
             )
-        return Single(server)
+        return SingleLink(server)
     raise Unavailable(
         f"Redis at {','.join(map(printable_address, addresses))} does not answer: {one_line(trouble or OSError())};"
         ' start it, or set project.redis = "embedded"'
@@ -69,6 +69,6 @@ def _client(address: str) -> Redis:
     if not address.startswith(_BEGINNINGS):
         raise wrong
     try:
-        return client(parse_url(address))
+        return redis_client(parse_url(address))
     except ValueError:
         raise wrong from None

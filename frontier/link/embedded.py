@@ -40,7 +40,7 @@ _DEAF_POLLS = 500
 
 
 @contextmanager
-def embedded(directory: Path) -> Iterator[str]:
+def embedded_server(directory: Path) -> Iterator[str]:
     """Yield the unix:// address of the server that keeps its data in `directory`, started if need be.
 
     Any number of processes and threads may use it at once; the last to leave stops it. Raises

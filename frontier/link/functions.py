@@ -26,7 +26,7 @@ STATE = (
     "leases",
     "takeover",
 )
-VERBS = (
+VERB_FILES = (
     "seen+add+regrant+inspect",
     "grant",
     "settle",
@@ -44,7 +44,7 @@ VERBS = (
 
 
 @cache
-def code() -> str:
+def library_code() -> str:
     """Return the library's text, which is also its version."""
     folder = files("frontier").joinpath("lua")
 
@@ -53,5 +53,5 @@ def code() -> str:
             folder.joinpath(room, f"{name}.lua").read_text(encoding="utf-8") for name in names.split("+")
         )
 
-    verbs = (f"do\n{read('verbs', names)}\nend" for names in VERBS)
+    verbs = (f"do\n{read('verbs', names)}\nend" for names in VERB_FILES)
     return "\n".join([*(read("state", name) for name in STATE), *verbs])

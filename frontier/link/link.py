@@ -29,7 +29,7 @@ class Call:
 class Link(Protocol):
     """One server, or a cluster."""
 
-    clustered: bool
+    is_cluster: bool
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
         """Carry out calls; their replies, in the same order. Raises `Unavailable` where a server does not answer."""
@@ -43,13 +43,13 @@ class Link(Protocol):
     async def unlink(self, keys: Sequence[str]) -> None:
         """Delete keys of one slot."""
 
-    async def names(self) -> set[str]:
+    async def crawl_names(self) -> set[str]:
         """Return the crawls that are listed."""
 
-    async def list_name(self, crawl: str) -> None:
+    async def add_crawl_name(self, crawl: str) -> None:
         """List a crawl."""
 
-    async def unlist_name(self, crawl: str) -> None:
+    async def remove_crawl_name(self, crawl: str) -> None:
         """List it no more."""
 
     async def aclose(self) -> None:

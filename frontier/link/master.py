@@ -18,23 +18,23 @@ from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import ResponseError
 
 from core import Unavailable
-from frontier.link.call_retry import Patience
+from frontier.link.call_retry import RetryDeadline
 from frontier.link.link import LIBRARY, Arg
-from frontier.link.redis_client import Heard, in_time
+from frontier.link.redis_client import TimeoutReset, reply_timeout
 from frontier.link.replication import Replication
 
 _OLDEST = 7  # Redis Functions came with 7.0
 _LOOK_S = 1.0
 """How often a server is asked for its replicas, beside calls; they tell it themselves once a second that they live."""
 _WAIT_MS = 500
-"""One wait for a replica, after which the server is asked whether it still has one; well below `ANSWER_S`."""
+"""One wait for a replica, after which the server is asked whether it still has one; well below `REPLY_TIMEOUT_S`."""
 _CONNECTIONS = 32
 """At once from one link to one server: calls beyond that wait for a connection, which costs a server 20 KB."""
 
 Command: TypeAlias = tuple[Arg, ...]
 
 
-class Node:
+class Master:
     """One server. Make it with a client that `frontier.link.redis_client` made."""
 
     def __init__(self, name: str, redis: Redis) -> None:
@@ -47,53 +47,53 @@ class Node:
         self._loading = asyncio.Lock()
         self._room = asyncio.Semaphore(_CONNECTIONS)
 
-    async def carry(
-        self, commands: Sequence[Command], patience: Patience, *, asking: bool = False
+    async def execute(
+        self, commands: Sequence[Command], patience: RetryDeadline, *, asking: bool = False
     ) -> list[Any]:
         """Carry out commands; their replies, a refusal in the place of the command that was refused.
 
         With `asking`, on a server that is only just taking their slot over (ASK). Raises `Lost` and its like where it
         is not known whether they were carried out, or no replica had them when patience was over.
         """
-        async with self._room, in_time() as heard, self._connection() as connection:
+        async with self._room, reply_timeout() as heard, self._connection() as connection:
             asked = [part for command in commands for part in (("ASKING",), command)] if asking else commands
             now = time.monotonic()
             looks = [("INFO", "replication")] if now - self._looked >= _LOOK_S else []
-            waits = [("WAIT", 1, _WAIT_MS)] if self._replication.wanted(now) else []
+            waits = [("WAIT", 1, _WAIT_MS)] if self._replication.is_replica_required(now) else []
             replies = await _exchange(connection, [*asked, *looks, *waits], heard)
             if looks:
                 self._looked = now
-                self._told(replies[len(asked)])
+                self._read_replication(replies[len(asked)])
             acknowledged = waits and self._acknowledged(replies[-1])
-            if not acknowledged and self._replication.wanted(now):
-                await self._replicated(connection, patience, heard)
+            if not acknowledged and self._replication.is_replica_required(now):
+                await self._wait_for_replica(connection, patience, heard)
             return replies[1 : len(asked) : 2] if asking else replies[: len(asked)]
 
-    async def ready(self, code: str) -> None:
+    async def load_library(self, code: str) -> None:
         """Load the function library if need be: its own text is its version, the same is left alone."""
         async with self._loading:
             if self._code == code:
                 return
-            async with in_time():
+            async with reply_timeout():
                 loaded = await self.redis.function_list(LIBRARY, withcode=True)
                 is_loaded = any(code.encode() in _flat(library) for library in loaded)
             if not is_loaded:
-                async with in_time():
+                async with reply_timeout():
                     await self.redis.function_load(code, replace=True)
             self._code = code
 
-    def promoted(self, *, listed: bool, grace_s: float) -> None:
+    def mark_promoted(self, *, listed: bool, grace_s: float) -> None:
         """Say that it has become a master of a cluster; whether the cluster lists a replica of it."""
         self._clustered = True
-        self._replication.promoted(listed=listed, grace_s=grace_s)
+        self._replication.mark_promoted(listed=listed, grace_s=grace_s)
 
-    def lost_library(self) -> None:
+    def mark_library_lost(self) -> None:
         """Have the library looked for before the next calls."""
         self._code = None
 
-    async def check(self) -> None:
+    async def check_compatibility(self) -> None:
         """Raise `Unavailable` where the server cannot keep a frontier: it is old, or evicts keys when it is full."""
-        async with in_time():
+        async with reply_timeout():
             info = await self.redis.info()
             version = str(info["redis_version"])
             major = int(version.partition(".")[0])
@@ -105,7 +105,7 @@ class Node:
                 f"{self.name}: the server evicts keys ({policy}); set maxmemory-policy to noeviction"
             )
 
-    async def forget_connections(self) -> None:
+    async def reset_connections(self) -> None:
         """Have the next calls made on new connections: the address may lead to another server by now."""
         await self.redis.connection_pool.disconnect(inuse_connections=False)
 
@@ -116,15 +116,15 @@ class Node:
     def __repr__(self) -> str:
         return f"Node({self.name!r})"
 
-    async def _replicated(self, connection: Any, patience: Patience, heard: Heard) -> None:
+    async def _wait_for_replica(self, connection: Any, patience: RetryDeadline, heard: TimeoutReset) -> None:
         """Return when a replica has what this connection wrote, or the server has been without any for long enough."""
         while True:
             state: Command = ("CLUSTER", "INFO") if self._clustered else ("PING",)
-            wanted = self._replication.wanted(time.monotonic())
+            wanted = self._replication.is_replica_required(time.monotonic())
             info, lives, replicas = await _exchange(
                 connection, [("INFO", "replication"), state, ("WAIT", 1, _WAIT_MS)], heard
             )
-            if not self._told(info):
+            if not self._read_replication(info):
                 raise Lost("it is no master any more")
             if self._acknowledged(replicas):
                 return
@@ -132,19 +132,19 @@ class Node:
                 raise Lost(str(lives))
             if not wanted and (not self._clustered or b"cluster_state:ok" in lives):
                 return
-            if not patience.left_s:
+            if not patience.remaining_s:
                 raise Lost("no replica takes what is written")
 
-    def _told(self, info: Any) -> bool:
+    def _read_replication(self, info: Any) -> bool:
         if isinstance(info, ResponseError):
             raise Lost(str(info))
-        return self._replication.told(info, time.monotonic())
+        return self._replication.read_info(info, time.monotonic())
 
     def _acknowledged(self, replicas: Any) -> bool:
         if isinstance(replicas, ResponseError):  # UNBLOCKED: it has become a replica
             raise Lost(str(replicas))
         if replicas:
-            self._replication.acknowledged()
+            self._replication.mark_acknowledged()
         return bool(replicas)
 
     @asynccontextmanager
@@ -160,7 +160,7 @@ class Node:
             await pool.release(connection)
 
 
-async def _exchange(connection: Any, commands: Sequence[Command], heard: Heard) -> list[Any]:
+async def _exchange(connection: Any, commands: Sequence[Command], heard: TimeoutReset) -> list[Any]:
     heard()
     await connection.send_packed_command(connection.pack_commands(commands))
     replies: list[Any] = []

@@ -18,7 +18,7 @@ from frontier.urls.scope import Scope, registered_domain
 ON_A_CLUSTER = 64
 """Partitions of a crawl on a cluster: enough for some ten servers to get even shares."""
 
-MOST = 256
+MAX_PARTITIONS = 256
 """Partitions whose tokens stay exact numbers in Lua (lua/state/clock.lua)."""
 
 
@@ -69,7 +69,7 @@ class Partitions:
         return [self.call(partition, verb, *args, key=key) for partition in range(self.number)]
 
 
-def home(crawl: str, verb: str, *args: Arg) -> Call:
+def crawl_call(crawl: str, verb: str, *args: Arg) -> Call:
     """A call on what concerns the crawl as a whole."""
     return Call(verb, (f"thresher:{{{crawl}}}:count",), args)
 

@@ -17,16 +17,16 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Lost
 from redis.retry import Retry
 
-ANSWER_S = 5.0
+REPLY_TIMEOUT_S = 5.0
 """How long a server is given to answer, or to take what is written: redis-py's own default. Functions take milliseconds."""
 NONSENSE = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError)
 """What parsers of replies raise, redis-py's and ours; `MemoryError` of a reply that says to have a thousand million items."""
 HOST, PORT = "localhost", 6379
 """Of an address that says none."""
-Heard: TypeAlias = Callable[[], None]
+TimeoutReset: TypeAlias = Callable[[], None]
 
 
-def client(options: Mapping[str, Any]) -> Redis:
+def redis_client(options: Mapping[str, Any]) -> Redis:
     """Return a client that leaves replies as bytes, of what `redis.asyncio.connection.parse_url` makes of an address."""
     plain = {"retry": Retry(NoBackoff(), 0), "socket_timeout": None}
     return Redis.from_pool(ConnectionPool(**{**options, **plain}))
@@ -42,12 +42,12 @@ def understood() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def in_time() -> AsyncIterator[Heard]:
-    """Raise `Lost` where what is done inside takes longer than `ANSWER_S`, or as `understood` does; `Heard` begins that time anew."""
+async def reply_timeout() -> AsyncIterator[TimeoutReset]:
+    """Raise `Lost` where what is done inside takes longer than `REPLY_TIMEOUT_S`, or as `understood` does; `TimeoutReset` begins that time anew."""
     clock = asyncio.get_running_loop().time
     try:
         with understood():
-            async with asyncio.timeout(ANSWER_S) as limit:
-                yield lambda: limit.reschedule(clock() + ANSWER_S)
+            async with asyncio.timeout(REPLY_TIMEOUT_S) as limit:
+                yield lambda: limit.reschedule(clock() + REPLY_TIMEOUT_S)
     except TimeoutError as error:
-        raise Lost(f"it has said nothing for {ANSWER_S:g} s") from error
+        raise Lost(f"it has said nothing for {REPLY_TIMEOUT_S:g} s") from error

@@ -35,16 +35,16 @@ class Replication:
         self._grace_s = ALONE_S
         self._alone_since: float | None = -math.inf
 
-    def promoted(self, *, listed: bool, grace_s: float) -> None:
+    def mark_promoted(self, *, listed: bool, grace_s: float) -> None:
         """It has become a master of a cluster; whether the cluster lists a replica of it."""
         self._grace_s = grace_s
         self._alone_since = None if listed else -math.inf
 
-    def acknowledged(self) -> None:
+    def mark_acknowledged(self) -> None:
         """A replica has taken a call."""
         self._alone_since = None
 
-    def told(self, info: bytes, now: float) -> bool:
+    def read_info(self, info: bytes, now: float) -> bool:
         """Take what INFO replication says; whether the server is a master."""
         silent = min((int(lag) for lag in _REPLICA.findall(info)), default=None)
         if silent is not None and silent <= _SILENT_S:
@@ -53,6 +53,6 @@ class Replication:
             self._alone_since = now - (silent or 0)
         return b"role:master" in info
 
-    def wanted(self, now: float) -> bool:
+    def is_replica_required(self, now: float) -> bool:
         """Whether a call made now must have come to a replica before it counts."""
         return self._alone_since is None or now - self._alone_since <= self._grace_s

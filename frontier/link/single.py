@@ -10,40 +10,40 @@ from collections.abc import Sequence
 from redis.asyncio import Redis
 from redis.exceptions import AskError, ReadOnlyError
 
-from frontier.link.call_retry import PATIENCE_S, refused
-from frontier.link.master import Node
+from frontier.link.call_retry import RETRY_TIMEOUT_S, refusal_error
+from frontier.link.master import Master
 from frontier.link.redis_client import HOST, PORT
-from frontier.link.retrying_link import Carrier
+from frontier.link.retrying_link import RetryingLink
 
 
-class Single(Carrier):
+class SingleLink(RetryingLink):
     """One server. Make it with a client that `frontier.link.redis_client` made."""
 
-    clustered = False
+    is_cluster = False
 
-    def __init__(self, redis: Redis, *, patience_s: float = PATIENCE_S) -> None:
-        super().__init__(patience_s)
+    def __init__(self, redis: Redis, *, retry_timeout_s: float = RETRY_TIMEOUT_S) -> None:
+        super().__init__(retry_timeout_s)
         told = redis.connection_pool.connection_kwargs
         name = told.get("path") or f"{told.get('host', HOST)}:{told.get('port', PORT)}"
-        self._node = Node(str(name), redis)
+        self._node = Master(str(name), redis)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._node.aclose()
 
-    def _route(self, key: str) -> Node:  # noqa: ARG002 - it has every key
+    def _route(self, key: str) -> Master:  # noqa: ARG002 - it has every key
         return self._node
 
     def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
         return keys
 
-    def _at(self, node: Node, redirection: AskError) -> Node:
-        raise refused(node.name, redirection)
+    def _redirect_target(self, node: Master, redirection: AskError) -> Master:
+        raise refusal_error(node.name, redirection)
 
-    def _masters(self) -> Sequence[Node]:
+    def _masters(self) -> Sequence[Master]:
         return [self._node]
 
-    async def _learn(self, node: Node | None, trouble: Exception) -> None:
+    async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
         """There is nobody else to ask; where it has become a replica, its name may lead to the new master."""
         if isinstance(trouble, ReadOnlyError) and node is not None:
-            await node.forget_connections()
+            await node.reset_connections()

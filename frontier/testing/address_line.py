@@ -6,7 +6,9 @@
 """
 
 
-def enter(addresses: dict[str, tuple[int, int]], address: str, delay: int, slot: int, now: int) -> int:
+def acquire_address(
+    addresses: dict[str, tuple[int, int]], address: str, delay: int, slot: int, now: int
+) -> int:
     """0 where it may be asked now, else for how long to wait. `slot` is until when the host was held, 0 for not at all."""
     last, end = addresses.get(address, (0, 0))
     free = last == 0 or last + delay <= now
@@ -20,7 +22,7 @@ def enter(addresses: dict[str, tuple[int, int]], address: str, delay: int, slot:
     return end - now
 
 
-def asked(addresses: dict[str, tuple[int, int]], address: str, now: int) -> None:
+def restart_address_delay(addresses: dict[str, tuple[int, int]], address: str, now: int) -> None:
     """It is asked only now, later than it was entered: its delay begins anew."""
     last, end = addresses.get(address, (0, 0))
     addresses[address] = max(last, now + 1), end

@@ -11,7 +11,7 @@
 7. These times are for a delay of a second. Who asks sooner rests less, down to a thirtieth.
 """
 
-from frontier.lease import FINER, Fault
+from frontier.lease import FAULT_DETAILS, Fault
 from frontier.testing.state import Host, Origin
 
 MINUTE_MS = 60_000
@@ -26,16 +26,23 @@ RULES = {
     Fault.FORBIDDEN: (8, 5 * MINUTE_MS),
 }
 """Faults in a row at which the circuit opens, and for how long at first."""
-OWN = frozenset({Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS})
+ORIGIN_FAULTS = frozenset({Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS})
 """Faults of a page that are its origin's, where the host has others."""
 RETRY_MS = MINUTE_MS // 2
 """How long what failed once is left alone; doubles with every attempt."""
 GIVEN_UP_MS = 3_600_000
 LONGEST_HOLD_MS = 3_600_000
-_RESTS = FINER | {*Fault, "status_403", "status_429", "status_503", "block_page", "robots_unreachable"}
-_SILENT = OWN | {Fault.DNS}
-_LIVES = 8
-_STILLBORN = 3
+_RESTS = FAULT_DETAILS | {
+    *Fault,
+    "status_403",
+    "status_429",
+    "status_503",
+    "block_page",
+    "robots_unreachable",
+}
+_SILENT = ORIGIN_FAULTS | {Fault.DNS}
+_MAX_TRIPS = 8
+_MAX_TRIPS_UNANSWERED = 3
 _USUAL_DELAY_MS = 1_000
 _LEAST = 30
 
@@ -45,17 +52,17 @@ def scaled(ms: int, delay: int) -> int:
     return max(ms * min(delay, _USUAL_DELAY_MS) // _USUAL_DELAY_MS, ms // _LEAST)
 
 
-def died_of(fault: Fault | None, reason: str) -> str:
+def death_reason(fault: Fault | None, reason: str) -> str:
     """What one dies of that a fault was the last of; empty where nobody does. `reason` may name its kind."""
-    return f"dead_{reason if reason in FINER else fault}" if fault in _SILENT else ""
+    return f"dead_{reason if reason in FAULT_DETAILS else fault}" if fault in _SILENT else ""
 
 
-def rest_reason(reason: str, fault: Fault | None) -> str:
+def hold_reason(reason: str, fault: Fault | None) -> str:
     """Why a host rests: the reason where the frontier knows it, or else the fault."""
     return reason if reason in _RESTS else str(fault or "")
 
 
-def judge(
+def record_exchange(
     host: Host, fault: Fault | None, hold: int, granted: int, delay: int, now: int, *, reason: str
 ) -> str:
     """Note an answer, or a fault; returns what the host has died of, if it has.
@@ -64,39 +71,41 @@ def judge(
     """
     died = ""
     forbidden = fault is Fault.FORBIDDEN
-    if fault is None or (forbidden and not host.forbids):
+    if fault is None or (forbidden and not host.is_forbidding):
         host.faults = host.trips = 0
-        host.answered, host.dead = True, ""
-    if fault is not None and (not host.trips or granted >= host.held):
-        if host.forbids and not forbidden:
+        host.answered, host.dead_reason = True, ""
+    if fault is not None and (not host.trips or granted >= host.held_until):
+        if host.is_forbidding and not forbidden:
             host.faults = host.trips = 0
-        host.forbids = forbidden
+        host.is_forbidding = forbidden
         threshold, wait = RULES[fault]
         host.faults += 1
         if host.trips or host.faults >= threshold:
             wait = hold or scaled(min(wait * 2**host.trips, LONGEST_HOLD_MS), delay)
-            host.hold(wait, now, rest_reason(reason, fault))
+            host.hold(wait, now, hold_reason(reason, fault))
             host.trips, host.faults = host.trips + 1, 0
-            if fault in _SILENT and host.trips >= (_LIVES if host.answered else _STILLBORN):
-                died = died_of(fault, reason)
-    host.hold(hold, now, rest_reason(reason, fault))
+            if fault in _SILENT and host.trips >= (_MAX_TRIPS if host.answered else _MAX_TRIPS_UNANSWERED):
+                died = death_reason(fault, reason)
+    host.hold(hold, now, hold_reason(reason, fault))
     return died
 
 
-def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: int, *, reason: str) -> None:
+def record_origin_fault(
+    origin: Origin, fault: Fault, granted: int, delay: int, now: int, *, reason: str
+) -> None:
     """Note a fault of a page that is its origin's own; `reason` may name its kind."""
-    if granted < origin.rest or origin.given_up:
+    if granted < origin.held_until or origin.is_given_up:
         return
     origin.attempt += 1
     threshold, wait = RULES[fault]
     if origin.attempt >= threshold:
         wait = min(wait * 2 ** (origin.attempt - threshold), LONGEST_HOLD_MS)
-        rest(origin, scaled(wait, delay), now, fault, reason)
+        hold_origin(origin, scaled(wait, delay), now, fault, reason)
 
 
-def rest(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:
+def hold_origin(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:
     """The origin has failed once more: it is asked nothing for so long, or is given up, and died of that."""
-    if origin.attempt >= (_LIVES if origin.version and not origin.given_up else _STILLBORN):
-        origin.store("disallow", died_of(fault, reason).encode(), now + GIVEN_UP_MS, now)
+    if origin.attempt >= (_MAX_TRIPS if origin.version and not origin.is_given_up else _MAX_TRIPS_UNANSWERED):
+        origin.store("disallow", death_reason(fault, reason).encode(), now + GIVEN_UP_MS, now)
     else:
-        origin.rest, origin.why = now + 1 + wait, rest_reason(reason, fault)
+        origin.held_until, origin.hold_reason = now + 1 + wait, hold_reason(reason, fault)

@@ -13,17 +13,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from core import Url
-from frontier.codec.entries import number_of
-from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
-from frontier.page_key import identity, name, page_key
-from frontier.policy import Policy
-from frontier.settings import Settings
-from frontier.testing.circuit import OWN, judge, judge_origin, rest_reason, scaled
-from frontier.testing.robots_bodies import forget_bodies
-from frontier.testing.state import Domain, Host, Origin, Page, Promise
-from frontier.urls.novelty import starving, trickles
+from frontier.codec.entries import entry_number
+from frontier.lease import AddResult, Discovery, Fault, FrontierSettlement, Kind, Outcome, RestoredPage
+from frontier.page_key import discovery_hash, discovery_key, page_key
+from frontier.policy import UrlPolicy
+from frontier.settings import CrawlSettings
+from frontier.testing.circuit import ORIGIN_FAULTS, hold_reason, record_exchange, record_origin_fault, scaled
+from frontier.testing.robots_bodies import expire_robots_bodies
+from frontier.testing.state import Domain, Host, OpenLease, Origin, Page
+from frontier.urls.novelty import is_let_through, starved_level
 from frontier.urls.scope import Scope, registered_domain
-from frontier.urls.template import template
+from frontier.urls.template import url_template
 
 MAX_EXPIRIES = 5
 """A page, or a robots.txt, that kills five workers is the killer."""
@@ -35,10 +35,10 @@ UNREADABLE_MS = 3_600_000
 
 
 @dataclass(slots=True)
-class Crawl:
+class CrawlState:
     """All that is known of a crawl."""
 
-    settings: Settings
+    settings: CrawlSettings
     seen: set[str] = field(default_factory=set)
     """What is known (`frontier.page_key.name`), and the pages of all of it (`page_key`)."""
     hosts: dict[str, Host] = field(default_factory=dict)
@@ -48,9 +48,9 @@ class Crawl:
     """When a page is tried again."""
     visits: list[tuple[int, Page]] = field(default_factory=list)
     """When a settled page is visited again."""
-    promises: dict[int, Promise] = field(default_factory=dict)
+    open_leases: dict[int, OpenLease] = field(default_factory=dict)
     """By token, and so in the order in which they were made."""
-    bars: set[Scope] = field(default_factory=set)
+    barred_scopes: set[Scope] = field(default_factory=set)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     discarded: Counter[str] = field(default_factory=Counter)
@@ -58,9 +58,9 @@ class Crawl:
     """When an IP address was entered last, and the end of the line of those who wait."""
     turns: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When a host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
-    unlogged: list[Conclusion] = field(default_factory=list)
+    unlogged_settlements: list[FrontierSettlement] = field(default_factory=list)
     """What was settled here, with no worker, and is in no log yet."""
-    logged: int = 0
+    logged_count: int = 0
     """How many were, and are."""
     tokens: int = 0
     requests: int = 0
@@ -71,13 +71,13 @@ class Crawl:
         return self.settings.min_delay_ms
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> UrlPolicy:
         """What is one page, and where traps are looked for."""
         return self.settings.policy
 
     # URLs
 
-    def admit(self, discoveries: Iterable[Discovery], now: int, *, revive: bool = False) -> Added:
+    def admit(self, discoveries: Iterable[Discovery], now: int, *, revive: bool = False) -> AddResult:
         """Make unknown URLs wait, host by host."""
         hosts: defaultdict[str, list[Discovery]] = defaultdict(list)
         for found in discoveries:
@@ -85,34 +85,34 @@ class Crawl:
         added = known = 0
         discarded: Counter[str] = Counter()
         for found in (found for group in hosts.values() for found in group):
-            if name(found, self.policy.query_order) in self.seen:
+            if discovery_key(found, self.policy.query_order) in self.seen:
                 known += 1
                 continue
             if revive:
                 self.ask_again(found, now)
-            if reason := self.discards(found):
+            if reason := self.discard_reason(found):
                 discarded[reason] += 1
             else:
                 added += 1
-                self.let_in(found)
-                self.wait(Page(found=found), now)
+                self.mark_known(found)
+                self.enqueue(Page(discovery=found), now)
         self.discarded += discarded
-        return Added(added=added, known=known, discarded=dict(discarded))
+        return AddResult(added=added, known=known, discarded=dict(discarded))
 
-    def discards(self, found: Discovery) -> str:
+    def discard_reason(self, found: Discovery) -> str:
         """Why a discovery is not let in; empty where it is."""
         domain, budget = self.domains[registered_domain(found.url.host)], self.settings.budget
         host = self.hosts.get(found.url.host)
         if host is None and domain.hosts >= budget.hosts:
             return "domain_hosts"
-        if host is not None and host.dead and not found.notify:
-            return host.dead
+        if host is not None and host.dead_reason and not found.notify:
+            return host.dead_reason
         if not self.knows(found.url):  # a page that was let in before counts once
             if budget.host is not None and (host.added if host else 0) >= budget.host:
                 return "host_budget"
             if budget.domain is not None and domain.urls >= budget.domain:
                 return "domain_budget"
-        reason = self.unwanted(host or self.new_host(found.url.host), Page(found=found))
+        reason = self.unwanted_reason(host or self.new_host(found.url.host), Page(discovery=found))
         return "" if found.notify and reason == TRAP else reason  # it is given up when its turn comes
 
     def new_host(self, name: str) -> Host:
@@ -125,14 +125,14 @@ class Crawl:
         host, origin = self.hosts.get(found.url.host), self.origins[found.url.origin]
         if host is None:
             return
-        if host.dead:
+        if host.dead_reason:
             host.revive()
-            host.held = 0
-        if origin.given_up:
-            origin.expires = origin.attempt = origin.rest = 0
-        host.place(now)
+            host.held_until = 0
+        if origin.is_given_up:
+            origin.expires = origin.attempt = origin.held_until = 0
+        host.schedule(now)
 
-    def let_in(self, found: Discovery) -> None:
+    def mark_known(self, found: Discovery) -> None:
         """A discovery is known from now on."""
         host = found.url.host
         domain = self.domains[registered_domain(host)]
@@ -142,96 +142,102 @@ class Crawl:
         if not self.knows(found.url):
             self.hosts[host].added += 1
             domain.urls += 1
-        self.seen |= {name(found, self.policy.query_order), self.page(found.url)}
+        self.seen |= {discovery_key(found, self.policy.query_order), self.key_of(found.url)}
 
     def knows(self, url: Url) -> bool:
         """Whether the page of a URL was let in before."""
-        return self.page(url) in self.seen
+        return self.key_of(url) in self.seen
 
-    def page(self, url: Url) -> str:
+    def key_of(self, url: Url) -> str:
         """What stands for the page of a URL."""
         return page_key(url.text, url.host, self.policy.query_order)
 
-    def restore(self, restored: Restored, now: int) -> bool:
+    def restore(self, restored: RestoredPage, now: int) -> bool:
         """An unknown page is settled as it was; False where it is known."""
-        if name(restored.discovery, self.policy.query_order) in self.seen:
+        if discovery_key(restored.discovery, self.policy.query_order) in self.seen:
             return False
-        self.let_in(restored.discovery)
-        self.conclude(restored.outcome, restored.reason)
+        self.mark_known(restored.discovery)
+        self.count_outcome(restored.outcome, restored.reason)
         if restored.next_visit is not None:
-            self.visits.append((now + max(restored.due_in_ms, 0), Page(found=restored.next_visit)))
+            self.visits.append((now + max(restored.due_in_ms, 0), Page(discovery=restored.next_visit)))
         return True
 
-    def unwanted(self, host: Host, page: Page) -> str:
+    def unwanted_reason(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
-        standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
-        number = number_of(page.found, identity(page.found, self.policy.query_order))
-        if starving(*standings) and not trickles(number) and self.policy.traps.of(host.name):
+        standings = (
+            host.template(url_template(page.discovery.url)),
+            host.standing,
+            self.domains[host.domain].standing,
+        )
+        number = entry_number(page.discovery, discovery_hash(page.discovery, self.policy.query_order))
+        if starved_level(*standings) and not is_let_through(number) and self.policy.traps.is_on(host.name):
             return TRAP
-        if any(bar.admits(page.found.url) for bar in self.bars):
+        if any(bar.admits(page.discovery.url) for bar in self.barred_scopes):
             return DROPPED
         return ""
 
-    def wait(self, page: Page, now: int) -> None:
+    def enqueue(self, page: Page, now: int) -> None:
         """Put a page into its host's queue, behind those of its level."""
-        host = self.hosts[page.found.url.host]
-        if host.dead and not page.found.notify:
-            self.settle_here(page, Outcome.FAILED, host.dead, now)
+        host = self.hosts[page.discovery.url.host]
+        if host.dead_reason and not page.discovery.notify:
+            self.settle_without_worker(page, Outcome.FAILED, host.dead_reason, now)
         else:
             host.enqueue(page)
-            host.place(now)
+            host.schedule(now)
 
     def put_back(self, page: Page, now: int) -> None:
         """Put a page that was granted back to where it came from. The caller places the host."""
-        host = self.hosts[page.found.url.host]
-        if host.dead and not page.found.notify:
-            self.settle_here(page, Outcome.FAILED, host.dead, now)
+        host = self.hosts[page.discovery.url.host]
+        if host.dead_reason and not page.discovery.notify:
+            self.settle_without_worker(page, Outcome.FAILED, host.dead_reason, now)
         else:
             host.put_back(page)
 
-    def settle_here(self, page: Page, outcome: Outcome, reason: str, now: int) -> None:
+    def settle_without_worker(self, page: Page, outcome: Outcome, reason: str, now: int) -> None:
         """A page is settled that no worker holds, or that none is to hold."""
-        self.conclude(outcome, reason)
-        self.unlogged.append(
-            Conclusion(discovery=page.found, attempt=page.attempt, outcome=outcome, reason=reason, at_ms=now)
+        self.count_outcome(outcome, reason)
+        self.unlogged_settlements.append(
+            FrontierSettlement(
+                discovery=page.discovery, attempt=page.attempt, outcome=outcome, reason=reason, at_ms=now
+            )
         )
 
-    def conclude(self, outcome: Outcome, reason: str) -> None:
+    def count_outcome(self, outcome: Outcome, reason: str) -> None:
         """A page is settled."""
         self.outcomes[outcome] += 1
         if reason:
             self.reasons[f"{outcome}:{reason}"] += 1
 
-    def bury(self, host: Host, outcome: Outcome, reason: str, now: int) -> int:
+    def settle_all_waiting(self, host: Host, outcome: Outcome, reason: str, now: int) -> int:
         """Everything of a host that waits comes to an end; returns how many pages."""
         buried = len(host.waiting)
         for page in host.waiting:
-            self.settle_here(page, outcome, reason, now)
+            self.settle_without_worker(page, outcome, reason, now)
         host.waiting.clear()
         return buried
 
-    def judge(
+    def record_exchange(
         self, host: Host, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
     ) -> None:
         """An exchange that was granted then said this of its host. The caller places the host."""
-        if died := judge(host, fault, hold, granted, self.delay, now, reason=reason):
+        if died := record_exchange(host, fault, hold, granted, self.delay, now, reason=reason):
             # Where discoveries of it notify, what waits is given up one by one, when its turn comes (`_choose`).
-            if not host.hears:
-                self.bury(host, Outcome.FAILED, died, now)
-            host.dead = died
+            if not host.has_notifying_page:
+                self.settle_all_waiting(host, Outcome.FAILED, died, now)
+            host.dead_reason = died
 
-    def judge_page(
+    def record_page_exchange(
         self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
     ) -> None:
-        """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
-        origin = self.origins[page.found.url.origin]
-        if host.several and fault in OWN:
-            judge_origin(origin, fault, granted, self.delay, now, reason=reason)
-            host.hold(hold, now, rest_reason(reason, fault))
+        """As `record_exchange`, of a page: where its host has several origins, it may be one's own fault."""
+        origin = self.origins[page.discovery.url.origin]
+        if host.has_several_origins and fault in ORIGIN_FAULTS:
+            record_origin_fault(origin, fault, granted, self.delay, now, reason=reason)
+            host.hold(hold, now, hold_reason(reason, fault))
             return
-        if host.several and fault is None:
-            origin.attempt = origin.rest = 0
-        self.judge(host, fault, hold, granted, now, reason=reason)
+        if host.has_several_origins and fault is None:
+            origin.attempt = origin.held_until = 0
+        self.record_exchange(host, fault, hold, granted, now, reason=reason)
 
     def scaled(self, ms: int) -> int:
         """How long a rest is that nobody asked for."""
@@ -239,7 +245,7 @@ class Crawl:
 
     # Leases
 
-    def line(self, now: int) -> list[Host]:
+    def ready_hosts(self, now: int) -> list[Host]:
         """The hosts that may be asked and have the highest rank of these, the longest waiting first."""
         ready = [
             (-host.rank, host.turn, host.name.encode(), host)
@@ -253,70 +259,70 @@ class Crawl:
         """In how many milliseconds a host, a page or a lease may have its turn or end; None where nothing has a time."""
         times = [host.turn for host in self.hosts.values() if host.turn is not None]
         times += [at for at, _ in (*self.later, *self.visits)]
-        times += [promise.deadline for promise in self.promises.values()]
+        times += [promise.deadline for promise in self.open_leases.values()]
         return max(min(times) - now, 0) if times else None
 
     def grant(self, host: Host, worker: str, lease_ms: int, now: int) -> int | None:
         """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
         pace = host.pace_for(self.delay)
-        if not (host.dead or host.has_turn(pace, now)):
+        if not (host.dead_reason or host.has_turn(pace, now)):
             return None
         page, failure = self._choose(host, now)
         if page is None:
             return None
         if failure:
             return self._grant_failure(host, page, failure, worker, lease_ms, now)
-        origin = page.found.url.origin
+        origin = page.discovery.url.origin
         fresh = now < self.origins[origin].expires
         host.waiting.remove(page)
         if not fresh:
             host.put_back(page)
-            host.asking = True
+            host.is_fetching_robots = True
         self.tokens += 1
         self.requests += 1
-        self.promises[self.tokens] = Promise(
+        self.open_leases[self.tokens] = OpenLease(
             kind=Kind.PAGE if fresh else Kind.ROBOTS,
             host=host.name,
             origin=origin,
             page=page if fresh else None,
             worker=worker,
-            granted=now,
+            granted_at=now,
             deadline=now + lease_ms,
         )
         host.open, host.pace = host.open + 1, pace
-        more = host.waiting and not host.asking and not host.full(pace)
+        more = host.waiting and not host.is_fetching_robots and not host.is_full(pace)
         host.turn = now if more else None
         return self.tokens
 
     def _choose(self, host: Host, now: int) -> tuple[Page | None, str]:
         """The next page of a host and its failure, if it is given up; no page where there is none, or it has to wait."""
-        while host.waiting and (fate := self.fate(host, host.waiting[0])):
+        while host.waiting and (fate := self.give_up_outcome(host, host.waiting[0])):
             page = host.waiting[0]
-            if failure := self._given_up(host, page, *fate, now):
+            if failure := self._give_up(host, page, *fate, now):
                 return page, failure
         if not host.waiting:
             host.turn = None
             return None, ""
-        found = self._awake(host, now)
-        fate = None if found is None else self.fate(host, found)
-        return found, "" if found is None or fate is None else self._given_up(host, found, *fate, now)
+        found = self._next_page_to_fetch(host, now)
+        fate = None if found is None else self.give_up_outcome(host, found)
+        return found, "" if found is None or fate is None else self._give_up(host, found, *fate, now)
 
-    def fate(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
+    def give_up_outcome(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
         """Why a page is given up; None where it is to be fetched."""
-        if reason := self.unwanted(host, page):
+        if reason := self.unwanted_reason(host, page):
             return Outcome.REFUSED, reason
-        if host.dead:
-            return Outcome.FAILED, host.dead
+        if host.dead_reason:
+            return Outcome.FAILED, host.dead_reason
         if page.expiries >= MAX_EXPIRIES:
             return Outcome.FAILED, EXPIRED
         return None
 
-    def _given_up(self, host: Host, page: Page, outcome: Outcome, reason: str, now: int) -> str:
+    def _give_up(self, host: Host, page: Page, outcome: Outcome, reason: str, now: int) -> str:
         """The failure of a page that somebody wants to hear of; any other is settled."""
-        if page.found.notify and reason != DROPPED:
+        if page.discovery.notify and reason != DROPPED:
             return f"{outcome}:{reason}"
         host.waiting.remove(page)
-        self.settle_here(page, outcome, reason, now)
+        self.settle_without_worker(page, outcome, reason, now)
         return ""
 
     def _grant_failure(
@@ -325,55 +331,55 @@ class Crawl:
         """Promise a page that is given up: nothing is asked for it, so neither pace nor robots rules matter."""
         host.waiting.remove(page)
         self.tokens += 1
-        self.promises[self.tokens] = Promise(
+        self.open_leases[self.tokens] = OpenLease(
             kind=Kind.PAGE,
             host=host.name,
-            origin=page.found.url.origin,
+            origin=page.discovery.url.origin,
             page=page,
             worker=worker,
-            granted=now,
+            granted_at=now,
             deadline=now + lease_ms,
             released=True,
             failure=failure,
         )
-        host.place(now)
+        host.schedule(now)
         return self.tokens
 
-    def _awake(self, host: Host, now: int) -> Page | None:
+    def _next_page_to_fetch(self, host: Host, now: int) -> Page | None:
         """The next page of a host whose origin does not rest, or that somebody wants to hear of though it is given up;
         None where the host must wait for one.
         """
         for page in host.waiting[:HEAD]:
-            if self.origins[page.found.url.origin].rest > now:
+            if self.origins[page.discovery.url.origin].held_until > now:
                 continue
-            fate = self.fate(host, page)
-            if fate is None or self._given_up(host, page, *fate, now):
+            fate = self.give_up_outcome(host, page)
+            if fate is None or self._give_up(host, page, *fate, now):
                 return page
-        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:HEAD])
+        host.turn = min(self.origins[page.discovery.url.origin].held_until for page in host.waiting[:HEAD])
         return None
 
-    def finish(self, token: int, at: int) -> tuple[Promise, Host]:
+    def end_lease(self, token: int, at: int) -> tuple[OpenLease, Host]:
         """End a promise whose exchange was over at `at` at the latest. The caller places the host."""
-        promise = self.promises.pop(token)
+        promise = self.open_leases.pop(token)
         host = self.hosts[promise.host]
         if not promise.released:
             host.end_exchange(at)
         if promise.kind is Kind.ROBOTS:
-            host.asking = False
+            host.is_fetching_robots = False
         return promise, host
 
-    def spare(self, promise: Promise) -> None:
+    def uncount_request(self, promise: OpenLease) -> None:
         """The exchange of a promise never took place."""
         self.requests -= not promise.released
 
-    def abandon(self, token: int, at: int, strike: int, now: int) -> None:
+    def expire_lease(self, token: int, at: int, strike: int, now: int) -> None:
         """End a promise that nobody settled; `strike` is 1 where its deadline has passed."""
-        promise, host = self.finish(token, at)
+        promise, host = self.end_lease(token, at)
         if promise.page is not None:
             promise.page.expiries += strike
             # Who is told of a killer may be killed by it.
-            if promise.page.expiries >= MAX_EXPIRIES * (1 + promise.page.found.notify):
-                self.settle_here(promise.page, Outcome.FAILED, EXPIRED, now)
+            if promise.page.expiries >= MAX_EXPIRIES * (1 + promise.page.discovery.notify):
+                self.settle_without_worker(promise.page, Outcome.FAILED, EXPIRED, now)
             else:
                 self.put_back(promise.page, now)
         else:
@@ -381,17 +387,17 @@ class Crawl:
             origin.expiries += strike
             if origin.expiries >= MAX_EXPIRIES:
                 origin.store("disallow", EXPIRED.encode(), now + UNREADABLE_MS, now)
-        host.place(now)
+        host.schedule(now)
 
     def catch_up(self, now: int) -> None:
         """Take back what has expired, and wake what is due."""
-        expired = [(promise.deadline, token) for token, promise in self.promises.items()]
+        expired = [(promise.deadline, token) for token, promise in self.open_leases.items()]
         for deadline, token in sorted(expired, reverse=True):  # each goes before those that are there
             if deadline <= now:
-                self.abandon(token, deadline, 1, now)
+                self.expire_lease(token, deadline, 1, now)
         for aside in (self.later, self.visits):
             due = sorted((entry for entry in aside if entry[0] <= now), key=lambda entry: entry[0])
             aside[:] = [entry for entry in aside if entry[0] > now]
             for _, page in due:
-                self.wait(page, now)
-        forget_bodies(self.origins, self.hosts, now)
+                self.enqueue(page, now)
+        expire_robots_bodies(self.origins, self.hosts, now)

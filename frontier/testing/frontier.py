@@ -4,45 +4,45 @@ from collections.abc import AsyncIterator, Collection, Sequence
 
 from core import InputError, Url
 from frontier.lease import (
-    Added,
+    AddResult,
     Discovery,
-    Exchange,
     Fault,
+    HostRelease,
     Kind,
     Lease,
     Leases,
     Outcome,
     Rank,
-    Restored,
+    RestoredPage,
     Settlement,
     Stats,
-    Unlogged,
+    UnloggedBatch,
 )
-from frontier.robots_record import LARGE_KEPT_MS, RobotsRecord, Rule
-from frontier.testing.address_line import asked, enter
-from frontier.testing.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
-from frontier.testing.coordination import MemoryHome
+from frontier.robots_record import LARGE_RULES_RETENTION_MS, RobotsRecord, RobotsRule
+from frontier.testing.address_line import acquire_address, restart_address_delay
+from frontier.testing.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
+from frontier.testing.coordination import MemoryCoordination
 from frontier.testing.crawl import DROPPED
 from frontier.testing.inspection import find, hosts
-from frontier.testing.lease_reply import told
-from frontier.testing.robots_bodies import forget_bodies
-from frontier.testing.settle_page import settle
-from frontier.testing.turn import end_turn, turn
-from frontier.urls.canonical import canonical
+from frontier.testing.lease_reply import lease_for_token
+from frontier.testing.robots_bodies import expire_robots_bodies
+from frontier.testing.settle_page import settle_page
+from frontier.testing.turn import end_turn, reserve_turn
+from frontier.urls.canonical import canonicalize
 from frontier.urls.scope import Scope
-from frontier.verbs.inspection import HostState, Place
+from frontier.verbs.inspection import HostState, UrlState
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
 
-class MemoryFrontier(MemoryHome):
+class MemoryFrontier(MemoryCoordination):
     """What `Frontier` promises, for one process and for as long as it lives."""
 
-    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> Added:
+    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> AddResult:
         """As `Frontier.add`."""
         return self._crawl.admit(discoveries, self._clock(), revive=revive)
 
-    async def restore(self, restored: Sequence[Restored]) -> list[bool]:
+    async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
         """As `Frontier.restore`."""
         return [self._crawl.restore(each, self._clock()) for each in restored]
 
@@ -50,19 +50,19 @@ class MemoryFrontier(MemoryHome):
         """As `Frontier.knows`."""
         return [self._crawl.knows(url) for url in urls]
 
-    async def unlogged(self, n: int = 1_000) -> Unlogged:
+    async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
         """As `Frontier.unlogged`."""
-        found = tuple(self._crawl.unlogged[:n])
-        return Unlogged(
-            conclusions=found, places=((0, b"", self._crawl.logged, len(found)),) if found else ()
+        found = tuple(self._crawl.unlogged_settlements[:n])
+        return UnloggedBatch(
+            settlements=found, positions=((0, b"", self._crawl.logged_count, len(found)),) if found else ()
         )
 
-    async def logged(self, batch: Unlogged) -> None:
-        """As `Frontier.logged`."""
-        for _, _, before, number in batch.places:
-            if before == self._crawl.logged:
-                del self._crawl.unlogged[:number]
-                self._crawl.logged += number
+    async def acknowledge_batch(self, batch: UnloggedBatch) -> None:
+        """As `Frontier.acknowledge_batch`."""
+        for _, _, before, number in batch.positions:
+            if before == self._crawl.logged_count:
+                del self._crawl.unlogged_settlements[:number]
+                self._crawl.logged_count += number
 
     async def lease(
         self,
@@ -70,140 +70,151 @@ class MemoryFrontier(MemoryHome):
         *,
         worker: str,
         lease_ms: int,
-        limit: int | None = None,
-        most_requests: int | None = None,
+        max_pages: int | None = None,
+        max_requests: int | None = None,
     ) -> Leases:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        self._living.refuse(worker)
+        self._liveness.check_not_taken_over(worker)
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
-        if self.rebuilding or ((flow := self._gate.flow(now)) and flow.shut):
+        if self.is_rebuilding or ((flow := self._gate.state(now)) and flow.shut):
             return Leases(soonest_ms=None)
         crawl.catch_up(now)
-        if limit is not None:
-            n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
-        if most_requests is not None:
-            n = min(n, most_requests - crawl.requests)
-        while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
+        if max_pages is not None:
+            n = min(n, max_pages - self._leased() - crawl.outcomes[Outcome.FETCHED])
+        if max_requests is not None:
+            n = min(n, max_requests - crawl.requests)
+        while len(granted) < n and (line := crawl.ready_hosts(now)[: n - len(granted)]):
             for host in line:
-                slot = host.held if host.held > host.last else 0
+                slot = host.held_until if host.held_until > host.last else 0
                 token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
-                    granted.append(told(self._crawl, token, slot))
+                    granted.append(lease_for_token(self._crawl, token, slot))
         return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
-    async def enter(self, lease: Lease, address: str) -> int:
-        """As `Frontier.enter`."""
-        self._living.refuse(lease.worker)
+    async def acquire_address(self, lease: Lease, address: str) -> int:
+        """As `Frontier.acquire_address`."""
+        self._liveness.check_not_taken_over(lease.worker)
         delay = self._crawl.settings.min_ip_delay_ms
-        return enter(self._crawl.addresses, address, delay, lease.slot_ms, self._clock())
+        return acquire_address(self._crawl.addresses, address, delay, lease.held_until_ms, self._clock())
 
-    async def enter_all(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
-        """As `Frontier.enter_all`."""
-        return [await self.enter(lease, address) for lease, address in asked]
+    async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
+        """As `Frontier.acquire_addresses`."""
+        return [await self.acquire_address(lease, address) for lease, address in asked]
 
-    async def turn(
-        self, host: str, *, most_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
+    async def reserve_turn(
+        self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
         """As `Frontier.turn`."""
-        return turn(self._crawl, host, delay_ms, most_ms, since_ms=since_ms, ahead=ahead, now=self._clock())
+        return reserve_turn(
+            self._crawl, host, delay_ms, max_wait_ms, since_ms=since_ms, ahead=ahead, now=self._clock()
+        )
 
     async def end_turn(
-        self, host: str, *, delay_ms: int = 0, leased: bool = False, busy: str = "", hold_ms: int = 0
+        self, host: str, *, delay_ms: int = 0, has_lease: bool = False, busy: str = "", hold_ms: int = 0
     ) -> None:
         """As `Frontier.end_turn`."""
-        end_turn(self._crawl, host, delay_ms, leased=leased, busy=busy, hold_ms=hold_ms, now=self._clock())
+        end_turn(
+            self._crawl, host, delay_ms, has_lease=has_lease, busy=busy, hold_ms=hold_ms, now=self._clock()
+        )
 
-    async def asked(self, addresses: Collection[str]) -> None:
+    async def restart_address_delays(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""
         for address in addresses:
-            asked(self._crawl.addresses, address, self._clock())
+            restart_address_delay(self._crawl.addresses, address, self._clock())
 
-    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False, died: bool = False) -> bool:
+    async def postpone(
+        self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
+    ) -> bool:
         """As `Frontier.postpone`."""
-        self._refuse([lease], died=died)
+        self._check_not_taken_over([lease], died=is_worker_dead)
         now = self._clock()
-        promise = self._crawl.promises.get(lease.token)
+        promise = self._crawl.open_leases.get(lease.token)
         if promise is None or promise.released:
             return False
-        if not asked:
-            self._crawl.spare(promise)
-        _, host = self._crawl.finish(lease.token, now + 1 if asked else 0)
+        if not has_sent_request:
+            self._crawl.uncount_request(promise)
+        _, host = self._crawl.end_lease(lease.token, now + 1 if has_sent_request else 0)
         host.hold(wait_ms, now, "address")
         if promise.page is not None:
             self._crawl.put_back(promise.page, now)
-        host.place(now)
+        host.schedule(now)
         return True
 
-    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]], *, died: bool = False) -> list[bool]:
+    async def postpone_all(
+        self, waits: Sequence[tuple[HostRelease, int]], *, is_worker_dead: bool = False
+    ) -> list[bool]:
         """As `Frontier.postpone_all`."""
         return [
-            await self.postpone(back.lease, wait_ms, asked=back.asked, died=died) for back, wait_ms in waits
+            await self.postpone(
+                back.lease, wait_ms, has_sent_request=back.has_sent_request, is_worker_dead=is_worker_dead
+            )
+            for back, wait_ms in waits
         ]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
         for lease in leases:
-            if promise := self._crawl.promises.get(lease.token):
+            if promise := self._crawl.open_leases.get(lease.token):
                 promise.deadline = self._clock() + lease_ms
 
-    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
+    async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
         """As `Frontier.release`."""
-        self._refuse([exchange.lease for exchange in exchanges])
+        self._check_not_taken_over([exchange.lease for exchange in exchanges])
         now = self._clock()
         for exchange in exchanges:
-            promise = self._crawl.promises.get(exchange.lease.token)
+            promise = self._crawl.open_leases.get(exchange.lease.token)
             if promise is not None and not promise.released:
-                if not exchange.asked:
-                    self._crawl.spare(promise)
+                if not exchange.has_sent_request:
+                    self._crawl.uncount_request(promise)
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
-                host.end_exchange(now + 1 if exchange.asked else 0)
-                if exchange.asked and exchange.elapsed_ms is not None:
-                    host.hear_elapsed(max(exchange.elapsed_ms, 0))
-                host.place(now)
+                host.end_exchange(now + 1 if exchange.has_sent_request else 0)
+                if exchange.has_sent_request and exchange.elapsed_ms is not None:
+                    host.record_response_time(max(exchange.elapsed_ms, 0))
+                host.schedule(now)
         return self._crawl.soonest(now) if exchanges else None
 
     async def settle(
-        self, settlements: Sequence[Settlement], *, archived: int = 0, died: bool = False
+        self, settlements: Sequence[Settlement], *, archived: int = 0, is_worker_dead: bool = False
     ) -> int:
         """As `Frontier.settle`."""
         now = self._clock()
         self._crawl.admit((found for ended in settlements for found in ended.discoveries), now)
         self._gate.archived(archived)
-        self._refuse([settlement.lease for settlement in settlements], died=died)
-        return sum(settle(self._crawl, settlement, now) for settlement in settlements)
+        self._check_not_taken_over([settlement.lease for settlement in settlements], died=is_worker_dead)
+        return sum(settle_page(self._crawl, settlement, now) for settlement in settlements)
 
     async def settle_robots(
         self,
         lease: Lease,
         *,
-        rule: Rule,
+        rule: RobotsRule,
         body: bytes,
         ttl_ms: int,
         delay_ms: int | None,
         fault: Fault | None = None,
         reason: str = "",
         hold_ms: int = 0,
-        died: bool = False,
+        is_worker_dead: bool = False,
     ) -> None:
         """As `Frontier.settle_robots`."""
-        self._refuse([lease], died=died)
+        self._check_not_taken_over([lease], died=is_worker_dead)
         now, delay = self._clock(), delay_ms or 0
-        promise = self._crawl.promises.get(lease.token)
+        promise = self._crawl.open_leases.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
-        _, host = self._crawl.finish(lease.token, now + 1)
+        _, host = self._crawl.end_lease(lease.token, now + 1)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms, now)
-        if rule != "disallow" and not (host.several and fault in OWN):
+        if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
             hold = hold_ms if fault is Fault.BUSY else 0
-            self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
-        host.hold(hold_ms, now, rest_reason(reason, fault))
+            self._crawl.record_exchange(host, fault, hold, promise.granted_at, now, reason=reason)
+        host.hold(hold_ms, now, hold_reason(reason, fault))
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
-        host.place(now)
+        host.schedule(now)
 
     async def retry_robots(
         self,
@@ -212,12 +223,12 @@ class MemoryFrontier(MemoryHome):
         after_ms: int | None,
         fault: Fault | None = None,
         reason: str = "",
-        died: bool = False,
+        is_worker_dead: bool = False,
     ) -> None:
         """As `Frontier.retry_robots`."""
-        self._refuse([lease], died=died)
+        self._check_not_taken_over([lease], died=is_worker_dead)
         now = self._clock()
-        promise = self._crawl.promises.get(lease.token)
+        promise = self._crawl.open_leases.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
         origin = self._crawl.origins[promise.origin]
@@ -225,15 +236,15 @@ class MemoryFrontier(MemoryHome):
         if wait is None:
             wait = self._crawl.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
         origin.attempt += 1
-        _, host = self._crawl.finish(lease.token, now + 1)
-        if host.several and fault not in {None, Fault.DNS}:
-            rest(origin, wait, now, fault, reason)
+        _, host = self._crawl.end_lease(lease.token, now + 1)
+        if host.has_several_origins and fault not in {None, Fault.DNS}:
+            hold_origin(origin, wait, now, fault, reason)
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
-                self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
-            host.hold(wait, now, "robots_unreachable" if fault is None else rest_reason(reason, fault))
-        host.place(now)
+                self._crawl.record_exchange(host, fault, hold, promise.granted_at, now, reason=reason)
+            host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
+        host.schedule(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """As `Frontier.robots`."""
@@ -241,12 +252,12 @@ class MemoryFrontier(MemoryHome):
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
-    async def responsive(self, n: int) -> list[str]:
-        """As `Frontier.responsive`."""
+    async def responsive_origins(self, n: int) -> list[str]:
+        """As `Frontier.responsive_origins`."""
         known = self._crawl.origins.items()
-        answered = [text for text, origin in known if origin.version and not origin.given_up]
-        hosts = {text: self._crawl.hosts[canonical("/", text).host] for text in answered}
-        living = [text for text, host in hosts.items() if not host.dead]
+        answered = [text for text, origin in known if origin.version and not origin.is_given_up]
+        hosts = {text: self._crawl.hosts[canonicalize("/", text).host] for text in answered}
+        living = [text for text, host in hosts.items() if not host.dead_reason]
         return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
 
     async def hold(self, host: str, ms: int) -> bool:
@@ -254,7 +265,7 @@ class MemoryFrontier(MemoryHome):
         known, now = self._crawl.hosts.get(host), self._clock()
         if known is not None:
             known.hold(ms, now, "operator")
-            known.place(now)
+            known.schedule(now)
         return known is not None
 
     async def resume(self, host: str) -> bool:
@@ -262,19 +273,19 @@ class MemoryFrontier(MemoryHome):
         known = self._crawl.hosts.get(host)
         if known is not None:
             known.revive()
-            known.held, known.turn = 0, None
+            known.held_until, known.turn = 0, None
             for page in known.waiting:
-                self._crawl.origins[page.found.url.origin].rest = 0
-            known.place(self._clock())
+                self._crawl.origins[page.discovery.url.origin].held_until = 0
+            known.schedule(self._clock())
         return known is not None
 
-    async def hosts(self, *, resting: bool = False) -> AsyncIterator[HostState]:
+    async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
         """As `Frontier.hosts`."""
         for host in hosts(self._crawl, self._clock()):
-            if not resting or host.rest or host.origins or host.dead:
+            if not is_held or host.rest or host.origins or host.dead_reason:
                 yield host
 
-    async def find(self, url: Url) -> Place:
+    async def find(self, url: Url) -> UrlState:
         """As `Frontier.find`."""
         return find(self._crawl, url, self._clock())
 
@@ -285,44 +296,46 @@ class MemoryFrontier(MemoryHome):
         for host in self._crawl.hosts.values():
             if host.domain in ranks:
                 host.rank, host.turn = ranks[host.domain], None
-                host.place(self._clock())
+                host.schedule(self._clock())
 
     async def drop(self, scope: Scope) -> int:
         """As `Frontier.drop`."""
-        self._crawl.bars.add(scope)
+        self._crawl.barred_scopes.add(scope)
         dropped = 0
         for host in self._crawl.hosts.values():
             if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
                 scope.kind
             ):
-                dropped += self._crawl.bury(host, Outcome.REFUSED, DROPPED, self._clock())
-                host.place(self._clock())
+                dropped += self._crawl.settle_all_waiting(host, Outcome.REFUSED, DROPPED, self._clock())
+                host.schedule(self._clock())
         return dropped
 
     async def holders(self) -> set[str]:
         """As `Frontier.holders`."""
-        return {promise.worker for promise in self._crawl.promises.values()}
+        return {promise.worker for promise in self._crawl.open_leases.values()}
 
-    async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
+    async def reclaim(self, worker: str, *, is_worker_dead: bool = False, has_crashed: bool = False) -> int:
         """As `Frontier.reclaim`."""
-        if not (died or crashed):
-            self._living.refuse(worker)
+        if not (is_worker_dead or has_crashed):
+            self._liveness.check_not_taken_over(worker)
         now = self._clock()
-        held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
+        held = [token for token, held in self._crawl.open_leases.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
-            promise = self._crawl.promises[token]
-            if not (died or crashed):
-                self._crawl.spare(promise)
+            promise = self._crawl.open_leases[token]
+            if not (is_worker_dead or has_crashed):
+                self._crawl.uncount_request(promise)
             subject = promise.page or self._crawl.origins[promise.origin]
-            subject.died = subject.died or died or crashed
-            self._crawl.abandon(token, now + 1, int(crashed), now)
-        forget_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_KEPT_MS)
+            subject.is_recovered = subject.is_recovered or is_worker_dead or has_crashed
+            self._crawl.expire_lease(token, now + 1, int(has_crashed), now)
+        expire_robots_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_RULES_RETENTION_MS)
         return len(held)
 
     async def leases(self, worker: str) -> list[Lease]:
         """As `Frontier.leases`."""
         return [
-            told(self._crawl, token) for token, held in self._crawl.promises.items() if held.worker == worker
+            lease_for_token(self._crawl, token)
+            for token, held in self._crawl.open_leases.items()
+            if held.worker == worker
         ]
 
     async def stats(self) -> Stats:
@@ -333,7 +346,7 @@ class MemoryFrontier(MemoryHome):
             waiting=waiting,
             leased=leased,
             later=len(crawl.later),
-            robots=len(crawl.promises) - leased,
+            robots=len(crawl.open_leases) - leased,
             hosts=len(crawl.hosts),
             outcomes={
                 str(outcome): crawl.outcomes[outcome] for outcome in Outcome if outcome is not Outcome.RETRY
@@ -342,16 +355,16 @@ class MemoryFrontier(MemoryHome):
             seen=waiting + leased + len(crawl.later) + crawl.outcomes.total(),
             scheduled=len(crawl.visits),
             held=sum(host.trips > 0 for host in crawl.hosts.values()),
-            dead=sum(bool(host.dead) for host in crawl.hosts.values()),
-            unlogged=len(crawl.unlogged),
+            dead=sum(bool(host.dead_reason) for host in crawl.hosts.values()),
+            unlogged=len(crawl.unlogged_settlements),
             requests=crawl.requests,
             discarded=dict(crawl.discarded),
         )
 
-    def _refuse(self, leases: Sequence[Lease], *, died: bool = False) -> None:
-        """Raise `GivenUp` where one of some leases that are held is of a worker whose name was taken over."""
-        held = [lease.worker for lease in leases if lease.token in self._crawl.promises]
-        self._living.refuse(*(() if died else held))
+    def _check_not_taken_over(self, leases: Sequence[Lease], *, died: bool = False) -> None:
+        """Raise `TakeoverError` where one of some leases that are held is of a worker whose name was taken over."""
+        held = [lease.worker for lease in leases if lease.token in self._crawl.open_leases]
+        self._liveness.check_not_taken_over(*(() if died else held))
 
     def _leased(self) -> int:
-        return sum(promise.page is not None for promise in self._crawl.promises.values())
+        return sum(promise.page is not None for promise in self._crawl.open_leases.values())

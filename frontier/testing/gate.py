@@ -2,28 +2,28 @@
 
 from dataclasses import dataclass, replace
 
-from frontier.gate_state import Flow
+from frontier.gate_state import GateState
 
 _OPENS_AT = (4, 5)  # of the limit: a gate that opened at the limit would flutter
 
 
 @dataclass(slots=True)
-class Gate:
+class BackpressureGate:
     """The newest report, and the bytes archived since."""
 
-    report: Flow | None = None
+    report: GateState | None = None
     until_ms: int = 0
 
-    def flow(self, now: int) -> Flow | None:
+    def state(self, now: int) -> GateState | None:
         """The newest report while its time lasts."""
         return self.report if now < self.until_ms else None
 
-    def follow(self, follower: str, backlog: int, limit: int, ttl_ms: int, now: int) -> Flow:
+    def report_backlog(self, follower: str, backlog: int, limit: int, ttl_ms: int, now: int) -> GateState:
         """Take a report for so long; it says whether the gate is shut from now on."""
-        before = self.flow(now)
+        before = self.state(now)
         part, whole = _OPENS_AT
         stays = before is not None and before.shut and backlog * whole > limit * part
-        self.report = Flow(
+        self.report = GateState(
             follower=follower,
             backlog=backlog,
             limit=limit,
@@ -34,7 +34,7 @@ class Gate:
         self.until_ms = now + ttl_ms
         return self.report
 
-    def unfollow(self, follower: str) -> None:
+    def withdraw_backlog(self, follower: str) -> None:
         """Forget the report, if it is this follower's."""
         if self.report is not None and self.report.follower == follower:
             self.report = None

@@ -4,61 +4,63 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from frontier.outage import Outage
-from frontier.takeover import given_up
+from frontier.takeover import takeover_error
 
 
 @dataclass(slots=True)
-class Living:
+class Liveness:
     """Heartbeats. Times in milliseconds of the frontier's clock."""
 
-    until: dict[str, int] = field(default_factory=dict)
+    alive_until: dict[str, int] = field(default_factory=dict)
     stalled_since: dict[str, int] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
+    taken_over: set[str] = field(default_factory=set)
     """Names that were taken over."""
-    kept_since: dict[str, tuple[int, str]] = field(default_factory=dict)
+    outage_since: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Since when a worker is kept from the web, and by what."""
 
-    def beat(self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int) -> None:
+    def record_heartbeat(
+        self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int
+    ) -> None:
         """A worker lives for `ttl_ms` from now; it has waited for its storage for `stalled_ms`, if at all, and is kept from
         the web by `outage`, if by anything.
         """
-        self.refuse(worker)
-        self.leave(worker)
-        self.until[worker] = now + ttl_ms
+        self.check_not_taken_over(worker)
+        self.deregister_worker(worker)
+        self.alive_until[worker] = now + ttl_ms
         if stalled_ms is not None:
             self.stalled_since[worker] = now - stalled_ms
         if outage is not None:
-            self.kept_since[worker] = now - outage.ms, outage.why
+            self.outage_since[worker] = now - outage.ms, outage.why
 
     def take_over(self, workers: Iterable[str]) -> None:
         """Workers are dead for ever."""
         for worker in workers:
-            self.taken.add(worker)
-            self.leave(worker)
+            self.taken_over.add(worker)
+            self.deregister_worker(worker)
 
-    def refuse(self, *workers: str) -> None:
-        """Raise `GivenUp` where the name of one of some workers was taken over."""
+    def check_not_taken_over(self, *workers: str) -> None:
+        """Raise `TakeoverError` where the name of one of some workers was taken over."""
         for worker in workers:
-            if worker in self.taken:
-                raise given_up(worker)
+            if worker in self.taken_over:
+                raise takeover_error(worker)
 
-    def leave(self, worker: str) -> None:
+    def deregister_worker(self, worker: str) -> None:
         """A worker has come to its end."""
-        self.until.pop(worker, None)
+        self.alive_until.pop(worker, None)
         self.stalled_since.pop(worker, None)
-        self.kept_since.pop(worker, None)
+        self.outage_since.pop(worker, None)
 
-    def alive(self, workers: Iterable[str], now: int) -> set[str]:
+    def alive_workers(self, workers: Iterable[str], now: int) -> set[str]:
         """Those of some workers that were heard of in time."""
-        return {worker for worker in workers if now < self.until.get(worker, now)}
+        return {worker for worker in workers if now < self.alive_until.get(worker, now)}
 
     def stalls(self, now: int) -> list[int]:
         """For how long each living worker that waits for its storage has done so, the longest first."""
-        living = self.alive(self.stalled_since, now)
+        living = self.alive_workers(self.stalled_since, now)
         return sorted((now - self.stalled_since[worker] for worker in living), reverse=True)
 
     def outages(self, now: int) -> dict[str, Outage]:
         """What keeps which living workers from the web."""
-        living = self.alive(self.kept_since, now)
-        kept = ((worker, *self.kept_since[worker]) for worker in living)
+        living = self.alive_workers(self.outage_since, now)
+        kept = ((worker, *self.outage_since[worker]) for worker in living)
         return {worker: Outage(why=why, ms=now - since) for worker, since, why in kept}

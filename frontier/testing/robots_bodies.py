@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping
 
-from frontier.robots_record import next_look
+from frontier.robots_record import next_review_ms
 from frontier.testing.state import Host, Origin
 from frontier.urls.canonical import host_of
 
 
-def forget_bodies(
+def expire_robots_bodies(
     origins: Mapping[str, Origin], hosts: Mapping[str, Host], now: int, due: int | None = None
 ) -> None:
     """Forget rules that have been kept until `due`, or now, unless something of their host waits or is under way. Who comes later asks
     anew.
     """
     for text, origin in origins.items():
-        if not 0 < origin.kept <= (due or now):
+        if not 0 < origin.review_at <= (due or now):
             continue
         host = hosts.get(host_of(text))
         if host is not None and (host.waiting or host.open):
-            origin.kept = next_look(origin.body, now)
+            origin.review_at = next_review_ms(origin.body, now)
         else:
-            origin.kept = origin.expires = 0
+            origin.review_at = origin.expires = 0
             origin.body = b""

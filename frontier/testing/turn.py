@@ -2,10 +2,12 @@
 
 from frontier.lease import Fault
 from frontier.testing.circuit import RULES
-from frontier.testing.crawl import Crawl
+from frontier.testing.crawl import CrawlState
 
 
-def turn(crawl: Crawl, name: str, asks: int, most: int, *, since_ms: int | None, ahead: int, now: int) -> int:
+def reserve_turn(
+    crawl: CrawlState, name: str, asks: int, most: int, *, since_ms: int | None, ahead: int, now: int
+) -> int:
     """How long it is until the caller's turn; where that is longer than `most` nothing is noted."""
     host = crawl.hosts.get(name)
     delay = max(crawl.delay, asks, *((host.delay, host.pace) if host else ()))
@@ -14,7 +16,7 @@ def turn(crawl: Crawl, name: str, asks: int, most: int, *, since_ms: int | None,
         last = max(last, now - since_ms)
     due = max(now, held, last + delay if last else 0)
     if host is not None and since_ms is None:
-        due = max(due, host.held, host.after_last(delay))
+        due = max(due, host.held_until, host.after_last(delay))
         if host.open and delay:
             due = max(due, now + 1 + delay)
     when = due
@@ -25,20 +27,22 @@ def turn(crawl: Crawl, name: str, asks: int, most: int, *, since_ms: int | None,
     crawl.turns[name] = due + 1, held
     if host is not None:
         host.hold(due - now + delay, now, "address")
-        host.place(now)
+        host.schedule(now)
     return when - now
 
 
-def end_turn(crawl: Crawl, name: str, delay: int, *, leased: bool, busy: str, hold_ms: int, now: int) -> None:
+def end_turn(
+    crawl: CrawlState, name: str, delay: int, *, has_lease: bool, busy: str, hold_ms: int, now: int
+) -> None:
     """An exchange that had its turn is over: the delay begins now."""
     host = crawl.hosts.get(name)
     last, held = crawl.turns.get(name, (0, 0))
-    if host is not None and not leased:
+    if host is not None and not has_lease:
         host.hold(max(crawl.delay, delay, host.delay, host.pace), now, "address")
     if busy:
         held = max(held, now + 1 + (hold_ms or crawl.scaled(RULES[Fault.BUSY][1])))
         if host is not None:
-            crawl.judge(host, Fault.BUSY, hold_ms, host.held, now, reason=busy)
+            crawl.record_exchange(host, Fault.BUSY, hold_ms, host.held_until, now, reason=busy)
     crawl.turns[name] = max(last, now + 1), held
     if host is not None:
-        host.place(now)
+        host.schedule(now)

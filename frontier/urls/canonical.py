@@ -61,42 +61,42 @@ _DROPPED = re.compile(
 )
 
 
-class NotAUrl(ValueError):
+class InvalidUrl(ValueError):
     """The text is no URL that can be crawled; the message is the reason, without the text."""
 
 
-def canonical(raw: str, base: str | None = None) -> Url:
+def canonicalize(raw: str, base: str | None = None) -> Url:
     """Return the canonical form of `raw`, resolved against `base` where given.
 
-    Raises `NotAUrl` with the reason where no http or https URL can be made of it.
+    Raises `InvalidUrl` with the reason where no http or https URL can be made of it.
     """
     try:
         href = _parsed(raw, base)
     except (
         UnicodeEncodeError
     ):  # half a surrogate pair is read as U+FFFD (Infra standard, scalar value string)
-        return canonical(_LONE_SURROGATE.sub("\ufffd", raw), base and _LONE_SURROGATE.sub("\ufffd", base))
+        return canonicalize(_LONE_SURROGATE.sub("\ufffd", raw), base and _LONE_SURROGATE.sub("\ufffd", base))
     except ValueError as error:
-        raise NotAUrl("not a URL") from error
+        raise InvalidUrl("not a URL") from error
     scheme, _, rest = href.partition(":")
     if scheme not in {"http", "https"}:
-        raise NotAUrl(f"not http or https but {scheme}")
+        raise InvalidUrl(f"not http or https but {scheme}")
     authority, slash, path = rest.partition("#")[0][2:].partition("/")
     authority = authority.rpartition("@")[2]
     wire = f"{scheme}://{authority}{slash}{path}"
     if len(wire) > MAX_LENGTH:
-        raise NotAUrl(f"longer than {MAX_LENGTH:,} characters")
+        raise InvalidUrl(f"longer than {MAX_LENGTH:,} characters")
     text = f"{scheme}://{_authority(authority)}{slash}{_fold(path)}"
     if len(text) > MAX_LENGTH:
-        raise NotAUrl(f"longer than {MAX_LENGTH:,} characters")
-    return known(text, text if text == wire else wire)
+        raise InvalidUrl(f"longer than {MAX_LENGTH:,} characters")
+    return url_from_canonical(text, text if text == wire else wire)
 
 
 def _parsed(raw: str, base: str | None) -> str:
     return str(ada_url.URL(raw, base=base).href if base is not None else ada_url.URL(raw).href)
 
 
-def known(text: str, wire: str) -> Url:
+def url_from_canonical(text: str, wire: str) -> Url:
     """Return the `Url` of a text that is canonical already, and its wire form, without parsing either."""
     origin = text[: text.index("/", len("https://"))]
     return Url(text=text, wire=wire, host=host_of(origin), origin=origin)
@@ -116,9 +116,9 @@ def _authority(authority: str) -> str:
     host = host.removesuffix(".")
     labels = host.split(".")
     if "" in labels:
-        raise NotAUrl("host name with an empty label")
+        raise InvalidUrl("host name with an empty label")
     if len(host) > _MAX_HOST or max(map(len, labels)) > _MAX_LABEL:
-        raise NotAUrl("host name longer than DNS allows")
+        raise InvalidUrl("host name longer than DNS allows")
     return host + colon + port
 
 

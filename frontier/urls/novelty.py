@@ -30,7 +30,7 @@ WIDTH = 2
 """Bytes kept of a sketch, its lowest: 240 bytes in all."""
 EARNED = 9
 """What a new page earns where another costs 1: below 1 new page in 10 credit falls."""
-RECOVERED = 16
+RECOVERY_CREDIT = 16
 STARVED = 128
 """The bit of a standing that says so; the others are credit."""
 TRICKLE = 64
@@ -38,21 +38,21 @@ TRICKLE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class NoveltyLevel:
     """What credit a level begins with, has at most, and has once it is proven."""
 
-    first: int
-    most: int
+    initial: int
+    maximum: int
     proven: int
 
 
-TEMPLATE = Level(first=64, most=96, proven=88)
+TEMPLATE = NoveltyLevel(initial=64, maximum=96, proven=88)
 """64 pages that all say the same, 96 where it was honest before: recognised within some 100 fetches."""
-HOST = Level(first=80, most=120, proven=112)
-DOMAIN = Level(first=96, most=127, proven=127)
+HOST = NoveltyLevel(initial=80, maximum=120, proven=112)
+DOMAIN = NoveltyLevel(initial=96, maximum=127, proven=127)
 
 
-def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
+def update_ring(ring: bytes, sketch: int) -> tuple[bytes, bool]:
     """The ring after a page of that sketch, and whether the page said something new."""
     kept = (sketch & 0xFFFF).to_bytes(WIDTH, "big")
     at = _find(ring, kept)
@@ -61,35 +61,35 @@ def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
     return ring[:at] + ring[at + WIDTH :] + kept, False
 
 
-def said(
+def update_standings(
     template: int, host: int, domain: int, *, new: bool, leads_on: bool, listed: bool = False
 ) -> tuple[int, int, int]:
     """The standings of a template, its host and its registered domain after one more page."""
     counts = not listed and (leads_on or template & ~STARVED < TEMPLATE.proven)
     return (
-        after(TEMPLATE, template, new=new, counts=leads_on and not listed),
-        after(HOST, host, new=new, counts=counts),
-        after(DOMAIN, domain, new=new, counts=counts),
+        update_standing(TEMPLATE, template, new=new, counts=leads_on and not listed),
+        update_standing(HOST, host, new=new, counts=counts),
+        update_standing(DOMAIN, domain, new=new, counts=counts),
     )
 
 
-def after(level: Level, standing: int, *, new: bool, counts: bool = True) -> int:
+def update_standing(level: NoveltyLevel, standing: int, *, new: bool, counts: bool = True) -> int:
     """The standing of a level after one more of its pages; one that says nothing new may not count. It begins with
-    `level.first`.
+    `level.initial`.
     """
     starved, credit = standing & STARVED, standing & ~STARVED
     if new:
-        credit = min(credit + EARNED, level.most)
+        credit = min(credit + EARNED, level.maximum)
     elif counts:
         credit = max(credit - 1, 0)
     if credit == 0:
         starved = STARVED
-    elif credit >= RECOVERED:
+    elif credit >= RECOVERY_CREDIT:
         starved = 0
     return starved | credit
 
 
-def starving(template: int, host: int, domain: int) -> Literal["template", "host", "domain"] | None:
+def starved_level(template: int, host: int, domain: int) -> Literal["template", "host", "domain"] | None:
     """Which level starves a URL, by the standings of its template, its host and its registered domain."""
     if template & STARVED:
         return "template"
@@ -100,7 +100,7 @@ def starving(template: int, host: int, domain: int) -> Literal["template", "host
     return "domain" if domain & STARVED and host < HOST.proven else None
 
 
-def trickles(number: int) -> bool:
+def is_let_through(number: int) -> bool:
     """Whether the URL of that number (any hash of its text) is let in although it is starved."""
     return number % TRICKLE == 0
 

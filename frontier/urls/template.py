@@ -38,7 +38,7 @@ _SCRIPTS = frozenset(
 _digit = re.compile(r"[0-9]").search
 
 
-def template(url: Url) -> bytes:
+def url_template(url: Url) -> bytes:
     """Four bytes that URLs of one host share where one page generator seems to make them."""
     path, _, query = url.text[len(url.origin) + 1 :].partition("?")
     *folders, last = path.split("/")

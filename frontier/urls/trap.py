@@ -22,7 +22,7 @@ from typing import Literal
 
 from core import Url
 
-Pitfall = Literal["repeated_segments", "long_path", "repeated_parameters", "nested_url", "calendar"]
+TrapReason = Literal["repeated_segments", "long_path", "repeated_parameters", "nested_url", "calendar"]
 
 REPEATS = 3
 REPEATS_OF_ONE = 8
@@ -40,7 +40,7 @@ _ABSURD_DATE = re.compile(
 )
 
 
-def pitfall(url: Url) -> Pitfall | None:
+def trap_reason(url: Url) -> TrapReason | None:
     """Why the URL is refused; None for one that may be asked."""
     path, _, query = url.text[len(url.origin) + 1 :].partition("?")
     segments = path.split("/")

@@ -20,9 +20,17 @@ from uuid import uuid4
 from core import CorruptData
 from frontier.codec.entries import VERSION
 from frontier.link.link import Call, Link
-from frontier.link.lost_frontier import lost_frontier
-from frontier.link.partition import Partitions, home
-from frontier.settings import Settings, StorageId, check_settings, check_storage, decode, encode, merged
+from frontier.link.lost_frontier import lost_frontier_error
+from frontier.link.partition import Partitions, crawl_call
+from frontier.settings import (
+    CrawlSettings,
+    StorageId,
+    check_settings,
+    check_storage,
+    decode_settings,
+    encode_settings,
+    merge_settings,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +40,14 @@ class Agreement:
     partitions: Partitions
     storage: StorageId | None
     """None where nobody has said it yet."""
-    settings: Settings
+    settings: CrawlSettings
     revision: int
     """Of the settings; 0 where nobody has said any, and the defaults hold."""
-    rebuilding: bool = False
+    is_rebuilding: bool = False
     """Whether it is being made from the archive, and is not complete."""
-    making: bytes = b""
+    creation_id: bytes = b""
     """The name of its making."""
-    begun: bool = False
+    has_all_partitions: bool = False
     """Whether all of its partitions were made."""
 
 
@@ -49,7 +57,7 @@ async def agree(
     *,
     partitions: int,
     storage: StorageId | None,
-    settings: Settings | None,
+    settings: CrawlSettings | None,
     update: bool,
 ) -> Agreement:
     """Return what the crawl was made with, or make it so. What is None is asked for, and not said.
@@ -61,25 +69,25 @@ async def agree(
     if found is not None:
         _check(crawl, found, storage, settings, update=update)
     said = (storage.id, storage.uri) if storage else ("", "")
-    told = encode(settings) if settings else ""
-    await link.call([home(crawl, "make", partitions, VERSION, *said, told, uuid4().hex)])
+    told = encode_settings(settings) if settings else ""
+    await link.call([crawl_call(crawl, "make", partitions, VERSION, *said, told, uuid4().hex)])
     while True:
         found = await read_agreement(link, crawl)
         if found is None:
-            raise lost_frontier(crawl)
+            raise lost_frontier_error(crawl)
         _check(crawl, found, storage, settings, update=update)
-        wanted = found.settings if settings is None else merged(settings, found.settings)
+        wanted = found.settings if settings is None else merge_settings(settings, found.settings)
         if wanted == found.settings or await _changed(link, crawl, found.revision, wanted):
             revision = found.revision + (wanted != found.settings)
             found = replace(found, settings=wanted, revision=revision)
-            await _begin(link, found)
-            await link.call(copies(found))
+            await _create_partitions(link, found)
+            await link.call(settings_calls(found))
             return found
 
 
 async def read_agreement(link: Link, crawl: str) -> Agreement | None:
     """Return what a crawl was made with; None where there is no such crawl. Raise `CorruptData` as `agree` does."""
-    (made,) = await link.call([home(crawl, "made")])
+    (made,) = await link.call([crawl_call(crawl, "made")])
     partitions, version, identity, uri, revision, settings, rebuilding, making, begun = made
     if version is None:
         return None
@@ -91,15 +99,15 @@ async def read_agreement(link: Link, crawl: str) -> Agreement | None:
     return Agreement(
         partitions=Partitions(crawl, int(partitions)),
         storage=StorageId(id=identity.decode(), uri=uri.decode()) if identity else None,
-        settings=decode(settings.decode()) if settings else Settings(),
+        settings=decode_settings(settings.decode()) if settings else CrawlSettings(),
         revision=int(revision or 0),
-        rebuilding=bool(rebuilding),
-        making=making,
-        begun=bool(begun),
+        is_rebuilding=bool(rebuilding),
+        creation_id=making,
+        has_all_partitions=bool(begun),
     )
 
 
-def copies(found: Agreement) -> list[Call]:
+def settings_calls(found: Agreement) -> list[Call]:
     """Return the calls that give every partition its copy of the settings."""
     if not found.revision:
         return []
@@ -109,24 +117,24 @@ def copies(found: Agreement) -> list[Call]:
     return found.partitions.calls("configure", found.revision, *delays, *limits, str(settings.policy.traps))
 
 
-async def is_torn(link: Link, found: Agreement) -> bool:
+async def has_lost_partition(link: Link, found: Agreement) -> bool:
     """Return whether a partition of a crawl is lost, though all were made, or of another making than its home."""
-    makings = await link.call(found.partitions.calls("begin", found.making, 0))
-    return any(making != found.making and (making or found.begun) for making in makings)
+    makings = await link.call(found.partitions.calls("begin", found.creation_id, 0))
+    return any(making != found.creation_id and (making or found.has_all_partitions) for making in makings)
 
 
-async def _begin(link: Link, found: Agreement) -> None:
+async def _create_partitions(link: Link, found: Agreement) -> None:
     """Make the partitions, unless they are; where the frontier is being made from the archive, those that are lost."""
-    makes = 2 if found.rebuilding else int(not found.begun)
-    makings = await link.call(found.partitions.calls("begin", found.making, makes))
-    if any(making != found.making for making in makings):
-        raise lost_frontier(found.partitions.crawl)
-    if not found.begun:
-        await link.call([home(found.partitions.crawl, "begun")])
+    makes = 2 if found.is_rebuilding else int(not found.has_all_partitions)
+    makings = await link.call(found.partitions.calls("begin", found.creation_id, makes))
+    if any(making != found.creation_id for making in makings):
+        raise lost_frontier_error(found.partitions.crawl)
+    if not found.has_all_partitions:
+        await link.call([crawl_call(found.partitions.crawl, "begun")])
 
 
 def _check(
-    crawl: str, found: Agreement, storage: StorageId | None, settings: Settings | None, *, update: bool
+    crawl: str, found: Agreement, storage: StorageId | None, settings: CrawlSettings | None, *, update: bool
 ) -> None:
     """Raise `InputError` where the crawl is not as somebody says."""
     if storage is not None:
@@ -135,17 +143,17 @@ def _check(
         check_settings(crawl, settings, found.settings if found.revision else None)
 
 
-async def _changed(link: Link, crawl: str, revision: int, settings: Settings) -> bool:
-    (done,) = await link.call([home(crawl, "change", revision, encode(settings))])
+async def _changed(link: Link, crawl: str, revision: int, settings: CrawlSettings) -> bool:
+    (done,) = await link.call([crawl_call(crawl, "change", revision, encode_settings(settings))])
     return bool(done)
 
 
-def after_gate(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
+def read_gate_reply(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
     """Return the agreement as `gate` tells it, to who knows `found`; and whether anything may be leased."""
     version, shut, revision, settings, making = news
-    if not version or making != found.making:
-        raise lost_frontier(crawl)
+    if not version or making != found.creation_id:
+        raise lost_frontier_error(crawl)
     if revision == found.revision:
         return found, not shut
-    read = decode(settings.decode()) if settings else Settings()
+    read = decode_settings(settings.decode()) if settings else CrawlSettings()
     return replace(found, settings=read, revision=revision), not shut

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core import Url
-from frontier.codec.entries import decode
+from frontier.codec.entries import decode_entry
 from frontier.link.link import Call
 from frontier.page_key import page_hash
-from frontier.policy import Switch
-from frontier.verbs.coordination import Home
+from frontier.policy import HostSwitch
+from frontier.verbs.coordination import Coordination
 
 _SOME = 1_000  # hosts, or entries, of one call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
+class Hold:
     """A time in which nothing is asked."""
 
     ms: int
@@ -35,16 +35,16 @@ class HostState:
     """Requests under way."""
     delay_ms: int
     """Between two requests, as the last lease was granted; 0 before the first."""
-    rest: Rest | None
+    rest: Hold | None
     """Why and how long the host is asked nothing."""
-    origins: tuple[tuple[str, Rest], ...]
+    origins: tuple[tuple[str, Hold], ...]
     """Of a host of several origins, those that rest while the others are asked, as far as their pages come next."""
-    dead: str
+    dead_reason: str
     """Why the host was given up; empty where it was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class UrlState:
     """Where a URL is in the frontier."""
 
     state: Literal["unknown", "waiting", "leased", "later", "settled"]
@@ -57,56 +57,56 @@ class Place:
     """In how many milliseconds it is visited again, where that is to be."""
     worker: str = ""
     """Who holds its lease."""
-    rest: Rest | None = None
+    rest: Hold | None = None
     """Why and how long its host is asked nothing, where the URL waits."""
     stored: int = 0
     """URLs of its host that wait in storage: a settled one may be among them."""
 
 
-class Inspection(Home):
+class Inspection(Coordination):
     """One crawl. `open` comes before anything else."""
 
-    async def hosts(self, *, resting: bool = False) -> AsyncIterator[HostState]:
-        """Yield how every host stands; with `resting` those alone that are asked nothing now or were given up.
+    async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
+        """Yield how every host stands; with `is_held` those alone that are asked nothing now or were given up.
 
         In no order; a host may come twice while hosts are added.
         """
         for p in range(self._partitions.number):
             cursor = b"0"
             while True:
-                call = self._partitions.call(p, "hosts", cursor, _SOME, int(resting))
+                call = self._partitions.call(p, "hosts", cursor, _SOME, int(is_held))
                 cursor, rows = await self._one(call)
                 for row in rows:
                     yield _host(row)
                 if cursor == b"0":
                     break
 
-    async def find(self, url: Url) -> Place:
+    async def find(self, url: Url) -> UrlState:
         """Return where the page of a URL is, by whichever of its URLs it was found. What is waiting is looked for in memory; what lies in storage is not read."""
         p = self._partitions.of_host(url.host)
         call = self._partitions.call(p, "known", url.host, page_hash(url, self._query_order))
         known, queued, stored, rest_ms, reason = await self._one(call)
         if not known:
-            return Place(state="unknown")
+            return UrlState(state="unknown")
         if place := await self._unsettled(p, url, queued):
             rests = rest_ms and place.state in {"waiting", "later"}
-            return replace(place, rest=Rest(ms=rest_ms, reason=reason.decode())) if rests else place
+            return replace(place, rest=Hold(ms=rest_ms, reason=reason.decode())) if rests else place
         async for due_ms, entry in self._due(p, "visits", url.host):
             if self._attempt(url, entry) is not None:
-                return Place(state="settled", visit_ms=due_ms, stored=stored)
-        return Place(state="settled", stored=stored)
+                return UrlState(state="settled", visit_ms=due_ms, stored=stored)
+        return UrlState(state="settled", stored=stored)
 
-    async def _unsettled(self, p: int, url: Url, queued: int) -> Place | None:
+    async def _unsettled(self, p: int, url: Url, queued: int) -> UrlState | None:
         for worker, entry in await self._one(self._partitions.call(p, "leased", url.host)):
             if (attempt := self._attempt(url, entry)) is not None:
-                return Place(state="leased", attempt=attempt, worker=worker.decode())
+                return UrlState(state="leased", attempt=attempt, worker=worker.decode())
         async for due_ms, entry in self._due(p, "later", url.host):
             if (attempt := self._attempt(url, entry)) is not None:
-                return Place(state="later", attempt=attempt, due_ms=due_ms)
+                return UrlState(state="later", attempt=attempt, due_ms=due_ms)
         for first in range(0, queued, _SOME):
             for entry in await self._one(self._partitions.call(p, "queued", url.host, first, _SOME)):
                 if (attempt := self._attempt(url, entry)) is not None:
-                    return Place(state="waiting", attempt=attempt)
+                    return UrlState(state="waiting", attempt=attempt)
         return None
 
     async def _due(self, p: int, which: str, host: str) -> AsyncIterator[tuple[int, bytes]]:
@@ -121,12 +121,12 @@ class Inspection(Home):
 
     def _attempt(self, url: Url, entry: bytes) -> int | None:
         """How often the page of the URL was tried, if the entry is its; else None."""
-        found, attempt = decode(url.host, entry)
+        found, attempt = decode_entry(url.host, entry)
         is_its = page_hash(found.url, self._query_order) == page_hash(url, self._query_order)
         return attempt if is_its else None
 
     @property
-    def _query_order(self) -> Switch:
+    def _query_order(self) -> HostSwitch:
         return self.settings.policy.query_order
 
     async def _one(self, call: Call) -> Any:
@@ -141,10 +141,10 @@ def _host(row: Any) -> HostState:
         waiting=waiting,
         open=open_,
         delay_ms=delay_ms,
-        rest=Rest(ms=rest_ms, reason=reason.decode()) if rest_ms >= 0 and not dead else None,
+        rest=Hold(ms=rest_ms, reason=reason.decode()) if rest_ms >= 0 and not dead else None,
         origins=tuple(
-            (origin.decode(), Rest(ms=ms, reason=why.decode()))
+            (origin.decode(), Hold(ms=ms, reason=why.decode()))
             for origin, ms, why in sorted(origins, key=lambda each: each[0])
         ),
-        dead=dead.decode(),
+        dead_reason=dead.decode(),
     )

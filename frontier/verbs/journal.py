@@ -17,15 +17,15 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from frontier.codec.entries import decode
+from frontier.codec.entries import decode_entry
 from frontier.lease import Kind
 from frontier.link.link import Arg, Call
-from frontier.link.lost_frontier import forgotten_frontier
-from frontier.page_key import identity
-from frontier.policy import Policy
+from frontier.link.lost_frontier import stale_frontier_error
+from frontier.page_key import discovery_hash
+from frontier.policy import UrlPolicy
 from frontier.urls.scope import registered_domain
 
-MOST = 25_000_000
+MAX_JOURNAL_BYTES = 25_000_000
 """Bytes, estimated: what a worker tells in some 20 s at its fastest, and a seeder in 3."""
 ARGUMENT = 96
 """Bytes of an argument, on average: a hash or an entry, as an object, and its place in a tuple."""
@@ -50,7 +50,7 @@ class Grant:
 
 
 @dataclass(slots=True, kw_only=True)
-class Change:
+class JournaledCall:
     """A call that was carried out."""
 
     partition: int
@@ -65,24 +65,24 @@ class Change:
 class Journal:
     """Of one client of one crawl."""
 
-    def __init__(self, crawl: str, most: int = MOST) -> None:
+    def __init__(self, crawl: str, most: int = MAX_JOURNAL_BYTES) -> None:
         """`most` is how many bytes are remembered, about."""
         self._crawl, self._most = crawl, most
-        self._changes: deque[Change] = deque()
+        self._changes: deque[JournaledCall] = deque()
         self._size = 0
         self._nonces: dict[int, bytes] = {}
         self._before: dict[int, bytes] = {}
         self._stale: set[int] = set()
         self._dropped: dict[int, tuple[bytes, int]] = {}
         self._held: dict[int, Grant] = {}
-        self.restarts = 0
+        self.server_restarts = 0
         """How many lives of partitions have ended since the journal was begun, as far as it has noticed."""
 
     def nonce(self, partition: int) -> bytes:
         """Return the life that the client has made itself known to; empty where it knows none."""
         return self._nonces.get(partition, b"")
 
-    def begin(self, partition: int, nonce: bytes) -> None:
+    def register_partition(self, partition: int, nonce: bytes) -> None:
         """The client hears of a partition. One that it knows already stays as it is known."""
         self._nonces.setdefault(partition, nonce)
 
@@ -92,7 +92,9 @@ class Journal:
         size = ARGUMENT * (len(call.args) + 4 * len(grants) + 4)
         if call.verb == "settle_robots":
             size += sum(len(arg) for arg in call.args if isinstance(arg, bytes))
-        change = Change(partition=partition, call=call, grants=grants, nonce=nonce, at_ms=at_ms, size=size)
+        change = JournaledCall(
+            partition=partition, call=call, grants=grants, nonce=nonce, at_ms=at_ms, size=size
+        )
         if nonce != self._nonces.get(partition):
             self._stale.add(partition)
         self._changes.append(change)
@@ -102,32 +104,32 @@ class Journal:
             self._size -= old.size
             self._dropped[old.partition] = old.nonce, old.at_ms
 
-    def hold(self, grants: Sequence[Grant]) -> None:
+    def add_grants(self, grants: Sequence[Grant]) -> None:
         """These leases are held from now on."""
         self._held.update((grant.token, grant) for grant in grants)
 
-    def released(self, token: int) -> None:
+    def mark_released(self, token: int) -> None:
         """The exchange of a lease is over, if it is held."""
         held = self._held.get(token)
         if held is not None and not held.released:
             self._held[token] = replace(held, released=True)
 
-    def let_go(self, token: int) -> None:
+    def remove_grant(self, token: int) -> None:
         """A lease is not held any more."""
         self._held.pop(token, None)
 
-    def let_go_all(self, worker: str) -> None:
+    def remove_grants(self, worker: str) -> None:
         """So are all of a worker."""
         for token in [token for token, grant in self._held.items() if grant.worker == worker]:
             del self._held[token]
 
-    def renewed(self, token: int, until: float) -> None:
+    def extend_grant(self, token: int, until: float) -> None:
         """A lease is held for longer, if it is."""
         held = self._held.get(token)
         if held is not None:
             self._held[token] = replace(held, until=until)
 
-    def held(self, partition: int, partitions: int, now: float) -> list[Grant]:
+    def current_grants(self, partition: int, partitions: int, now: float) -> list[Grant]:
         """Return the leases that are held of a partition."""
         for token in [token for token, grant in self._held.items() if grant.until <= now]:
             del self._held[token]
@@ -142,7 +144,9 @@ class Journal:
         self._before[partition] = self._nonces.get(partition, b"")
         self._nonces[partition] = b""
 
-    def lost(self, partition: int, nonce: bytes, births: bytes) -> tuple[list[Change], list[Change]]:
+    def split_by_loss(
+        self, partition: int, nonce: bytes, births: bytes
+    ) -> tuple[list[JournaledCall], list[JournaledCall]]:
         """Return what a partition has forgotten in its restarts, `births`, and what it has not. Raises `CorruptData` where there was more
         of it than is remembered.
         """
@@ -159,21 +163,21 @@ class Journal:
 
         dropped = self._dropped.get(partition)
         if dropped is not None and is_lost(*dropped):
-            raise forgotten_frontier(self._crawl)
-        lost: list[Change] = []
-        kept: list[Change] = []
+            raise stale_frontier_error(self._crawl)
+        lost: list[JournaledCall] = []
+        kept: list[JournaledCall] = []
         for change in self._changes:
             if change.partition == partition:
                 (lost if is_lost(change.nonce, change.at_ms) else kept).append(change)
         return lost, kept
 
-    def caught_up(
+    def mark_reconciled(
         self,
         partition: int,
         nonce: bytes,
         births: bytes,
-        again: Sequence[tuple[Change, int]],
-        kept: Sequence[Change],
+        again: Sequence[tuple[JournaledCall, int]],
+        kept: Sequence[JournaledCall],
     ) -> None:
         """The partition is in this life, the last of `births`, and has changes that were made again, at these times, and others that it
         had kept.
@@ -195,7 +199,7 @@ class Journal:
             if change.partition == partition
         ):
             self._stale.discard(partition)
-        self.restarts += self._before.get(partition) != nonce
+        self.server_restarts += self._before.get(partition) != nonce
         self._nonces[partition] = nonce
 
 
@@ -204,13 +208,13 @@ def _lives(births: bytes) -> list[bytes]:
     return [each.rpartition(b":")[0] for each in births.split()]
 
 
-def regrants(grants: Sequence[Grant], policy: Policy, now: float) -> list[Arg]:
+def regrant_arguments(grants: Sequence[Grant], policy: UrlPolicy, now: float) -> list[Arg]:
     """What `regrant` is told of some leases."""
     args: list[Arg] = []
     for grant in grants:
         name = _NO_HASH
         if grant.kind.decode() == Kind.PAGE:
-            name = identity(decode(grant.host, grant.subject)[0], policy.query_order)
+            name = discovery_hash(decode_entry(grant.host, grant.subject)[0], policy.query_order)
         args += (grant.host, registered_domain(grant.host), 1, name, grant.token, grant.kind)
         args += (grant.subject, grant.failure, int(grant.released))
         args.append(max(round(1000 * (grant.until - now)), SETTLING_MS))

@@ -6,14 +6,14 @@ from typing import Any, cast
 from frontier.codec.arguments import batches
 from frontier.lease import Rank
 from frontier.urls.scope import Scope, registered_domain
-from frontier.verbs.coordination import HOSTS
+from frontier.verbs.coordination import HOSTS_PER_CALL
 from frontier.verbs.inspection import Inspection
 
 
-class Steering(Inspection):
+class OperatorCommands(Inspection):
     """One crawl. `open` comes before anything else."""
 
-    async def responsive(self, n: int) -> list[str]:
+    async def responsive_origins(self, n: int) -> list[str]:
         """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
         do not rest come first.
         """
@@ -43,7 +43,8 @@ class Steering(Inspection):
         ]
         for (partition, rank), hosts in chosen.items():
             calls += [
-                self._partitions.call(partition, "rank", int(rank), *some) for some in batches(hosts, HOSTS)
+                self._partitions.call(partition, "rank", int(rank), *some)
+                for some in batches(hosts, HOSTS_PER_CALL)
             ]
         await self._link.call(calls)
 
@@ -72,7 +73,9 @@ class Steering(Inspection):
         for p in range(self._partitions.number) if partition is None else (partition,):
             cursor = b"0"
             while True:
-                cursor, names = await self._one(self._partitions.call(p, "scan", cursor, HOSTS, key="hosts"))
+                cursor, names = await self._one(
+                    self._partitions.call(p, "scan", cursor, HOSTS_PER_CALL, key="hosts")
+                )
                 for name in names:
                     yield p, name.decode()
                 if cursor == b"0":

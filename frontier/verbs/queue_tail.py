@@ -28,13 +28,13 @@ from uuid import uuid4
 
 from core import CorruptData
 from frontier.link.link import Link
-from frontier.link.partition import Partitions, home
+from frontier.link.partition import Partitions, crawl_call
 
-HOT = 100_000
+MAX_IN_MEMORY = 100_000
 """URLs that may wait in memory before any are spilled: some 15 MB."""
 RUN = 64
 """Entries of a run."""
-KEPT_S = 600
+SEGMENT_RETENTION_S = 600
 _HOSTS = 512  # in one segment, at most
 _ENTRIES = 4_096  # of one host in one segment
 _REFILLS = 64  # runs read at once
@@ -44,7 +44,7 @@ _KEEPS_MS = 15_000
 _RUN = struct.Struct(">IIIHII")
 
 
-class Shelf(Protocol):
+class SegmentStore(Protocol):
     """What a tail asks of storage; `storage.store.Store` has it."""
 
     def put(self, name: str, data: bytes) -> bool:
@@ -68,32 +68,41 @@ class Shelf(Protocol):
         ...
 
 
-class Tail:
+class QueueTail:
     """The tail of one crawl. `Frontier.tail` makes it."""
 
-    def __init__(self, link: Link, partitions: Partitions, shelf: Shelf, *, hot: int = HOT) -> None:
-        """`hot` is how many URLs may wait in memory before any are spilled."""
-        self._link, self._partitions, self._shelf, self._hot = link, partitions, shelf, hot
+    def __init__(
+        self, link: Link, partitions: Partitions, store: SegmentStore, *, max_in_memory: int = MAX_IN_MEMORY
+    ) -> None:
+        """`max_in_memory` is how many URLs may wait in memory before any are spilled."""
+        self._link, self._partitions, self._store, self._max_in_memory = (
+            link,
+            partitions,
+            store,
+            max_in_memory,
+        )
         self._folder = f"frontier/{partitions.crawl}/"
 
-    async def run(self, keeper: str, also: Callable[[], Awaitable[int]] | None = None) -> None:
+    async def run(self, keeper: str, extra_work: Callable[[], Awaitable[int]] | None = None) -> None:
         """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one.
 
-        `also` is what else one keeper does; it returns how much it did.
+        `extra_work` is what else one keeper does; it returns how much it did.
         """
         swept = kept = 0.0
         clock = asyncio.get_running_loop().time
         while True:
             moved = 0
             if clock() - kept > _KEEPS_MS / 3000:
-                (mine,) = await self._link.call([home(self._partitions.crawl, "keep", keeper, _KEEPS_MS)])
+                (mine,) = await self._link.call(
+                    [crawl_call(self._partitions.crawl, "keep", keeper, _KEEPS_MS)]
+                )
                 kept = clock() if mine else 0.0
             if kept:
                 moved = (
                     await self.spill() + await self.refill() + await self.refill_outbox()
                 )  # first what makes room
-                if also is not None:
-                    moved += await also()
+                if extra_work is not None:
+                    moved += await extra_work()
                 if clock() - swept > _SWEEP_S:
                     await self.sweep()
                     swept = clock()
@@ -102,22 +111,22 @@ class Tail:
     async def spill(self) -> int:
         """Put into storage what there is too much of in memory; returns how many URLs."""
         counts = await self._link.call(self._partitions.calls("stats"))
-        if sum(row[0] - row[5] for row in counts) <= self._hot:
+        if sum(row[0] - row[5] for row in counts) <= self._max_in_memory:
             return 0
         return sum([await self._spill(partition) for partition in range(self._partitions.number)])
 
     async def refill(self) -> int:
         """Bring back runs of hosts whose head runs out; returns how many URLs lie in storage no longer."""
-        return await self._bring_back("hungry", "refill")
+        return await self._refill_runs("hungry", "refill")
 
     async def refill_outbox(self) -> int:
         """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged`); returns how many URLs."""
-        return await self._bring_back("outbox_runs", "refill_outbox")
+        return await self._refill_runs("outbox_runs", "refill_outbox")
 
     async def sweep(self) -> int:
         """Delete segments that nobody needs; returns how many."""
         deleted = 0
-        told = await self._link.call(self._partitions.calls("segments", KEPT_S * 1000))
+        told = await self._link.call(self._partitions.calls("segments", SEGMENT_RETENTION_S * 1000))
         for partition, (over, kept) in enumerate(told):
             needed = {name.decode() for name in kept}
             done = {name.decode() for name in over}
@@ -128,7 +137,7 @@ class Tail:
                 await self._link.call([self._partitions.call(partition, "forget_segments", *forgotten)])
         return deleted
 
-    async def _bring_back(self, wanted: str, take: str) -> int:
+    async def _refill_runs(self, wanted: str, take: str) -> int:
         """Read the runs that `wanted` names, and have `take` take them."""
         rows = await self._link.call(self._partitions.calls(wanted, _REFILLS))
         runs = [(p, _Run.read(*row)) for p, some in enumerate(rows) for row in some]
@@ -150,7 +159,7 @@ class Tail:
                 return moved
             segment, args = _segment(hosts)
             name = f"{self._folder}{partition:04}-{uuid4().hex}"
-            await asyncio.to_thread(self._shelf.put, name, segment)
+            await asyncio.to_thread(self._store.put, name, segment)
             (taken,) = await self._link.call([self._partitions.call(partition, "spill", name, nonce, *args)])
             moved += sum(len(entries) for _, _, entries in hosts)
             if not taken:
@@ -161,7 +170,7 @@ class Tail:
         found = []
         for run in runs:
             try:
-                with self._shelf.open(run.segment) as file:
+                with self._store.open(run.segment) as file:
                     file.seek(run.offset)
                     found.append(run.entries(file.read(run.length)))
             except CorruptData as error:
@@ -175,10 +184,12 @@ class Tail:
     def _delete(self, prefix: str, needed: set[str], done: set[str]) -> set[str]:
         """Delete what is done with, and what is old and was never told of; returns what is there no longer."""
         gone = set(done)
-        for name in list(self._shelf.list(prefix)):
+        for name in list(self._store.list(prefix)):
             with suppress(CorruptData):  # another has deleted it
-                if name in done or (name not in needed and self._shelf.age_ms(name) > KEPT_S * 1000):
-                    self._shelf.delete(name)
+                if name in done or (
+                    name not in needed and self._store.age_ms(name) > SEGMENT_RETENTION_S * 1000
+                ):
+                    self._store.delete(name)
                     gone.add(name)
         return gone
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from frontier.link.link import Call, Link
 from frontier.verbs.agreement import Agreement
-from frontier.verbs.journal import Change, Grant, Journal, regrants
+from frontier.verbs.journal import Grant, Journal, JournaledCall, regrant_arguments
 
 SOME = 500
 """Leases, or changes, that are told in one go."""
@@ -40,10 +40,10 @@ class Reconciler:
         self._workers: set[str] = set()
         self._rounds: defaultdict[int, int] = defaultdict(int)
 
-    def begin(self, nonces: Sequence[bytes]) -> None:
+    def register_partitions(self, nonces: Sequence[bytes]) -> None:
         """Note which lives the partitions are in; those that are known stay as they are known."""
         for partition, nonce in enumerate(nonces):
-            self._journal.begin(partition, nonce)
+            self._journal.register_partition(partition, nonce)
 
     def round(self, partition: int) -> int:
         """Return how often a partition was told again what it had forgotten. What it granted in a call that was under way meanwhile
@@ -51,11 +51,11 @@ class Reconciler:
         """
         return self._rounds[partition]
 
-    def granted(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
+    def record_grants(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
         """Note the leases that were granted to a worker, as `lease` tells them."""
         self._workers.add(worker)
         until = self._clock() + lease_ms / 1000
-        self._journal.hold(
+        self._journal.add_grants(
             [
                 Grant(
                     token=int(token),
@@ -70,21 +70,21 @@ class Reconciler:
             ]
         )
 
-    async def tell(
+    async def record_call(
         self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()
     ) -> None:
         """Note that a call was carried out, in this life and at this time, and that it ended leases."""
         self._journal.add(partition, call, nonce, at_ms, tokens)
-        await self.heard(partition, nonce)
+        await self.ensure_current(partition, nonce)
 
-    async def heard(self, partition: int, nonce: bytes) -> bool:
+    async def ensure_current(self, partition: int, nonce: bytes) -> bool:
         """Return whether a reply is of the life that is known; if not, the partition is told what it has forgotten."""
         if nonce == self._journal.nonce(partition):
             return True
-        await self.catch_up(partition)
+        await self.reconcile(partition)
         return False
 
-    async def catch_up(self, partition: int) -> None:
+    async def reconcile(self, partition: int) -> None:
         """Return when a partition knows all that this client has told it. Raises `CorruptData` where it has forgotten more than
         anybody remembers.
         """
@@ -95,34 +95,34 @@ class Reconciler:
                     return
                 self._journal.suspend(partition)
                 self._rounds[partition] += 1
-                lost, kept = self._journal.lost(partition, nonce, births)
-                again = await self._told(partition, nonce, lost)
+                lost, kept = self._journal.split_by_loss(partition, nonce, births)
+                again = await self._resend_lost(partition, nonce, lost)
                 if again is not None:
-                    self._journal.caught_up(partition, nonce, births, again, kept)
+                    self._journal.mark_reconciled(partition, nonce, births, again, kept)
 
-    async def _told(
-        self, partition: int, nonce: bytes, lost: Sequence[Change]
-    ) -> list[tuple[Change, int]] | None:
+    async def _resend_lost(
+        self, partition: int, nonce: bytes, lost: Sequence[JournaledCall]
+    ) -> list[tuple[JournaledCall, int]] | None:
         """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
         now = self._clock()
-        held = self._journal.held(partition, self._agreement().partitions.number, now)
+        held = self._journal.current_grants(partition, self._agreement().partitions.number, now)
         ended = [grant for change in lost for grant in change.grants]
         grants = sorted(ended + held, key=lambda grant: grant.token)
-        await self._give_back(partition, {grant.token for grant in grants})
+        await self._return_leases(partition, {grant.token for grant in grants})
         policy = self._agreement().settings.policy
         workers: defaultdict[str, list[Grant]] = defaultdict(list)
         for grant in grants:
             workers[grant.worker].append(grant)
         for worker, some in workers.items():
             for first in range(0, len(some), SOME):
-                args = regrants(some[first : first + SOME], policy, now)
+                args = regrant_arguments(some[first : first + SOME], policy, now)
                 call = self._call(partition, "regrant", worker, *args)
                 if await self._one(call) != nonce:
                     return None
-        again: list[tuple[Change, int]] = []
+        again: list[tuple[JournaledCall, int]] = []
         for first in range(0, len(lost), SOME):
             changes = lost[first : first + SOME]
-            replies = await self._link.call([_again(change.call, nonce) for change in changes])
+            replies = await self._link.call([_resend_call(change.call, nonce) for change in changes])
             for change, reply in zip(changes, replies, strict=True):
                 found, at_ms = (reply[2:] if change.call.verb == "add" else reply)[:2]
                 if found != nonce:
@@ -130,7 +130,7 @@ class Reconciler:
                 again.append((change, at_ms))
         return again
 
-    async def _give_back(self, partition: int, kept: AbstractSet[int]) -> None:
+    async def _return_leases(self, partition: int, kept: AbstractSet[int]) -> None:
         """Give the leases back that the partition has of our workers, but these."""
         for worker in list(self._workers):
             rows = await self._one(self._call(partition, "leases", worker))
@@ -145,6 +145,6 @@ class Reconciler:
         return reply
 
 
-def _again(call: Call, nonce: bytes) -> Call:
+def _resend_call(call: Call, nonce: bytes) -> Call:
     """A call as it is made again: a settlement names the life in which its leases were granted, and its pages' links told."""
     return Call(call.verb, call.keys, (nonce, *call.args[1:])) if call.verb == "settle" else call

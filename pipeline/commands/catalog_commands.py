@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     JsonOption,
     ProjectOption,
 )
-from pipeline.terminal.output import say
+from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
     pass
@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command(name="rebuild")
-def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+def rebuild_command(project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOption = False) -> None:
     """Make the catalog again from the storage alone.
 
     Readers see the old version until the new one is complete. If the command is killed, the old version stays.
@@ -41,4 +41,4 @@ def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) 
         f"read {found.manifests:,} manifests and {found.runs:,} runs; they tell of {found.files:,} archive files "
         f"of {found.sources:,} sources"
     )
-    say(as_json, asdict(found), line)
+    print_result(as_json, asdict(found), line)

@@ -13,7 +13,7 @@ import typer
 
 from core import InputError
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     CrawlOption,
     DepthOption,
     JsonOption,
@@ -24,13 +24,13 @@ from pipeline.commands.options import (
     ScopeOption,
     UpdateOption,
     WorkersOption,
-    checked_name,
+    check_name,
 )
 from pipeline.commands.results import Refusals, end_crawl
-from pipeline.terminal.output import say
+from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
-    from crawler.spiders import Guest
+    from crawler.spiders import SpiderSpec
     from pipeline.project import Project
 
 
@@ -63,7 +63,7 @@ def seed(
         typer.Option("--again", help="Ask for known seeds once more, and hosts that were given up."),
     ] = False,
     update: UpdateOption = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Add URLs to a crawl's frontier. Known ones change nothing, unless they are to be asked for again.
@@ -74,22 +74,22 @@ def seed(
       thresher seed https://example.org/news/ --crawl news --revisit 12h
     """
     from pipeline.commands import results
-    from pipeline.crawls.seed import Plan, revisit_s
-    from pipeline.crawls.seed import seed as run_seed
+    from pipeline.crawls.seed import SeedPlan, parse_revisit
+    from pipeline.crawls.seed import seed_file as run_seed
     from pipeline.project import Project
 
-    plan = Plan(
-        crawl=checked_name(crawl),
+    plan = SeedPlan(
+        crawl=check_name(crawl),
         scope=scope,
         max_depth=depth,
         priority=priority,
-        revisit_s=revisit_s(revisit) if revisit else 0,
+        revisit_s=parse_revisit(revisit) if revisit else 0,
         again=again,
     )
     refusals = Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links, update=update)
     refusals.end()
-    say(as_json, asdict(seeded), results.seeded_line(seeded, crawl))
+    print_result(as_json, asdict(seeded), results.seed_line(seeded, crawl))
 
 
 def crawl(
@@ -111,7 +111,7 @@ def crawl(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show each line of the crawl's log as it is written.")
     ] = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Crawl until the frontier drains or a limit is reached.
@@ -129,18 +129,18 @@ def crawl(
       thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
     from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_command import Limits
+    from pipeline.fleet.crawl_command import CrawlLimits
     from pipeline.fleet.crawl_command import crawl as run_crawl
     from pipeline.project import Project
     from pipeline.terminal.progress import stderr_progress
 
-    limits = Limits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
+    limits = CrawlLimits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = Project.at(project)
-    guest = _guest(opened, spider, argument or [], settings)
+    guest = _parse_spider(opened, spider, argument or [], settings)
     crawled = run_crawl(
-        opened, checked_name(name), limits, stderr_progress(), guest, update=update, verbose=verbose
+        opened, check_name(name), limits, stderr_progress(), guest, update=update, verbose=verbose
     )
-    say(as_json, crawl_summary.body(crawled), "\n".join(crawl_summary.lines(name, crawled)))
+    print_result(as_json, crawl_summary.body(crawled), "\n".join(crawl_summary.lines(name, crawled)))
     end_crawl(crawled)
 
 
@@ -173,7 +173,7 @@ def rescrape(
     workers: WorkersOption = 1,
     max_time: MaxTimeOption = None,
     update: UpdateOption = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Fetch archived pages of a crawl again.
@@ -186,33 +186,33 @@ def rescrape(
       thresher rescrape docs example.org --max-age 7d
       thresher rescrape docs --from-report --budget 10000 --add-only
     """
-    from pipeline.crawls.operator_commands import milliseconds
-    from pipeline.crawls.rescrape import Plan
-    from pipeline.crawls.rescrape import rescrape as run_rescrape
+    from pipeline.crawls.operator_commands import parse_duration_ms
+    from pipeline.crawls.rescrape import RescrapePlan
+    from pipeline.crawls.rescrape import add_rescrapes as run_rescrape
     from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_command import Limits
+    from pipeline.fleet.crawl_command import CrawlLimits
     from pipeline.fleet.crawl_command import crawl as run_crawl
     from pipeline.project import Project
     from pipeline.terminal.progress import stderr_progress
 
     at = Project.at(project)
-    plan = Plan(
-        crawl=checked_name(name),
+    plan = RescrapePlan(
+        crawl=check_name(name),
         domains=tuple(domains or ()),
         from_report=from_report,
         budget=budget,
-        older_than_s=milliseconds(max_age) // 1000 if max_age else 0,
+        older_than_s=parse_duration_ms(max_age) // 1000 if max_age else 0,
         scope=scope,
         max_depth=depth,
     )
     found = run_rescrape(at, plan, update=update)
     line = f"{name}: {found.pages:,} pages to ask for again, {found.added:,} added, {found.known:,} known"
     if add_only:
-        say(as_json, asdict(found), line)
+        print_result(as_json, asdict(found), line)
         return
-    crawled = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress())
+    crawled = run_crawl(at, name, CrawlLimits(workers=workers, max_time_s=max_time), stderr_progress())
     said = "\n".join((line, *crawl_summary.lines(name, crawled)))
-    say(as_json, {**crawl_summary.body(crawled), **asdict(found)}, said)
+    print_result(as_json, {**crawl_summary.body(crawled), **asdict(found)}, said)
     end_crawl(crawled)
 
 
@@ -222,7 +222,7 @@ def refetch(
     out: Annotated[
         Path | None, typer.Option("--out", help="File to write their URLs to instead, one a line.")
     ] = None,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Have a crawl fetch whole what a source holds truncated.
@@ -236,25 +236,27 @@ def refetch(
     """
     from core import InputError
     from pipeline.commands import results
-    from pipeline.crawls.refetch import listed
-    from pipeline.crawls.refetch import refetch as run_refetch
+    from pipeline.crawls.refetch import refetch_truncated as run_refetch
+    from pipeline.crawls.refetch import write_urls
     from pipeline.project import Project
 
     at = Project.at(project)
     if bool(crawl) == (out is not None):
         raise InputError("refetch: give either --crawl NAME or --out FILE")
     if out is not None:
-        count = listed(at, checked_name(name), out)
-        say(as_json, {"out": str(out), "urls": count}, f"{out}: {count:,} URLs of what {name} holds cut off")
+        count = write_urls(at, check_name(name), out)
+        print_result(
+            as_json, {"out": str(out), "urls": count}, f"{out}: {count:,} URLs of what {name} holds cut off"
+        )
         return
     refusals = Refusals()
-    seeded = run_refetch(at, checked_name(name), checked_name(crawl), refusals.show)
+    seeded = run_refetch(at, check_name(name), check_name(crawl), refusals.show)
     refusals.end()
-    say(as_json, asdict(seeded), results.seeded_line(seeded, crawl))
+    print_result(as_json, asdict(seeded), results.seed_line(seeded, crawl))
 
 
-def _guest(project: Project, spider: str, arguments: list[str], settings: str) -> Guest | None:
-    from crawler.spiders import Guest
+def _parse_spider(project: Project, spider: str, arguments: list[str], settings: str) -> SpiderSpec | None:
+    from crawler.spiders import SpiderSpec
 
     if not spider:
         if arguments or settings:
@@ -264,9 +266,9 @@ def _guest(project: Project, spider: str, arguments: list[str], settings: str) -
     for name, equals, _ in pairs:
         if not name.isidentifier() or not equals:
             raise InputError(f"-a {name}: give NAME=VALUE, as in -a country=de")
-    return Guest(
-        spider=spider,
+    return SpiderSpec(
+        class_path=spider,
         arguments=tuple((name, value) for name, _, value in pairs),
-        settings=settings,
+        settings_path=settings,
         directory=project.directory,
     )

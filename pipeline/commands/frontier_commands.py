@@ -9,17 +9,17 @@ import typer
 
 from core import InputError
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     CoresOption,
     DepthOption,
     JsonOption,
     ProjectOption,
     ScopeKind,
     UpdateOption,
-    checked_name,
+    check_name,
     usable_cores,
 )
-from pipeline.terminal.output import say
+from pipeline.terminal.output import print_result
 
 RankName = Literal["first", "rich", "usual", "last"]
 OutcomeName = Literal["fetched", "unchanged", "redirected", "gone", "refused", "failed"]
@@ -43,7 +43,7 @@ def retry_command(
         typer.Option("--outcome", help="Pages that ended so; failed where no --reason is given either."),
     ] = None,
     update: UpdateOption = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Let pages that are settled wait once more: those that failed, or that the options choose.
@@ -55,13 +55,13 @@ def retry_command(
       thresher frontier retry docs
       thresher frontier retry docs --reason status_401 --host intranet.example.org
     """
-    from pipeline.crawls.retry import Plan
-    from pipeline.crawls.retry import retry as run_retry
+    from pipeline.crawls.retry import RetryPlan
+    from pipeline.crawls.retry import add_retries as run_retry
     from pipeline.project import Project
     from pipeline.terminal.reasons import counted
 
-    plan = Plan(
-        crawl=checked_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
+    plan = RetryPlan(
+        crawl=check_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
     )
     found = run_retry(Project.at(project), plan, update=update)
     line = f"{name}: {found.added:,} wait again of {found.pages:,} that ended so"
@@ -69,7 +69,7 @@ def retry_command(
         line += f"; {found.known:,} waited already"
     if found.discarded:
         line += f"; not let in: {counted(found.discarded)}"
-    say(as_json, asdict(found), line)
+    print_result(as_json, asdict(found), line)
 
 
 @app.command(name="rebuild")
@@ -89,7 +89,7 @@ def rebuild_command(
     depth: DepthOption = None,
     workers: CoresOption = None,
     update: UpdateOption = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Make a frontier that was lost again, from the archive and the log of its crawl.
@@ -101,14 +101,14 @@ def rebuild_command(
     Example:
       thresher frontier rebuild docs && thresher crawl docs
     """
-    from crawler.replay.restore import Reach
-    from pipeline.crawls.rebuild import Plan
-    from pipeline.crawls.rebuild import rebuild as run_rebuild
+    from crawler.replay.restore import LinkScope
+    from pipeline.crawls.rebuild import RebuildPlan
+    from pipeline.crawls.rebuild import rebuild_frontier as run_rebuild
     from pipeline.project import Project
     from pipeline.terminal.progress import stderr_progress
     from pipeline.terminal.reasons import counted
 
-    plan = Plan(crawl=checked_name(name), anew=anew, reach=Reach(scope=scope, max_depth=depth))
+    plan = RebuildPlan(crawl=check_name(name), anew=anew, reach=LinkScope(scope=scope, max_depth=depth))
     made = run_rebuild(Project.at(project), plan, workers or usable_cores(), stderr_progress(), update=update)
     outcomes = {outcome: count for outcome, count in made.stats.outcomes.items() if count}
     line = f"{name}: {counted(outcomes) or 'nothing settled'}; {made.stats.waiting:,} wait"
@@ -116,7 +116,7 @@ def rebuild_command(
         line += f"; {made.unlogged:,} archived pages are in no log" + (
             "" if scope else ", and their links are not followed (--scope)"
         )
-    say(as_json, {**asdict(made.stats), "no_log": made.unlogged}, line)
+    print_result(as_json, {**asdict(made.stats), "no_log": made.unlogged}, line)
 
 
 @app.command(name="hold")
@@ -126,7 +126,7 @@ def hold_command(
     how_long: Annotated[
         str, typer.Option("--for", help="How long: a time such as 90s, 15m, 1h or 2d.")
     ] = "1h",
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a host nothing for a time.
@@ -139,12 +139,12 @@ def hold_command(
     from pipeline.project import Project
 
     operator_commands.hold(Project.at(project), name, host, how_long)
-    say(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
+    print_result(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
 
 
 @app.command(name="resume")
 def resume_command(
-    name: CrawlName, host: HostName, project: ProjectOption = HERE, as_json: JsonOption = False
+    name: CrawlName, host: HostName, project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOption = False
 ) -> None:
     """Ask a host again at once, whatever held it; also one that was given up.
 
@@ -156,14 +156,14 @@ def resume_command(
     from pipeline.project import Project
 
     operator_commands.resume(Project.at(project), name, host)
-    say(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
+    print_result(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
 
 
 @app.command(name="drop")
 def drop_command(
     name: CrawlName,
     scope: Annotated[str, typer.Argument(help="domain:NAME, host:NAME or prefix:URL.")],
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Bar a domain, a host or a URL prefix from a crawl.
@@ -182,7 +182,7 @@ def drop_command(
     later = (
         "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
     )
-    say(
+    print_result(
         as_json,
         {"barred": scope, "dropped": dropped},
         f"{name}: {scope} is barred, {dropped:,} waiting pages refused{later}",
@@ -200,7 +200,7 @@ def prefer_command(
         bool,
         typer.Option("--from-report", help="Rank each domain by the share of its documents that was kept."),
     ] = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Ask the hosts of a domain before others, or after them.
@@ -216,10 +216,12 @@ def prefer_command(
     if from_report == bool(domains):
         raise InputError("prefer: name domains, or say --from-report, one of the two")
     if from_report:
-        ranked = operator_commands.prefer_yields(Project.at(project), name)
+        ranked = operator_commands.prefer_by_yield(Project.at(project), name)
         told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
-        say(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
+        print_result(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
         return
     assert domains is not None
     operator_commands.prefer(Project.at(project), name, domains, rank)
-    say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")
+    print_result(
+        as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}"
+    )

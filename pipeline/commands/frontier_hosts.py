@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.commands.frontier_commands import CrawlName
-from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
+from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
 from pipeline.terminal.output import echo
 from pipeline.terminal.printable import printable_json
 
 if TYPE_CHECKING:
-    from frontier import Frontier, HostState, Rest
+    from frontier import Frontier, Hold, HostState
 
 
 def hosts_command(
     name: CrawlName,
     all_: Annotated[bool, typer.Option("--all", help="Show the hosts that may be asked as well.")] = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Show the hosts that are asked nothing for a time, or were given up, with the reason and the end of each rest.
@@ -31,18 +31,18 @@ def hosts_command(
     Example:
       thresher frontier hosts docs
     """
-    from pipeline.crawls.operator_commands import ask
+    from pipeline.crawls.operator_commands import query_frontier
     from pipeline.project import Project
 
-    crawl = checked_name(name)
-    show = _json if as_json else _text
-    ask(Project.at(project), crawl, lambda frontier: show(frontier, crawl, every=all_))
+    crawl = check_name(name)
+    show = _json if as_json else _print_text
+    query_frontier(Project.at(project), crawl, lambda frontier: show(frontier, crawl, every=all_))
 
 
-async def _text(frontier: Frontier, crawl: str, *, every: bool) -> None:
+async def _print_text(frontier: Frontier, crawl: str, *, every: bool) -> None:
     shown = 0
-    async for host in frontier.hosts(resting=not every):
-        for line in lines(host, datetime.now(UTC)):
+    async for host in frontier.hosts(is_held=not every):
+        for line in host_lines(host, datetime.now(UTC)):
             echo(line)
         shown += 1
     if not shown:
@@ -52,21 +52,21 @@ async def _text(frontier: Frontier, crawl: str, *, every: bool) -> None:
 
 async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
     """One object, printed host by host: there may be millions."""
-    echo('{"hosts": [', ended=False)
+    echo('{"hosts": [', newline=False)
     comma = ""
-    async for host in frontier.hosts(resting=not every):
-        echo(comma + printable_json(body(host, datetime.now(UTC))), ended=False)
+    async for host in frontier.hosts(is_held=not every):
+        echo(comma + printable_json(host_body(host, datetime.now(UTC))), newline=False)
         comma = ", "
     echo("]}")
 
 
-def lines(host: HostState, now: datetime) -> Iterator[str]:
+def host_lines(host: HostState, now: datetime) -> Iterator[str]:
     """What a person reads of a host."""
-    from pipeline.terminal.reasons import shown
+    from pipeline.terminal.reasons import describe_with_code
 
     pages = f"{host.waiting:,} {'page waits' if host.waiting == 1 else 'pages wait'}"
-    if host.dead:
-        yield f"{host.host}: {shown(host.dead)}; {pages}"
+    if host.dead_reason:
+        yield f"{host.host}: {describe_with_code(host.dead_reason)}; {pages}"
     elif host.rest:
         yield f"{host.host}: held {_until(host.rest, now)}; {pages}"
     else:
@@ -75,13 +75,13 @@ def lines(host: HostState, now: datetime) -> Iterator[str]:
         yield f"  {origin}: held {_until(rest, now)}"
 
 
-def body(host: HostState, now: datetime) -> dict[str, Any]:
+def host_body(host: HostState, now: datetime) -> dict[str, Any]:
     """The same for programs."""
-    state = "given_up" if host.dead else "held" if host.rest else "asked"
+    state = "given_up" if host.dead_reason else "held" if host.rest else "asked"
     return {
         "host": host.host,
         "state": state,
-        **(_rest(host.rest, now) if host.rest else {"reason": host.dead, "until": None}),
+        **(_rest(host.rest, now) if host.rest else {"reason": host.dead_reason, "until": None}),
         "waiting": host.waiting,
         "open": host.open,
         "delay_ms": host.delay_ms,
@@ -89,19 +89,19 @@ def body(host: HostState, now: datetime) -> dict[str, Any]:
     }
 
 
-def _rest(rest: Rest, now: datetime) -> dict[str, str]:
+def _rest(rest: Hold, now: datetime) -> dict[str, str]:
     return {"reason": rest.reason, "until": f"{_end(rest, now):%Y-%m-%dT%H:%M:%SZ}"}
 
 
-def _until(rest: Rest, now: datetime) -> str:
-    from pipeline.terminal.rate import duration
-    from pipeline.terminal.reasons import shown
+def _until(rest: Hold, now: datetime) -> str:
+    from pipeline.terminal.rate import format_duration
+    from pipeline.terminal.reasons import describe_with_code
 
-    why = f": {shown(rest.reason)}" if rest.reason else ""
+    why = f": {describe_with_code(rest.reason)}" if rest.reason else ""
     if rest.ms == 0:
         return f"until the next request, which is a probe{why}"
-    return f"for {duration(rest.ms / 1000)}, until {_end(rest, now):%Y-%m-%d %H:%M:%S} UTC{why}"
+    return f"for {format_duration(rest.ms / 1000)}, until {_end(rest, now):%Y-%m-%d %H:%M:%S} UTC{why}"
 
 
-def _end(rest: Rest, now: datetime) -> datetime:
+def _end(rest: Hold, now: datetime) -> datetime:
     return now + timedelta(milliseconds=rest.ms)

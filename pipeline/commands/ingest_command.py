@@ -12,10 +12,10 @@ import typer
 
 from core import InputError
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     JsonOption,
     ProjectOption,
-    checked_name,
+    check_name,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def ingest(
         IndexName,
         typer.Option("--index", rich_help_panel=COMMON_CRAWL, help="Index to ask, cdx or columnar."),
     ] = "cdx",
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Bring in archives, tables, texts and Common Crawl.
@@ -131,13 +131,13 @@ def ingest(
       thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
       thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
-    from pipeline.inputs.commoncrawl_selection import Wanted, is_meant
-    from pipeline.inputs.ingest import Ways
+    from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
+    from pipeline.inputs.ingest import IngestOptions
     from pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
     from pipeline.project import Project
     from storage.inputs.tables.columns import Columns
 
-    wanted = Wanted(
+    wanted = CommonCrawlSelection(
         files=files,
         segments=frozenset(segment or ()),
         domains=(*(domain or ()), *(_lines(domains) if domains else ())),
@@ -149,16 +149,20 @@ def ingest(
         index=index,
     )
     opened = Project.at(project)
-    if any(map(is_meant, inputs)):
-        run_commoncrawl(opened, checked_name(name), inputs, wanted, as_json)
+    if any(map(is_commoncrawl, inputs)):
+        run_commoncrawl(opened, check_name(name), inputs, wanted, as_json)
         return
-    if wanted != Wanted(index=index):
+    if wanted != CommonCrawlSelection(index=index):
         raise InputError(
             "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
         )
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
     run_ingest(
-        opened.store, checked_name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json
+        opened.store,
+        check_name(name),
+        inputs,
+        IngestOptions(columns=columns, by_line=by_line, site=site),
+        as_json,
     )
 
 

@@ -10,14 +10,14 @@ import typer
 
 from core import InputError
 from pipeline.commands.frontier_commands import OutcomeName
-from pipeline.commands.options import HERE, ProjectOption, checked_name
+from pipeline.commands.options import CURRENT_DIRECTORY, ProjectOption, check_name
 from pipeline.terminal.output import echo
 
 if TYPE_CHECKING:
-    from storage.crawllog.log_line import Line
+    from storage.crawllog.log_line import LogLine
 
 POLL_S = 1.0
-FIRST = 10
+INITIAL_LINES = 10
 """Lines of before that `--follow` begins with, as `tail -f` does."""
 
 
@@ -36,7 +36,7 @@ def log_command(
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Show only this host, without port.")] = "",
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON lines, as the log is stored: one object a line.")
     ] = False,
@@ -53,34 +53,34 @@ def log_command(
       thresher log docs --json | jq -r 'select(.status == 403) | .url'
     """
     from pipeline.project import Project
-    from storage.crawllog.log_reader import Follower, is_there, ordered
+    from storage.crawllog.log_reader import LogFollower, has_log, read_in_order
 
-    crawl, store = checked_name(name), Project.at(project).store
-    if not (follow or is_there(store, crawl)):
+    crawl, store = check_name(name), Project.at(project).store
+    if not (follow or has_log(store, crawl)):
         raise InputError(
             f"crawl {crawl!r}: nothing of it is settled yet, so it has no log; run `thresher crawl {crawl}` first"
         )
-    chosen = _Chosen(outcome or "", frozenset(reason or ()), host.lower())
+    chosen = _LineFilter(outcome or "", frozenset(reason or ()), host.lower())
     if not follow:
-        _print(chosen.of(ordered(store, crawl)), as_json)
+        _print(chosen.apply(read_in_order(store, crawl)), as_json)
         return
-    follower = Follower(store, crawl)
-    _print(chosen.of(follower.before(FIRST)), as_json)
+    follower = LogFollower(store, crawl)
+    _print(chosen.apply(follower.last_lines(INITIAL_LINES)), as_json)
     while True:
-        _print(chosen.of(follower.poll()), as_json)
+        _print(chosen.apply(follower.poll()), as_json)
         time.sleep(POLL_S)
 
 
-class _Chosen:
+class _LineFilter:
     """Which lines are shown: those that all of the options fit."""
 
     def __init__(self, outcome: str, reasons: frozenset[str], host: str) -> None:
         self._outcome, self._reasons, self._host = outcome, reasons, host
 
-    def of(self, lines: Iterable[Line]) -> Iterator[Line]:
-        return filter(self._fits, lines)
+    def apply(self, lines: Iterable[LogLine]) -> Iterator[LogLine]:
+        return filter(self._matches, lines)
 
-    def _fits(self, line: Line) -> bool:
+    def _matches(self, line: LogLine) -> bool:
         from urllib.parse import urlsplit
 
         if self._outcome and (line.kind != "page" or line.outcome != self._outcome):
@@ -90,9 +90,9 @@ class _Chosen:
         return not self._host or urlsplit(line.url).hostname == self._host
 
 
-def _print(lines: Iterable[Line], as_json: bool) -> None:
-    from pipeline.terminal.log_text import text
+def _print(lines: Iterable[LogLine], as_json: bool) -> None:
+    from pipeline.terminal.log_text import format_line
     from storage.crawllog.log_line import encode
 
     for line in lines:
-        echo(encode(line).decode().rstrip("\n") if as_json else text(line))
+        echo(encode(line).decode().rstrip("\n") if as_json else format_line(line))

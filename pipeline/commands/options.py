@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipeline.project import Project
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
-HERE = Path()
+CURRENT_DIRECTORY = Path()
 
 PROJECT_VARIABLE = "THRESHER_PROJECT"
 
@@ -83,7 +83,7 @@ class GroupedOptions(TyperCommand):
                 formatter.write_dl(groups[heading])
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """Return the name of a crawl or an ingest. Raise `InputError` for what cannot be one."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise InputError(
@@ -97,7 +97,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
+def require_sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
     """Return the sources of these names, all if none is named. Raise `InputError` for a name that has nothing archived."""
     known = project.sources(())
     for name in names or ():

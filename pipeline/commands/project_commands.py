@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     JsonOption,
 )
 from pipeline.new_project import create
-from pipeline.terminal.output import say
+from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
     pass
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Project directory.")] = HERE, as_json: JsonOption = False
+    directory: Annotated[Path, typer.Argument(help="Project directory.")] = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a commented thresher.toml.
 
@@ -33,4 +34,4 @@ def init(
       thresher init my-crawl
     """
     path = create(directory)
-    say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
+    print_result(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     JsonOption,
     Names,
     ProjectOption,
-    sources,
+    require_sources,
 )
 from pipeline.terminal.output import console, echo, print_json
 
@@ -28,7 +28,7 @@ def report_command(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the funnel into this PNG, SVG or PDF.")
     ] = None,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Show the funnel: where every record went, in filter order.
@@ -41,7 +41,7 @@ def report_command(
     from pipeline.reports import report
 
     opened = Project.at(project)
-    funnel = report.funnel_of(opened, sources(opened, names))
+    funnel = report.funnel_of(opened, require_sources(opened, names))
     if plot is not None:
         report.plot(funnel, plot)
     if as_json:
@@ -54,7 +54,7 @@ def status_command(
     as_metrics: Annotated[
         bool, typer.Option("--metrics", help="Print the figures in the format that Prometheus reads.")
     ] = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Show how far every source has come, and what waits for what. Ends with exit code 1 if the frontier of a crawl is lost.
@@ -68,7 +68,7 @@ def status_command(
     from pipeline.reports.metrics import metrics
 
     opened = Project.at(project)
-    found = status.status(opened)
+    found = status.project_status(opened)
     if as_metrics:
         echo(metrics(found, opened.cache_stats).removesuffix("\n"))
     elif as_json:
@@ -106,7 +106,7 @@ def verify_command(
             "--deep", help="Read every archived record once more with warcio, and compare the two readings."
         ),
     ] = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Hash and read everything stored, and name every damage.
@@ -117,7 +117,7 @@ def verify_command(
     Example:
       thresher verify && thresher verify out
     """
-    from pipeline.integrity.verify_result import Options, inspect
+    from pipeline.integrity.verify_result import VerifyOptions, run_verify
 
-    options = Options(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
-    inspect(project, options, as_json)
+    options = VerifyOptions(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
+    run_verify(project, options, as_json)

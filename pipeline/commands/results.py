@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pipeline.terminal.output import INTERRUPTED, echo
+from pipeline.terminal.output import EXIT_INTERRUPTED, echo
 from pipeline.terminal.reasons import counted
 
 if TYPE_CHECKING:
-    from pipeline.crawls.seed import Seeded
-    from pipeline.crawls.seed_files import Refused
-    from pipeline.engine.run_step import Ran
-    from pipeline.fleet.crawl_summary import Crawled
+    from pipeline.crawls.seed import SeedSummary
+    from pipeline.crawls.seed_files import RefusedLine
+    from pipeline.engine.run_step import StepSummary
+    from pipeline.fleet.crawl_summary import CrawlSummary
     from shards.dataset import Dataset
 
 
@@ -22,7 +22,7 @@ INCOMPLETE = 3
 REFUSED_SHOWN = 10
 
 
-def seeded_line(seeded: Seeded, crawl: str) -> str:
+def seed_line(seeded: SeedSummary, crawl: str) -> str:
     """What became of the seeds."""
     line = f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
     if seeded.discarded:
@@ -30,13 +30,13 @@ def seeded_line(seeded: Seeded, crawl: str) -> str:
     return line
 
 
-def ran_line(ran: Ran) -> str:
+def step_line(summary: StepSummary) -> str:
     """What a run of a step did."""
-    line = f"{ran.made} parts made, {ran.already} were there"
-    if ran.deaths:
-        line += f"; {ran.deaths} workers died and their parts were begun again"
-    if ran.left_out:
-        line += f"; {ran.left_out} records that crash a worker were left out"
+    line = f"{summary.made} parts made, {summary.already} were there"
+    if summary.deaths:
+        line += f"; {summary.deaths} workers died and their parts were begun again"
+    if summary.left_out:
+        line += f"; {summary.left_out} records that crash a worker were left out"
     return line
 
 
@@ -57,11 +57,11 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     )
 
 
-def end_crawl(crawled: Crawled) -> None:
+def end_crawl(crawled: CrawlSummary) -> None:
     """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
     if crawled.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if crawled.stats.drained and crawled.failed:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if crawled.stats.is_drained and crawled.failed:
         raise typer.Exit(INCOMPLETE)
 
 
@@ -71,7 +71,7 @@ class Refusals:
     def __init__(self) -> None:
         self._count = 0
 
-    def show(self, refused: Refused) -> None:
+    def show(self, refused: RefusedLine) -> None:
         """Take one."""
         self._count += 1
         if self._count <= REFUSED_SHOWN:

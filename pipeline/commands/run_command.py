@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     CoresOption,
     CrawlOption,
     DepthOption,
@@ -22,11 +22,11 @@ from pipeline.commands.options import (
     ProjectOption,
     ScopeOption,
     UpdateOption,
-    checked_name,
+    check_name,
     usable_cores,
 )
 from pipeline.commands.results import Refusals
-from pipeline.terminal.output import console, echo, say
+from pipeline.terminal.output import console, echo, print_result
 
 if TYPE_CHECKING:
     pass
@@ -57,7 +57,7 @@ def run(
     ] = None,
     max_time: MaxTimeOption = None,
     update: UpdateOption = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Do the whole job, from URLs to shards and a report.
@@ -71,24 +71,24 @@ def run(
     """
     from pipeline import recipe
     from pipeline.commands import results
-    from pipeline.crawls.seed import Plan
+    from pipeline.crawls.seed import SeedPlan
     from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_command import Limits
+    from pipeline.fleet.crawl_command import CrawlLimits
     from pipeline.project import Project
     from pipeline.reports import report
     from pipeline.terminal.progress import stderr_progress
 
     opened = Project.at(project)
-    plan = Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth)
-    limits = Limits(
+    plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth)
+    limits = CrawlLimits(
         workers=workers or usable_cores(),
         max_pages=max_pages,
         max_requests=max_requests,
-        in_all=True,
+        is_cumulative=True,
         max_time_s=max_time,
     )
     refusals = Refusals()
-    job = recipe.run(
+    job = recipe.run_all(
         opened,
         seeds_file,
         plan,
@@ -102,12 +102,12 @@ def run(
     )
     refusals.end()
     if not as_json:
-        echo("\n".join(crawl_summary.lines(crawl, job.crawled)))
+        echo("\n".join(crawl_summary.lines(crawl, job.crawl_summary)))
         report.render(job.funnel, console())
     body = {
-        "seeded": asdict(job.seeded),
-        "crawled": crawl_summary.body(job.crawled),
+        "seeded": asdict(job.seed_summary),
+        "crawled": crawl_summary.body(job.crawl_summary),
         "funnel": job.funnel.to_dict(),
         "dataset": results.dataset_body(out, job.dataset),
     }
-    say(as_json, body, results.dataset_line(out, job.dataset))
+    print_result(as_json, body, results.dataset_line(out, job.dataset))

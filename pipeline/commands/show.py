@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core import InputError
-from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
-from pipeline.terminal.output import say
+from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
+from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
-    from frontier import Place
-    from pipeline.reports.history import Capture, History
+    from frontier import UrlState
+    from pipeline.reports.history import CaptureHistory, History
 
 
 def show_command(
@@ -22,7 +22,7 @@ def show_command(
     names: Annotated[
         list[str] | None, typer.Argument(help="Crawls and ingests to look into; all if none is named.")
     ] = None,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Show what is known of a URL.
@@ -34,21 +34,21 @@ def show_command(
       thresher show https://example.org/about
       thresher show https://example.org/about docs --json
     """
-    from frontier import NotAUrl, canonical
+    from frontier import InvalidUrl, canonicalize
     from pipeline.project import Project
-    from pipeline.reports.history import history
+    from pipeline.reports.history import url_history
 
     try:
-        wanted = canonical(url)
-    except NotAUrl as error:
+        wanted = canonicalize(url)
+    except InvalidUrl as error:
         raise InputError(f"show {url!r}: is no URL ({error}); give http:// or https://") from None
     opened = Project.at(project)
     found = [
-        each for each in history(opened, wanted, tuple(map(checked_name, names or ()))) if not each.is_empty
+        each for each in url_history(opened, wanted, tuple(map(check_name, names or ()))) if not each.is_empty
     ]
     lines = [line for each in found for line in _lines(each, wanted.text)]
     body = {"url": wanted.text, "sources": [_body(each) for each in found]}
-    say(
+    print_result(
         as_json,
         body,
         "\n".join(lines) if lines else f"{wanted.text}: unknown; no crawl has found it, no ingest holds it",
@@ -56,37 +56,37 @@ def show_command(
 
 
 def _lines(known: History, url: str) -> Iterator[str]:
-    from pipeline.terminal.log_text import text
+    from pipeline.terminal.log_text import format_line
 
     yield f"{known.source}:{f' {_place(known.place)}' if known.place else ''}"
-    yield from (f"  {text(line)}" for line in known.lines)
+    yield from (f"  {format_line(line)}" for line in known.lines)
     for capture in known.captures:
         yield from (f"  {line}" for line in _capture(capture, url))
 
 
-def _place(place: Place) -> str:
-    from pipeline.terminal.rate import duration
-    from pipeline.terminal.reasons import in_words
+def _place(place: UrlState) -> str:
+    from pipeline.terminal.rate import format_duration
+    from pipeline.terminal.reasons import describe
 
     said: str = place.state
     if place.due_ms is not None:
-        said += f", is tried again in {duration(place.due_ms / 1000)}"
+        said += f", is tried again in {format_duration(place.due_ms / 1000)}"
     if place.attempt:
         said += f", tried {place.attempt} {'time' if place.attempt == 1 else 'times'}"
     if place.worker:
         said += f", by worker {place.worker}"
     if place.visit_ms is not None:
-        said += f", is visited again in {duration(place.visit_ms / 1000)}"
+        said += f", is visited again in {format_duration(place.visit_ms / 1000)}"
     if place.rest is not None:
-        why = f" ({in_words(place.rest.reason)})" if place.rest.reason else ""
-        said += f"; its host is held for {duration(place.rest.ms / 1000)}{why}"
+        why = f" ({describe(place.rest.reason)})" if place.rest.reason else ""
+        said += f"; its host is held for {format_duration(place.rest.ms / 1000)}{why}"
     if place.stored:
         said += f", or among the {place.stored:,} URLs of its host that wait in storage"
     return said
 
 
-def _capture(capture: Capture, url: str) -> Iterator[str]:
-    row, judged = capture.row, capture.judged
+def _capture(capture: CaptureHistory, url: str) -> Iterator[str]:
+    row, judged = capture.row, capture.verdict
     day, clock = row.timestamp[:8], row.timestamp[8:]
     moment = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}:{clock[4:]}"
     address = f" as {row.url}" if row.url != url else ""
@@ -113,7 +113,7 @@ def _body(known: History) -> dict[str, Any]:
         "frontier": None if known.place is None else asdict(known.place),
         "log": [_json(encode(line)) for line in known.lines],
         "captures": [
-            {**asdict(capture.row), "verdict": None if capture.judged is None else asdict(capture.judged)}
+            {**asdict(capture.row), "verdict": None if capture.verdict is None else asdict(capture.verdict)}
             for capture in known.captures
         ],
     }

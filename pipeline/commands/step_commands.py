@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     CoresOption,
     JsonOption,
     Names,
     OutOption,
     ProjectOption,
-    checked_name,
-    sources,
+    check_name,
+    require_sources,
 )
-from pipeline.terminal.output import echo, say
+from pipeline.terminal.output import echo, print_result
 
 if TYPE_CHECKING:
     pass
@@ -37,7 +37,7 @@ def process(
         bool, typer.Option("--follow", help="Process what a running crawl seals, until that is drained.")
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Try parts in quarantine again.")] = False,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Extract the text of what is new in the archive, and judge it.
@@ -49,32 +49,34 @@ def process(
     """
     from pipeline import recipe
     from pipeline.commands import results
-    from pipeline.engine.quarantine import release
+    from pipeline.engine.quarantine import remove_marks
     from pipeline.project import Project
     from pipeline.steps.follow import follow as follow_sources
-    from pipeline.steps.process import NAME, forget, step
+    from pipeline.steps.process import NAME, delete_results, step
     from pipeline.terminal.progress import stderr_progress
 
     opened = Project.at(project)
     # A crawl may be followed before it has sealed anything.
-    chosen = tuple(map(checked_name, names)) if follow and names else sources(opened, names)
+    chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
     step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
     if redo:
         for name in chosen:
-            forget(opened.store, name)
+            delete_results(opened.store, name)
     for name in chosen if retry else ():
-        release(opened.store, NAME, name)
-    with opened.crew(workers) as crew:
+        remove_marks(opened.store, NAME, name)
+    with opened.worker_pool(workers) as crew:
         made = follow_sources if follow else recipe.process_sources
         ran = made(opened, chosen, crew, stderr_progress())
-    say(as_json, asdict(ran), results.ran_line(ran))
+    print_result(as_json, asdict(ran), results.step_line(ran))
     for each in ran.quarantined:
         echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
     if ran.quarantined:
         raise typer.Exit(1)
 
 
-def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+def dedup_command(
+    names: Names = None, project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOption = False
+) -> None:
     """Find exact and near duplicates across the sources.
 
     \b
@@ -87,11 +89,11 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
     from pipeline.terminal.progress import stderr_progress
 
     opened = Project.at(project)
-    with opened.crew(1) as crew:
-        manifest = recipe.find_duplicates(opened, sources(opened, names), crew, stderr_progress())
-    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.KINDS}
+    with opened.worker_pool(1) as crew:
+        manifest = recipe.find_duplicates(opened, require_sources(opened, names), crew, stderr_progress())
+    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
-    say(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
+    print_result(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
 
 
 def export(
@@ -101,7 +103,7 @@ def export(
     ],
     names: Names = None,
     workers: CoresOption = None,
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Write what is kept as tokenized Parquet shards.
@@ -118,11 +120,11 @@ def export(
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
-    with opened.crew(workers) as crew:
+    with opened.worker_pool(workers) as crew:
         dataset, _ = recipe.export_dataset(
-            opened, sources(opened, names), out, vocabulary, crew, stderr_progress()
+            opened, require_sources(opened, names), out, vocabulary, crew, stderr_progress()
         )
-    say(as_json, results.dataset_body(out, dataset), results.dataset_line(out, dataset))
+    print_result(as_json, results.dataset_body(out, dataset), results.dataset_line(out, dataset))
 
 
 def export_wacz_command(
@@ -131,7 +133,7 @@ def export_wacz_command(
     title: Annotated[
         str, typer.Option("--title", help="Title in the file; the name of the crawl by default.")
     ] = "",
-    project: ProjectOption = HERE,
+    project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Write the archive of a crawl as one WACZ file.
@@ -146,7 +148,7 @@ def export_wacz_command(
     from pipeline.reports.wacz_export import export_wacz
     from pipeline.terminal.progress import stderr_progress
 
-    made = export_wacz(Project.at(project).store, checked_name(name), out, title, stderr_progress())
+    made = export_wacz(Project.at(project).store, check_name(name), out, title, stderr_progress())
     anew = f" ({made.recompressed} compressed anew with gzip)" if made.recompressed else ""
     line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
-    say(as_json, {"file": str(out), **asdict(made)}, line)
+    print_result(as_json, {"file": str(out), **asdict(made)}, line)

@@ -21,43 +21,43 @@ T = TypeVar("T")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def hold(project: Project, crawl: str, host: str, how_long: str) -> None:
+def hold(project: Project, crawl: str, host: str, duration: str) -> None:
     """Ask a host nothing for a time such as `90s`, `15m`, `1h`, `2d`. InputError where the crawl does not know it."""
-    wait_ms = milliseconds(how_long)
-    if not ask(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
-        raise _unknown(crawl, host)
+    wait_ms = parse_duration_ms(duration)
+    if not query_frontier(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
+        raise _unknown_host_error(crawl, host)
 
 
 def resume(project: Project, crawl: str, host: str) -> None:
     """Let a host go on, whatever held it. InputError where the crawl does not know it."""
-    if not ask(project, crawl, lambda frontier: frontier.resume(host)):
-        raise _unknown(crawl, host)
+    if not query_frontier(project, crawl, lambda frontier: frontier.resume(host)):
+        raise _unknown_host_error(crawl, host)
 
 
 def drop(project: Project, crawl: str, scope: str) -> int:
     """Let nothing of a scope be asked any more; returns how many waiting pages are refused by that at once."""
     wanted = Scope.parse(scope)
-    return ask(project, crawl, lambda frontier: frontier.drop(wanted))
+    return query_frontier(project, crawl, lambda frontier: frontier.drop(wanted))
 
 
 def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
     """Ask the hosts of registered domains before others, or after them: `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
-    ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+    query_frontier(project, crawl, lambda frontier: frontier.prefer(ranks))
 
 
-def prefer_yields(project: Project, crawl: str) -> dict[str, int]:
+def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
     """Rank every domain of a crawl by what it gave (`pipeline.crawls.yields`); returns how many have which rank now."""
-    ranks = yields.ranks(project, crawl)
+    ranks = yields.domain_ranks(project, crawl)
     if not ranks:
         raise InputError(
-            f"crawl {crawl!r}: no domain has {yields.ENOUGH} processed documents yet; run `thresher process {crawl}`"
+            f"crawl {crawl!r}: no domain has {yields.MIN_DOCUMENTS} processed documents yet; run `thresher process {crawl}`"
         )
-    ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+    query_frontier(project, crawl, lambda frontier: frontier.prefer(ranks))
     return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
 
 
-def milliseconds(text: str) -> int:
+def parse_duration_ms(text: str) -> int:
     """What a time such as `90s`, `15m`, `1h` or `2d` is; InputError for anything else."""
     match = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if match is None:
@@ -65,13 +65,13 @@ def milliseconds(text: str) -> int:
     return int(match[1]) * SECONDS[match[2]] * 1000
 
 
-def _unknown(crawl: str, host: str) -> InputError:
+def _unknown_host_error(crawl: str, host: str) -> InputError:
     return InputError(
         f"crawl {crawl!r}: knows no host {host!r}; give the name as it stands in its URLs, without port"
     )
 
 
-def ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
+def query_frontier(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
     """The answer of a crawl's frontier to a question. Raise `InputError` if nothing is seeded."""
 
     async def answer(address: str) -> T:

@@ -21,44 +21,44 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from core import InputError, ThresherError
-from crawler.machine.activity import Channel
+from crawler.machine.activity import SupervisorChannel
 from crawler.reading.page_options import PageOptions
 from crawler.replay import restore
-from crawler.replay.restore import UNLOGGED, Reach
+from crawler.replay.restore import UNLOGGED, LinkScope
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from frontier.settings import check_storage
 from pipeline import open_crawl
-from pipeline.engine.local.crawl_worker import Berth, Place, told
-from pipeline.fleet.crawl_command import take_up
+from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
+from pipeline.fleet.crawl_command import recover_dead_workers
 from pipeline.project import Project
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import INDEX_SUFFIX, WARC
-from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, seal_lost
+from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, reseal_unsealed
 from storage.manifest import manifests
-from storage.storage_id import identity
+from storage.storage_id import read_storage_id
 from storage.store import Store
 from storage.warc.compression import compression_of
 
 POLL_S = 0.2
-SHOWN_EVERY_S = 2.0
-SYNC_EVERY_S = 2.0
+PROGRESS_INTERVAL_S = 2.0
+SYNC_INTERVAL_S = 2.0
 """A sync takes up to a second: files are worked on for longer than is waited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RebuildPlan:
     """Which frontier is made, and from what."""
 
     crawl: str
     anew: bool = False
     """Whether what the frontier has of the crawl is forgotten first."""
-    reach: Reach = field(default_factory=Reach)
+    reach: LinkScope = field(default_factory=LinkScope)
     """How far links are followed of pages of which the log says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
+class RebuildSummary:
     """What the frontier has afterwards."""
 
     stats: Stats
@@ -73,32 +73,32 @@ class _Job:
     store: Store
     redis: str
     options: PageOptions
-    plan: Plan
+    plan: RebuildPlan
     logs: Mapping[str, tuple[str, ...]]
     """The files of the log that tell of the pages of an archive file."""
 
 
-_Work = Callable[[_Job, Frontier, str], Awaitable[None]]
+_FileWork = Callable[[_Job, Frontier, str], Awaitable[None]]
 
 
-def rebuild(
-    project: Project, plan: Plan, workers: int, progress: Progress, *, update: bool = False
-) -> Rebuilt:
+def rebuild_frontier(
+    project: Project, plan: RebuildPlan, workers: int, progress: Progress, *, update: bool = False
+) -> RebuildSummary:
     """Make the frontier; `workers` is how many processes do so. Raises `InputError` where there is nothing to make it from."""
-    with project.frontier_address() as address, project.berths() as place:
+    with project.frontier_address() as address, project.worker_factory() as place:
         return asyncio.run(_rebuild(project, address, place, plan, workers, progress, update=update))
 
 
 async def _rebuild(
     project: Project,
     address: str,
-    place: Place,
-    plan: Plan,
+    worker_factory: WorkerFactory,
+    plan: RebuildPlan,
     workers: int,
     progress: Progress,
     *,
     update: bool,
-) -> Rebuilt:
+) -> RebuildSummary:
     store, crawl = project.store, plan.crawl
     if not plan.anew and not open_crawl.has_archive(store, crawl):
         raise InputError(
@@ -110,25 +110,25 @@ async def _rebuild(
         lost = Frontier(link, crawl)
         if plan.anew:
             await _forget(lost, crawl, store)
-        if not await lost.exists() or await lost.torn():
-            await lost.rebuild()  # first: whoever is killed in between leaves none that seems complete
+        if not await lost.exists() or await lost.has_lost_partition():
+            await lost.start_rebuild()  # first: whoever is killed in between leaves none that seems complete
         frontier = await open_crawl.open_crawl(project, link, crawl, update=update, rebuild=True)
-        done = await frontier.rebuild()
-        await take_up(project, frontier, crawl)
-        seal_lost(store, crawl)
+        done = await frontier.start_rebuild()
+        await recover_dead_workers(project, frontier, crawl)
+        reseal_unsealed(store, crawl)
         logs = _Logs.of(store, crawl)
-        job = _Job(store=store, redis=address, options=project.page_options, plan=plan, logs=logs.of_archive)
-        begin = partial(_all, frontier, place, job, workers, progress, done)
+        job = _Job(store=store, redis=address, options=project.page_options, plan=plan, logs=logs.by_archive)
+        begin = partial(_process_all, frontier, worker_factory, job, workers, progress, done)
         await begin("log", _settled, logs.names)
-        if logs.visited:
-            await restore.schedule_visits(store, frontier, logs.visited)
+        if logs.with_visits:
+            await restore.schedule_visits(store, frontier, logs.with_visits)
         await begin("index", _archived, [name for name in _of_crawl(store, crawl) if _is_index(name)])
         await begin("links", _linked, [name for name in _of_crawl(store, crawl) if compression_of(name)])
         await begin("later", _pending, logs.names)
-        await frontier.complete()
+        await frontier.finish_rebuild()
         stats = await frontier.stats()
         unlogged = sum(count for name, count in stats.reasons.items() if name.endswith(f":{UNLOGGED}"))
-        return Rebuilt(stats=stats, unlogged=unlogged)
+        return RebuildSummary(stats=stats, unlogged=unlogged)
     finally:
         await link.aclose()
 
@@ -138,9 +138,9 @@ class _Logs:
     """The sealed files of a crawl's log."""
 
     names: tuple[str, ...]
-    visited: tuple[str, ...]
+    with_visits: tuple[str, ...]
     """Those that tell of pages which are to be visited again."""
-    of_archive: Mapping[str, tuple[str, ...]]
+    by_archive: Mapping[str, tuple[str, ...]]
     """Those that tell of the pages of an archive file."""
 
     @classmethod
@@ -157,8 +157,8 @@ class _Logs:
                 of_archive[str(archive)].append(name)
         return cls(
             names=tuple(names),
-            visited=tuple(visited),
-            of_archive={archive: tuple(logs) for archive, logs in of_archive.items()},
+            with_visits=tuple(visited),
+            by_archive={archive: tuple(logs) for archive, logs in of_archive.items()},
         )
 
 
@@ -168,8 +168,8 @@ async def _forget(frontier: Frontier, crawl: str, store: Store) -> None:
         return
     await frontier.open()
     if frontier.storage is not None and frontier.storage.uri != store.uri:
-        check_storage(crawl, identity(store), store.uri, frontier.storage)
-    if alive := await frontier.alive(await frontier.holders()):
+        check_storage(crawl, read_storage_id(store), store.uri, frontier.storage)
+    if alive := await frontier.alive_workers(await frontier.holders()):
         raise InputError(
             f"crawl {crawl!r}: {len(alive)} workers are at work on it; stop them before its frontier is made anew"
         )
@@ -188,50 +188,50 @@ def _of_crawl(store: Store, crawl: str) -> Iterator[str]:
 # Worker processes
 
 
-async def _all(
+async def _process_all(
     frontier: Frontier,
-    place: Place,
+    worker_factory: WorkerFactory,
     job: _Job,
     workers: int,
     progress: Progress,
     done: Container[str],
     title: str,
-    work: _Work,
+    work: _FileWork,
     names: Iterable[str],
 ) -> None:
     """Have every file worked on that is not `done`, each by one of so many processes. Raises what went wrong with the first."""
-    files = [name for name in names if _part(work, name) not in done]
+    files = [name for name in names if _file_key(work, name) not in done]
     if not files:
         return
     progress.start(title, total=len(files))
     try:
         if workers == 1:
-            await _each(job, work, files, progress.advance)
+            await _process_files(job, work, files, progress.advance)
         else:
-            await _shared(frontier, place, job, workers, progress, work, files)
+            await _process_in_workers(frontier, worker_factory, job, workers, progress, work, files)
     finally:
-        progress.done()
+        progress.stop()
 
 
-async def _shared(
+async def _process_in_workers(
     frontier: Frontier,
-    place: Place,
+    worker_factory: WorkerFactory,
     job: _Job,
     workers: int,
     progress: Progress,
-    work: _Work,
+    work: _FileWork,
     files: Sequence[str],
 ) -> None:
     shares = [files[first::workers] for first in range(min(workers, len(files)))]
-    running = [place(told(_work, job, work, share)) for share in shares]
-    before, shown = len(await frontier.rebuild()), 0
+    running = [worker_factory(pickle_call(_run_worker, job, work, share)) for share in shares]
+    before, shown = len(await frontier.start_rebuild()), 0
     try:
         looked = time.monotonic()
         while running:
             await asyncio.sleep(POLL_S)
-            running = [berth for berth in running if not _is_over(berth)]
-            if not running or time.monotonic() - looked >= SHOWN_EVERY_S:
-                looked, made = time.monotonic(), len(await frontier.rebuild()) - before
+            running = [berth for berth in running if not _has_exited(berth)]
+            if not running or time.monotonic() - looked >= PROGRESS_INTERVAL_S:
+                looked, made = time.monotonic(), len(await frontier.start_rebuild()) - before
                 progress.advance(by=made - shown)
                 shown = made
     finally:
@@ -241,10 +241,10 @@ async def _shared(
             berth.wait()
 
 
-def _is_over(berth: Berth) -> bool:
-    left = berth.left()
-    if left is not None and left.said is not None:
-        raise left.said
+def _has_exited(worker: CrawlWorker) -> bool:
+    left = worker.poll()
+    if left is not None and left.error is not None:
+        raise left.error
     if left is not None and left.exitcode != 0:
         raise ThresherError(
             f"a process that makes the frontier died with exit code {left.exitcode}; type the same command again"
@@ -252,16 +252,16 @@ def _is_over(berth: Berth) -> bool:
     return left is not None
 
 
-def _work(job: _Job, work: _Work, files: Sequence[str], channel: Channel) -> None:
+def _run_worker(job: _Job, work: _FileWork, files: Sequence[str], channel: SupervisorChannel) -> None:
     try:
-        asyncio.run(_each(job, work, files))
+        asyncio.run(_process_files(job, work, files))
     except ThresherError as error:
-        channel.send(error)
+        channel.send_error(error)
 
 
-async def _each(
+async def _process_files(
     job: _Job,
-    work: _Work,
+    work: _FileWork,
     files: Sequence[str],
     done: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -273,24 +273,26 @@ async def _each(
         for name in files:
             await work(job, frontier, name)
             worked.append(name)
-            if time.monotonic() - synced >= SYNC_EVERY_S:
-                await _note(frontier, work, worked, done)
+            if time.monotonic() - synced >= SYNC_INTERVAL_S:
+                await _mark_done(frontier, work, worked, done)
                 synced = time.monotonic()
-        await _note(frontier, work, worked, done)
+        await _mark_done(frontier, work, worked, done)
     finally:
         await link.aclose()
 
 
-async def _note(frontier: Frontier, work: _Work, worked: list[str], done: Callable[[str], None]) -> None:
+async def _mark_done(
+    frontier: Frontier, work: _FileWork, worked: list[str], done: Callable[[str], None]
+) -> None:
     """Note files as done, once a server can no longer forget what is in them while another remembers that they are done."""
     await frontier.sync()
     for name in worked:
-        await frontier.rebuilt(_part(work, name))
+        await frontier.mark_rebuilt(_file_key(work, name))
         done(name)
     worked.clear()
 
 
-def _part(work: _Work, name: str) -> str:
+def _file_key(work: _FileWork, name: str) -> str:
     """What the frontier remembers of a file that is done: of one and the same file several things are done."""
     return f"{work.__name__} {name}"
 

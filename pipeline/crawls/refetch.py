@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from core import InputError, RecordRef
 from extract.record_document import document_id
-from frontier import NotAUrl, canonical
+from frontier import InvalidUrl, canonicalize
 from pipeline.crawls import seed, seed_files
 from pipeline.project import Project
 from pipeline.steps import process
@@ -31,21 +31,24 @@ _DOCUMENTS = tables.columns(tables.DOCUMENTS, "url", "truncated")
 _VERDICTS = tables.columns(tables.VERDICTS, "id", "reason")
 
 
-def refetch(
-    project: Project, source: str, crawl: str, refused: Callable[[seed_files.Refused], None] = lambda _: None
-) -> seed.Seeded:
+def refetch_truncated(
+    project: Project,
+    source: str,
+    crawl: str,
+    on_refused: Callable[[seed_files.RefusedLine], None] = lambda _: None,
+) -> seed.SeedSummary:
     """Let the pages of a source that are cut off wait in a crawl.
 
     Raises `InputError` where the source is not processed as far as it goes, or nothing in it is cut off.
     """
-    lines = (_seed(number, url) for number, url in enumerate(_some(project, source), 1))
-    return seed.add(project, lines, seed.Plan(crawl=crawl, max_depth=0), source, refused)
+    lines = (_seed(number, url) for number, url in enumerate(_require_urls(project, source), 1))
+    return seed.add_seeds(project, lines, seed.SeedPlan(crawl=crawl, max_depth=0), source, on_refused)
 
 
-def listed(project: Project, source: str, out: Path) -> int:
+def write_urls(project: Project, source: str, out: Path) -> int:
     """Write their addresses to a file, one a line, and return how many. The same errors; none is added to anything."""
     count = 0
-    found = _some(project, source)
+    found = _require_urls(project, source)
     half = out.with_name(f"{out.name}.part")
     try:
         with half.open("w", encoding="utf-8", newline="\n") as file:
@@ -58,7 +61,7 @@ def listed(project: Project, source: str, out: Path) -> int:
     return count
 
 
-def truncated(store: Store, source: str) -> Iterator[str]:
+def truncated_urls(store: Store, source: str) -> Iterator[str]:
     """The URL of each document and each record of a source that is cut off, as far as it is processed."""
     indexes = {
         warc.name: index.name
@@ -78,11 +81,11 @@ def truncated(store: Store, source: str) -> Iterator[str]:
             if reason == TRUNCATED
         }
         if unread:
-            yield from _urls(store, source, part, indexes, unread)
+            yield from _record_urls(store, source, part, indexes, unread)
 
 
-def _urls(
-    store: Store, source: str, part: Manifest, indexes: dict[str, str], wanted: set[str]
+def _record_urls(
+    store: Store, source: str, part: Manifest, indexes: dict[str, str], document_ids: set[str]
 ) -> Iterator[str]:
     """What the index says of records: verdicts name them by where they lie."""
     for span in part.inputs:
@@ -90,18 +93,18 @@ def _urls(
         with store.open(index) as file:
             for row in read_cdxj(file, name=index):
                 ref = RecordRef(file=row.filename, offset=row.offset, length=row.length, digest=row.digest)
-                if document_id(source, ref) in wanted:
+                if document_id(source, ref) in document_ids:
                     yield row.url
 
 
-def _some(project: Project, source: str) -> Iterator[str]:
+def _require_urls(project: Project, source: str) -> Iterator[str]:
     """The URLs, the first of them looked up. `InputError` where there is none."""
     if source not in project.sources(()):
         raise InputError(
             f"refetch {source}: nothing is archived under that name; `thresher status` lists the names"
         )
     process.require_processed(project.store, [source], project.config.filters)
-    found = truncated(project.store, source)
+    found = truncated_urls(project.store, source)
     first = next(found, None)
     if first is None:
         raise InputError(
@@ -112,9 +115,9 @@ def _some(project: Project, source: str) -> Iterator[str]:
 
 def _seed(number: int, url: str) -> seed_files.Seed:
     try:
-        return canonical(url)
-    except NotAUrl as error:
-        return seed_files.Refused(line=number, text=url, reason=str(error))
+        return canonicalize(url)
+    except InvalidUrl as error:
+        return seed_files.RefusedLine(line=number, text=url, reason=str(error))
 
 
 def _texts(table: pa.Table, column: str) -> list[str]:

@@ -21,26 +21,26 @@ from functools import partial
 from itertools import islice
 
 from core import CorruptData, InputError, Url
-from crawler.log_entry import discovery
-from crawler.reading.outcome import GONE, REDIRECTS
-from crawler.reading.request_state import Note, encode
-from frontier import Added, Discovery, NotAUrl, Outcome, Scope, Switch, canonical
+from crawler.log_entry import discovery_from_line
+from crawler.reading.outcome import GONE_STATUSES, REDIRECT_STATUSES
+from crawler.reading.request_state import RequestState, encode_state
+from frontier import AddResult, Discovery, HostSwitch, InvalidUrl, Outcome, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.page_key import page_key
 from frontier.urls.scope import ScopeKind, registered_domain
 from pipeline.crawls import yields
-from pipeline.open_crawl import open_seeded
+from pipeline.open_crawl import open_seeded_crawl
 from pipeline.project import Project
-from storage.crawllog.log_line import Line
-from storage.crawllog.newest import Newest, Settled, Wanted, newest
-from storage.warc.cdxj import Row
+from storage.crawllog.log_line import LogLine
+from storage.crawllog.newest import NewestCapture, PageCapture, PageSettlement, newest_captures
+from storage.warc.cdxj import CdxjRow
 from storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RescrapePlan:
     """Which pages of a crawl are asked for again."""
 
     crawl: str
@@ -57,7 +57,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rescraped:
+class RescrapeSummary:
     """What became of the pages."""
 
     pages: int
@@ -68,7 +68,7 @@ class Rescraped:
     discarded: Mapping[str, int] = field(default_factory=dict)
 
 
-def rescrape(project: Project, plan: Plan, *, update: bool = False) -> Rescraped:
+def add_rescrapes(project: Project, plan: RescrapePlan, *, update: bool = False) -> RescrapeSummary:
     """Add the pages to the frontier. Raises `InputError` where none of the crawl's pages fits.
 
     `update` replaces the crawl's settings by the project's.
@@ -77,16 +77,16 @@ def rescrape(project: Project, plan: Plan, *, update: bool = False) -> Rescraped
         return asyncio.run(_rescrape(project, address, plan, update=update))
 
 
-async def _rescrape(project: Project, address: str, plan: Plan, *, update: bool) -> Rescraped:
+async def _rescrape(project: Project, address: str, plan: RescrapePlan, *, update: bool) -> RescrapeSummary:
     link = await connect(address)
     try:
-        frontier = await open_seeded(project, link, plan.crawl, update=update)
+        frontier = await open_seeded_crawl(project, link, plan.crawl, update=update)
         tail = frontier.tail(project.store)
         pages = 0
-        total = Added(added=0, known=0)
+        total = AddResult(added=0, known=0)
         query_order = frontier.settings.policy.query_order
-        want, settled = _choice(project, plan, query_order), partial(_settled, query_order)
-        with newest(project.store, plan.crawl, want, settled) as pages_found:
+        want, settled = _page_selector(project, plan, query_order), partial(_settled, query_order)
+        with newest_captures(project.store, plan.crawl, want, settled) as pages_found:
             found = _discoveries(pages_found, plan)
             while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
                 pages += len(batch)
@@ -97,32 +97,34 @@ async def _rescrape(project: Project, address: str, plan: Plan, *, update: bool)
         await link.aclose()
     if not pages:
         raise InputError(f"crawl {plan.crawl!r}: no page of it fits; {_remedy(plan)}")
-    return Rescraped(pages=pages, added=total.added, known=total.known, discarded=total.discarded)
+    return RescrapeSummary(pages=pages, added=total.added, known=total.known, discarded=total.discarded)
 
 
-def _discoveries(pages: Iterator[Newest], plan: Plan) -> Iterator[Discovery]:
-    before = _stamp(time.time() - plan.older_than_s)
+def _discoveries(pages: Iterator[NewestCapture], plan: RescrapePlan) -> Iterator[Discovery]:
+    before = _timestamp(time.time() - plan.older_than_s)
     for row, asked_ms in islice((page for page in pages if page.row.timestamp <= before), plan.budget):
-        url = canonical(row.url)
+        url = canonicalize(row.url)
         yield Discovery(
             url=url,
             scope=Scope.of(plan.scope, url),
             max_depth=plan.max_depth,
             generation=asked_ms,
             listed=True,
-            note=encode(note_of(row)),
+            note=encode_state(request_state_of(row)),
         )
 
 
-def _choice(project: Project, plan: Plan, query_order: Switch) -> Callable[[Row], Wanted | None]:
-    shares = yields.shares(project, plan.crawl) if plan.from_report else None
+def _page_selector(
+    project: Project, plan: RescrapePlan, query_order: HostSwitch
+) -> Callable[[CdxjRow], PageCapture | None]:
+    shares = yields.kept_shares(project, plan.crawl) if plan.from_report else None
 
-    def want(row: Row) -> Wanted | None:
+    def want(row: CdxjRow) -> PageCapture | None:
         try:
-            url = canonical(row.url)
-        except NotAUrl:
+            url = canonicalize(row.url)
+        except InvalidUrl:
             return None
-        if is_robots(url):
+        if is_robots_url(url):
             return None
         if plan.domains and not any(_is_within(url.host, domain) for domain in plan.domains):
             return None
@@ -130,22 +132,24 @@ def _choice(project: Project, plan: Plan, query_order: Switch) -> Callable[[Row]
         if shares is not None and share <= 0:
             return None
         whole = row.status == 200 or row.mime == REVISIT_MIME
-        ended = not whole and (row.status in GONE or row.status in REDIRECTS)
-        return Wanted(page_key(url.text, url.host, query_order), turn=-share, whole=whole, ended=ended)
+        ended = not whole and (row.status in GONE_STATUSES or row.status in REDIRECT_STATUSES)
+        return PageCapture(
+            page_key(url.text, url.host, query_order), priority=-share, is_capture=whole, is_gone=ended
+        )
 
     return want
 
 
-def _settled(query_order: Switch, line: Line) -> Settled | None:
+def _settled(query_order: HostSwitch, line: LogLine) -> PageSettlement | None:
     try:
-        url = discovery(line).url
+        url = discovery_from_line(line).url
     except CorruptData:  # it was asked for by no frontier of ours
         return None
     page = page_key(url.text, url.host, query_order)
-    return Settled(page, ended=line.outcome in {Outcome.GONE, Outcome.REDIRECTED})
+    return PageSettlement(page, is_gone=line.outcome in {Outcome.GONE, Outcome.REDIRECTED})
 
 
-def is_robots(url: Url) -> bool:
+def is_robots_url(url: Url) -> bool:
     """Whether it is an address at which rules for robots are, and no page."""
     return url.text == f"{url.origin}/robots.txt"
 
@@ -154,13 +158,13 @@ def _is_within(host: str, domain: str) -> bool:
     return host == domain or host.endswith(f".{domain}")
 
 
-def _stamp(seconds: float) -> str:
+def _timestamp(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y%m%d%H%M%S}"
 
 
-def note_of(row: Row) -> Note:
+def request_state_of(row: CdxjRow) -> RequestState:
     """What the page was; where that was a revisit itself, of what it was one."""
-    return Note(
+    return RequestState(
         etag=row.etag,
         last_modified=row.last_modified,
         digest=row.digest,
@@ -171,15 +175,15 @@ def note_of(row: Row) -> Note:
     )
 
 
-def _sum(one: Added, other: Added) -> Added:
+def _sum(one: AddResult, other: AddResult) -> AddResult:
     discarded = {
         reason: one.discarded.get(reason, 0) + other.discarded.get(reason, 0)
         for reason in {**one.discarded, **other.discarded}
     }
-    return Added(added=one.added + other.added, known=one.known + other.known, discarded=discarded)
+    return AddResult(added=one.added + other.added, known=one.known + other.known, discarded=discarded)
 
 
-def _remedy(plan: Plan) -> str:
+def _remedy(plan: RescrapePlan) -> str:
     if plan.from_report:
         return f"process it first (`thresher process {plan.crawl}`), so that there is a yield to go by"
     if plan.domains:

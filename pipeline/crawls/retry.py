@@ -16,27 +16,27 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from core import CorruptData, InputError
-from crawler.log_entry import discovery
+from crawler.log_entry import discovery_from_line
 from crawler.replay.outbox import OutboxRelay
-from frontier import Discovery, Outcome, Switch
+from frontier import Discovery, HostSwitch, Outcome
 from frontier.link.connect import connect
 from frontier.page_key import page_key
-from pipeline.open_crawl import open_seeded
+from pipeline.open_crawl import open_seeded_crawl
 from pipeline.project import Project
 from pipeline.terminal.reasons import counted
 from storage.crawllog import log_line
-from storage.crawllog.log_line import Line
+from storage.crawllog.log_line import LogLine
 from storage.crawllog.newest import last_lines
 from storage.store import Store
 
 BATCH = 1000
-SHOWN = 8
+MAX_REASONS_SHOWN = 8
 """Reasons that a message names."""
 OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RetryPlan:
     """Which pages of a crawl wait once more: those that all of these fit."""
 
     crawl: str
@@ -48,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retried:
+class RetrySummary:
     """What became of the pages."""
 
     pages: int
@@ -59,22 +59,22 @@ class Retried:
     discarded: Mapping[str, int] = field(default_factory=dict)
 
 
-def retry(project: Project, plan: Plan, *, update: bool = False) -> Retried:
+def add_retries(project: Project, plan: RetryPlan, *, update: bool = False) -> RetrySummary:
     """Let them wait. Raises `InputError` for a reason that no page of the crawl ended with."""
     with project.frontier_address() as address:
         return asyncio.run(_retry(project, address, plan, update=update))
 
 
-async def _retry(project: Project, address: str, plan: Plan, *, update: bool) -> Retried:
+async def _retry(project: Project, address: str, plan: RetryPlan, *, update: bool) -> RetrySummary:
     store = project.store
     link = await connect(address)
     try:
-        frontier = await open_seeded(project, link, plan.crawl, update=update)
+        frontier = await open_seeded_crawl(project, link, plan.crawl, update=update)
         tail = frontier.tail(store)
-        await OutboxRelay(frontier, tail, store, plan.crawl).empty()
+        await OutboxRelay(frontier, tail, store, plan.crawl).log_all()
         pages = added = known = 0
         discarded: Counter[str] = Counter()
-        with choose(store, plan, frontier.settings.policy.query_order) as found:
+        with select_pages(store, plan, frontier.settings.policy.query_order) as found:
             while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
                 result = await frontier.add(batch, revive=True)
                 pages, added, known = pages + len(batch), added + result.added, known + result.known
@@ -83,40 +83,40 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
         await frontier.sync()
     finally:
         await link.aclose()
-    return Retried(pages=pages, added=added, known=known, discarded=dict(discarded))
+    return RetrySummary(pages=pages, added=added, known=known, discarded=dict(discarded))
 
 
 @contextmanager
-def choose(store: Store, plan: Plan, query_order: Switch) -> Iterator[Iterator[Discovery]]:
+def select_pages(store: Store, plan: RetryPlan, query_order: HostSwitch) -> Iterator[Iterator[Discovery]]:
     """The pages that fit, each once, in no order. Memory does not grow with the log. `query_order` is the crawl's."""
     reasons: Counter[str] = Counter()
     fitting = _fitting(store, plan, reasons, query_order)
     with last_lines(fitting, _others(store, plan, reasons, query_order)) as lines:
-        yield (replace(discovery(line), generation=line.time_ms) for line in lines)
+        yield (replace(discovery_from_line(line), generation=line.time_ms) for line in lines)
 
 
 def _fitting(
-    store: Store, plan: Plan, reasons: Counter[str], query_order: Switch
-) -> Iterator[tuple[str, Line]]:
+    store: Store, plan: RetryPlan, reasons: Counter[str], query_order: HostSwitch
+) -> Iterator[tuple[str, LogLine]]:
     for line in log_line.lines(store, plan.crawl):
         if not line.is_final:
             continue
         reasons[_name(line)] += 1
-        if (page := _page(line)) is not None and fits(plan, line, page.url.host):
+        if (page := _page(line)) is not None and is_match(plan, line, page.url.host):
             yield page_key(page.url.text, page.url.host, query_order), line
 
 
 def _others(
-    store: Store, plan: Plan, reasons: Counter[str], query_order: Switch
+    store: Store, plan: RetryPlan, reasons: Counter[str], query_order: HostSwitch
 ) -> Iterator[tuple[str, int]]:
     """What ended otherwise, and when: pages that fitted before do so no more."""
     _check(plan, reasons)
     for line in log_line.lines(store, plan.crawl):
-        if line.is_final and (page := _page(line)) is not None and not fits(plan, line, page.url.host):
+        if line.is_final and (page := _page(line)) is not None and not is_match(plan, line, page.url.host):
             yield page_key(page.url.text, page.url.host, query_order), line.time_ms
 
 
-def fits(plan: Plan, line: Line, host: str) -> bool:
+def is_match(plan: RetryPlan, line: LogLine, host: str) -> bool:
     """Whether a page that ended so is meant."""
     outcome = plan.outcome or ("" if plan.reasons else Outcome.FAILED)
     return (
@@ -126,18 +126,18 @@ def fits(plan: Plan, line: Line, host: str) -> bool:
     )
 
 
-def _page(line: Line) -> Discovery | None:
+def _page(line: LogLine) -> Discovery | None:
     try:
-        return discovery(line)
+        return discovery_from_line(line)
     except CorruptData:  # of a release whose pages were others
         return None
 
 
-def _name(line: Line) -> str:
+def _name(line: LogLine) -> str:
     return f"{line.outcome}:{line.reason}" if line.reason else line.outcome
 
 
-def _check(plan: Plan, reasons: Counter[str]) -> None:
+def _check(plan: RetryPlan, reasons: Counter[str]) -> None:
     if not reasons:
         raise InputError(
             f"crawl {plan.crawl!r}: nothing of it is settled yet; run `thresher crawl {plan.crawl}` first"
@@ -145,7 +145,7 @@ def _check(plan: Plan, reasons: Counter[str]) -> None:
     known = {*reasons, *(name.partition(":")[2] for name in reasons)}
     for reason in plan.reasons:
         if reason not in known:
-            most = counted(dict(reasons.most_common(SHOWN)))
+            most = counted(dict(reasons.most_common(MAX_REASONS_SHOWN)))
             raise InputError(
                 f"--reason {reason}: no page of crawl {plan.crawl!r} ended so; most ended as: {most}"
             )

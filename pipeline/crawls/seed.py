@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from core import InputError, Url
-from crawler.reading.request_state import Note, encode
+from crawler.reading.request_state import RequestState, encode_state
 from frontier import Discovery, Scope
 from frontier.link.connect import connect
 from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S
 from frontier.urls.scope import ScopeKind
 from pipeline.crawls import seed_files
-from pipeline.crawls.operator_commands import milliseconds
+from pipeline.crawls.operator_commands import parse_duration_ms
 from pipeline.open_crawl import open_crawl
 from pipeline.project import Project
 
@@ -21,7 +21,7 @@ BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SeedPlan:
     """Into which crawl seeds go, and how far it may follow their links."""
 
     crawl: str
@@ -35,7 +35,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seeded:
+class SeedSummary:
     """What became of the lines."""
 
     added: int
@@ -46,9 +46,9 @@ class Seeded:
     """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, something was dropped."""
 
 
-def revisit_s(text: str) -> int:
+def parse_revisit(text: str) -> int:
     """Seconds of a time after which pages are visited again; `InputError` for one that no visit keeps to."""
-    seconds = milliseconds(text) // 1000
+    seconds = parse_duration_ms(text) // 1000
     if not SHORTEST_S <= seconds <= LONGEST_S:
         raise InputError(
             f"--revisit {text}: pages are visited again after {SHORTEST_S // 3600}h at the soonest and {LONGEST_S // 86_400}d"
@@ -57,47 +57,49 @@ def revisit_s(text: str) -> int:
     return seconds
 
 
-def seed(
+def seed_file(
     project: Project,
     source: str,
-    plan: Plan,
-    refused: Callable[[seed_files.Refused], None] = lambda _: None,
+    plan: SeedPlan,
+    on_refused: Callable[[seed_files.RefusedLine], None] = lambda _: None,
     *,
     links: bool = False,
     update: bool = False,
-) -> Seeded:
+) -> SeedSummary:
     """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
 
     `update` replaces the crawl's settings by the project's. Raises InputError where the source cannot be read, or holds no
     URL at all; and for one that breaks off, when what stands before that is added.
     """
-    return add(project, seed_files.read(source, links=links), plan, source, refused, update=update)
+    return add_seeds(
+        project, seed_files.read_seeds(source, links=links), plan, source, on_refused, update=update
+    )
 
 
-def add(
+def add_seeds(
     project: Project,
     lines: Iterator[seed_files.Seed],
-    plan: Plan,
+    plan: SeedPlan,
     source: str,
-    refused: Callable[[seed_files.Refused], None] = lambda _: None,
+    on_refused: Callable[[seed_files.RefusedLine], None] = lambda _: None,
     *,
     update: bool = False,
-) -> Seeded:
+) -> SeedSummary:
     """The same of seeds that are there; `source` is what errors call them."""
     with project.frontier_address() as address:
-        return asyncio.run(_seed(project, address, lines, plan, source, refused, update=update))
+        return asyncio.run(_seed(project, address, lines, plan, source, on_refused, update=update))
 
 
 async def _seed(
     project: Project,
     address: str,
     lines: Iterator[seed_files.Seed],
-    plan: Plan,
+    plan: SeedPlan,
     source: str,
-    refused: Callable[[seed_files.Refused], None],
+    on_refused: Callable[[seed_files.RefusedLine], None],
     *,
     update: bool,
-) -> Seeded:
+) -> SeedSummary:
     generation = time.time_ns() // 1_000_000 if plan.again else 0
     link = await connect(address)
     try:
@@ -109,9 +111,9 @@ async def _seed(
         for batch, problem in _batches(lines):
             broken = problem
             for line in batch:
-                if isinstance(line, seed_files.Refused):
+                if isinstance(line, seed_files.RefusedLine):
                     reasons[line.reason] += 1
-                    refused(line)
+                    on_refused(line)
             result = await frontier.add(
                 [replace(found, generation=generation) for found in _discoveries(batch, plan)],
                 revive=plan.again,
@@ -130,7 +132,7 @@ async def _seed(
     if not added and not known and not discarded:
         first = next(iter(reasons), "nothing but comments")
         raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
-    return Seeded(
+    return SeedSummary(
         added=added,
         known=known,
         refused=reasons.total(),
@@ -154,18 +156,18 @@ def _batches(lines: Iterator[seed_files.Seed]) -> Iterator[tuple[list[seed_files
         yield batch, None
 
 
-def _discoveries(batch: Iterable[seed_files.Seed], plan: Plan) -> Iterator[Discovery]:
+def _discoveries(batch: Iterable[seed_files.Seed], plan: SeedPlan) -> Iterator[Discovery]:
     for line in batch:
         match line:
             case Url():
                 yield _discovery(line, plan, b"")
-            case seed_files.Sitemap(url=url):
-                yield _discovery(url, plan, encode(Note(kind="seeds", level=1)))
-            case seed_files.Refused():
+            case seed_files.SitemapSeed(url=url):
+                yield _discovery(url, plan, encode_state(RequestState(kind="seeds", level=1)))
+            case seed_files.RefusedLine():
                 pass
 
 
-def _discovery(url: Url, plan: Plan, note: bytes) -> Discovery:
+def _discovery(url: Url, plan: SeedPlan, request_state: bytes) -> Discovery:
     return Discovery(
         url=url,
         scope=Scope.of(plan.scope, url),
@@ -173,5 +175,5 @@ def _discovery(url: Url, plan: Plan, note: bytes) -> Discovery:
         priority=plan.priority,
         interval_s=plan.revisit_s,
         listed=True,
-        note=note,
+        note=request_state,
     )

@@ -19,15 +19,15 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TextIO, cast
 
 from core import InputError, Url
-from crawler.reading.sitemap import entries
-from frontier import NotAUrl
-from frontier.urls.canonical import canonical
+from crawler.reading.sitemap import iterate_entries
+from frontier import InvalidUrl
+from frontier.urls.canonical import canonicalize
 from pipeline.crawls import seed_lines, wat
-from storage.inputs.decompression import Inflated, inflated
+from storage.inputs.decompression import DecompressedStream, decompress
 from storage.warc.members import PLAIN
 
 PEEK = 4096
-PIECE = 64 << 10
+CHUNK_BYTES = 64 << 10
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT = re.compile(
     rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]*"
@@ -40,11 +40,11 @@ _PROBLEMS = {
     "cut_off": "its compression ends before its end",
     "broken_compression": "its compression is broken",
 }
-_ANYTHING_ELSE = "give a text file with one URL a line, plain or packed by gzip, bzip2 or Zstandard"
+_REMEDY = "give a text file with one URL a line, plain or packed by gzip, bzip2 or Zstandard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedLine:
     """A line that is no URL."""
 
     line: int
@@ -56,16 +56,16 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sitemap:
+class SitemapSeed:
     """A sitemap that an index lists: what it lists are the seeds."""
 
     url: Url
 
 
-Seed = Url | Sitemap | Refused
+Seed = Url | SitemapSeed | RefusedLine
 
 
-def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
+def read_seeds(seeds: str, *, links: bool = False) -> Iterator[Seed]:
     """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead; with `links`, also those that
     the pages of a WAT file lead to.
 
@@ -73,11 +73,11 @@ def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
     whole line for one that breaks off.
     """
     if seeds.lower().startswith(("http://", "https://")):
-        return iter([_seed(1, seeds)])
+        return iter([_parse_seed(1, seeds)])
     if seeds == "-":
-        return _opened("standard input", sys.stdin.buffer, links)
+        return _read_file("standard input", sys.stdin.buffer, links)
     try:
-        return _opened(seeds, Path(seeds).open("rb"), links)
+        return _read_file(seeds, Path(seeds).open("rb"), links)
     except FileNotFoundError:
         raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
     except OSError as error:
@@ -85,49 +85,51 @@ def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
 
 
 def of_urls(urls: Iterable[str]) -> Iterator[Seed]:
-    """Return the seed of each URL; what is none is `Refused`, numbered from 1."""
-    return (_seed(number, url.strip()) for number, url in enumerate(urls, 1))
+    """Return the seed of each URL; what is none is a `RefusedLine`, numbered from 1."""
+    return (_parse_seed(number, url.strip()) for number, url in enumerate(urls, 1))
 
 
-def _opened(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
-    file = file if file.seekable() else _seekable(cast("io.BufferedReader", file))
-    unpacked = inflated(file, name=f"seeds {name}") if file.seekable() else None
-    stream = io.BufferedReader(_Unbroken(unpacked), PEEK) if unpacked else cast("io.BufferedReader", file)
+def _read_file(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
+    file = file if file.seekable() else _as_seekable(cast("io.BufferedReader", file))
+    unpacked = decompress(file, name=f"seeds {name}") if file.seekable() else None
+    stream = (
+        io.BufferedReader(_CompleteStream(unpacked), PEEK) if unpacked else cast("io.BufferedReader", file)
+    )
     try:
         head = stream.peek(PEEK)
     except OSError as error:
-        raise InputError(f"seeds {name}: cannot be read ({error}); {_ANYTHING_ELSE}") from None
+        raise InputError(f"seeds {name}: cannot be read ({error}); {_REMEDY}") from None
     if head.startswith(PLAIN):
-        return _whole(name, _archive(file, name, links))
+        return _require_complete(name, _wat_seeds(file, name, links))
     if links:
         raise InputError(f"seeds {name}: links are known of the pages of a WAT file alone; leave out --links")
     if not head.strip():
         raise InputError(f"seeds {name}: the file is empty; give one URL a line")
-    text = _beginning(name, head)
+    text = _check_text(name, head)
     if not text.lstrip().startswith("<"):
         wide = head.startswith(_UTF16)
         codec, errors = ("utf-16", "replace") if wide else ("utf-8-sig", "surrogateescape")
         decoded = io.TextIOWrapper(stream, encoding=codec, errors=errors, newline=None)
-        return _whole(name, _lines(name, decoded, text))
+        return _require_complete(name, _lines(name, decoded, text))
     if _HTML.match(text):
-        raise InputError(f"seeds {name}: an HTML page, and no list; {_ANYTHING_ELSE}")
-    return _whole(name, _sitemap(stream))
+        raise InputError(f"seeds {name}: an HTML page, and no list; {_REMEDY}")
+    return _require_complete(name, _sitemap_seeds(stream))
 
 
-def _seekable(stream: io.BufferedReader) -> BinaryIO:
+def _as_seekable(stream: io.BufferedReader) -> BinaryIO:
     """What is packed, or an archive, is read from a file; a plain text as it comes."""
     head = stream.peek(PEEK)
-    if not head.startswith(PLAIN) and inflated(io.BytesIO(head), name="standard input") is None:
+    if not head.startswith(PLAIN) and decompress(io.BytesIO(head), name="standard input") is None:
         return stream
     file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - as long as its seeds are read
     shutil.copyfileobj(stream, file)
     return file
 
 
-class _Unbroken(io.RawIOBase):
+class _CompleteStream(io.RawIOBase):
     """What a compressed file holds; its end is an `OSError` where it breaks off, so that half a line is none."""
 
-    def __init__(self, unpacked: Inflated) -> None:
+    def __init__(self, unpacked: DecompressedStream) -> None:
         super().__init__()
         self._unpacked = unpacked
 
@@ -143,7 +145,7 @@ class _Unbroken(io.RawIOBase):
         return count
 
 
-def _beginning(name: str, head: bytes) -> str:
+def _check_text(name: str, head: bytes) -> str:
     """How a text begins. Raises `InputError` for what is none."""
     if head.startswith(_UTF16):
         text = head.decode("utf-16", "ignore")
@@ -152,27 +154,27 @@ def _beginning(name: str, head: bytes) -> str:
         text = head.decode("utf-8-sig", "surrogateescape")
         readable = _TEXT.fullmatch(head) is not None
     if not readable:
-        raise InputError(f"seeds {name}: a binary file; {_ANYTHING_ELSE}")
+        raise InputError(f"seeds {name}: a binary file; {_REMEDY}")
     return text
 
 
-def _archive(file: BinaryIO, name: str, links: bool) -> Iterator[Seed]:
+def _wat_seeds(file: BinaryIO, name: str, links: bool) -> Iterator[Seed]:
     file.seek(0)
-    for number, url in wat.urls(file, name, links=links):
-        yield _seed(number, url)
+    for number, url in wat.wat_urls(file, name, links=links):
+        yield _parse_seed(number, url)
 
 
 def _lines(name: str, text: TextIO, head: str) -> Iterator[Seed]:
-    return (_seed(number, said) for number, said in seed_lines.candidates(name, text, head))
+    return (_parse_seed(number, said) for number, said in seed_lines.url_candidates(name, text, head))
 
 
-def _sitemap(stream: BinaryIO) -> Iterator[Seed]:
-    for number, entry in enumerate(entries(iter(lambda: stream.read(PIECE), b"")), 1):
-        seed = _seed(number, entry.url)
-        yield Sitemap(url=seed) if entry.sitemap and isinstance(seed, Url) else seed
+def _sitemap_seeds(stream: BinaryIO) -> Iterator[Seed]:
+    for number, entry in enumerate(iterate_entries(iter(lambda: stream.read(CHUNK_BYTES), b"")), 1):
+        seed = _parse_seed(number, entry.url)
+        yield SitemapSeed(url=seed) if entry.is_sitemap and isinstance(seed, Url) else seed
 
 
-def _whole(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
+def _require_complete(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
     """The same seeds; `InputError` where the file breaks off or breaks its own format on the way."""
     try:
         yield from seeds
@@ -181,10 +183,10 @@ def _whole(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
         raise InputError(f"seeds {name}: breaks off ({detail})") from None
 
 
-def _seed(line: int, written: str) -> Url | Refused:
+def _parse_seed(line: int, written: str) -> Url | RefusedLine:
     if _CONTROL.search(written):
-        return Refused(line=line, text=written, reason="a control character in it")
+        return RefusedLine(line=line, text=written, reason="a control character in it")
     try:
-        return canonical(written)
-    except NotAUrl as error:
-        return Refused(line=line, text=written, reason=str(error))
+        return canonicalize(written)
+    except InvalidUrl as error:
+        return RefusedLine(line=line, text=written, reason=str(error))

@@ -14,20 +14,20 @@ from typing import TextIO
 
 from core import InputError
 
-LONGEST = 128 << 10
+MAX_LINE_CHARACTERS = 128 << 10
 """Characters of a line, and of a field of a table: the csv module's own default."""
 DELIMITERS = ",;\t|"
 _SCHEME = re.compile(r"\s*https?://", re.IGNORECASE)
 _CUT = re.compile(r"[\r\n]+")
 
 
-def candidates(name: str, text: TextIO, head: str) -> Iterator[tuple[int, str]]:
+def url_candidates(name: str, text: TextIO, head: str) -> Iterator[tuple[int, str]]:
     """Yield each text with the number of its line. Comments and empty lines are left out.
 
     `text` decodes with `surrogateescape`; `head` is its beginning; errors call the file `name`.
     """
     delimiter = _delimiter(name, head)
-    return _of_list(text) if delimiter is None else _of_table(text, delimiter)
+    return _list_candidates(text) if delimiter is None else _table_candidates(text, delimiter)
 
 
 def _delimiter(name: str, head: str) -> str | None:
@@ -51,42 +51,42 @@ def _delimiter(name: str, head: str) -> str | None:
     return None
 
 
-def _of_list(text: TextIO) -> Iterator[tuple[int, str]]:
+def _list_candidates(text: TextIO) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(_lines(text), 1):
         said = line.strip()
         if not said or said.startswith("#"):
             continue
         if "\t" in said:
             said = next((field.strip() for field in said.split("\t") if _SCHEME.match(field)), said)
-        yield number, _octets(said)
+        yield number, _percent_encode(said)
 
 
-def _of_table(text: TextIO, delimiter: str) -> Iterator[tuple[int, str]]:
-    csv.field_size_limit(LONGEST)  # of the whole process: there is no other
+def _table_candidates(text: TextIO, delimiter: str) -> Iterator[tuple[int, str]]:
+    csv.field_size_limit(MAX_LINE_CHARACTERS)  # of the whole process: there is no other
     rows = csv.reader(text, delimiter=delimiter)
     names = next([column.strip().lower() for column in row] for row in rows if any(row))
     place = names.index("url")
     for row in rows:
         fields = row if len(names) > 1 else [delimiter.join(row)]  # what a single column has is whole
         if len(fields) > place and fields[place].strip():
-            yield rows.line_num, _octets(fields[place].strip())
+            yield rows.line_num, _percent_encode(fields[place].strip())
 
 
 def _lines(text: TextIO) -> Iterator[str]:
-    while line := text.readline(LONGEST):
+    while line := text.readline(MAX_LINE_CHARACTERS):
         yield line
         while line and not line.endswith("\n"):
-            line = text.readline(LONGEST)
+            line = text.readline(MAX_LINE_CHARACTERS)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
     return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
 
 
-def _octets(said: str) -> str:
+def _percent_encode(text: str) -> str:
     try:
-        said.encode()
+        text.encode()
     except UnicodeEncodeError:
-        octets = said.encode("utf-8", "surrogateescape")
+        octets = text.encode("utf-8", "surrogateescape")
         return "".join(chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in octets)
-    return said
+    return text

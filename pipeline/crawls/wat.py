@@ -5,19 +5,19 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import urljoin
 
-from storage.warc.records import read
+from storage.warc.records import read_records
 
 MIME = "application/json"
 OUTLINKS = frozenset({"A@/href", "AREA@/href"})
 """Where a link leads to another page; others are of what a page is made of."""
 
 
-def urls(file: BinaryIO, name: str, *, links: bool) -> Iterator[tuple[int, str]]:
+def wat_urls(file: BinaryIO, name: str, *, links: bool) -> Iterator[tuple[int, str]]:
     """The URL of each response, with the number of its record from 1; with `links`, behind it those that its page leads to.
 
     What is damaged is passed over. Raises `InputError` for a file that is no WARC.
     """
-    for number, record in enumerate(read(file, name=name), 1):
+    for number, record in enumerate(read_records(file, name=name), 1):
         if record.type != "metadata" or record.mime != MIME:
             continue
         try:

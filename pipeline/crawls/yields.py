@@ -11,7 +11,7 @@ from typing import cast
 
 import pyarrow as pa
 
-from frontier import Rank, canonical
+from frontier import Rank, canonicalize
 from frontier.urls.scope import registered_domain
 from pipeline.project import Project
 from pipeline.steps import dedup
@@ -19,52 +19,52 @@ from storage import tables
 from storage.manifest import Output, manifests
 from storage.store import Store
 
-ENOUGH = 20
-STEPS = ((0.5, Rank.FIRST), (0.2, Rank.RICH), (0.02, Rank.USUAL), (0.0, Rank.LAST))
+MIN_DOCUMENTS = 20
+RANK_THRESHOLDS = ((0.5, Rank.FIRST), (0.2, Rank.RICH), (0.02, Rank.USUAL), (0.0, Rank.LAST))
 """From which share on a domain has which rank. On web crawls the filters keep some tenth of all documents."""
 
 _URLS = pa.schema([tables.DOCUMENTS.field(name) for name in ("id", "url")])
 _KEEP = pa.schema([tables.VERDICTS.field(name) for name in ("id", "keep")])
-_REMOVED = pa.schema([tables.REMOVED.field("id")])
+_REMOVED = pa.schema([tables.REMOVALS.field("id")])
 
 
-def ranks(project: Project, crawl: str) -> dict[str, Rank]:
+def domain_ranks(project: Project, crawl: str) -> dict[str, Rank]:
     """The rank that each registered domain of a crawl has earned, as far as it is processed."""
-    documents, kept = _counted(project, crawl)
-    return {domain: rank(kept[domain], n) for domain, n in documents.items() if n >= ENOUGH}
+    documents, kept = _count_documents(project, crawl)
+    return {domain: rank_of(kept[domain], n) for domain, n in documents.items() if n >= MIN_DOCUMENTS}
 
 
-def shares(project: Project, crawl: str) -> dict[str, float]:
+def kept_shares(project: Project, crawl: str) -> dict[str, float]:
     """The share of its documents that was kept, of each registered domain of a crawl that has any."""
-    documents, kept = _counted(project, crawl)
+    documents, kept = _count_documents(project, crawl)
     return {domain: kept[domain] / n for domain, n in documents.items()}
 
 
-def rank(kept: int, documents: int) -> Rank:
+def rank_of(kept: int, documents: int) -> Rank:
     """What a yield earns."""
-    return next(earned for share, earned in STEPS if kept >= share * documents)
+    return next(earned for share, earned in RANK_THRESHOLDS if kept >= share * documents)
 
 
-def _counted(project: Project, crawl: str) -> tuple[Counter[str], Counter[str]]:
-    removed = _removed(project, crawl)
+def _count_documents(project: Project, crawl: str) -> tuple[Counter[str], Counter[str]]:
+    removed = _removed_ids(project, crawl)
     documents, kept = Counter[str](), Counter[str]()
     for manifest in manifests(project.store, "process", crawl):
         made = {output.name.partition("/")[0]: output for output in manifest.outputs}
-        keep = _kept(project.store, made["verdicts"])
+        keep = _kept_ids(project.store, made["verdicts"])
         found = tables.read(project.store, made["documents"], _URLS)
         for id_, url in zip(_texts(found, "id"), _texts(found, "url"), strict=True):
-            domain = registered_domain(canonical(url).host)
+            domain = registered_domain(canonicalize(url).host)
             documents[domain] += 1
             kept[domain] += id_ in keep and id_ not in removed
     return documents, kept
 
 
-def _kept(store: Store, verdicts: Output) -> set[str]:
+def _kept_ids(store: Store, verdicts: Output) -> set[str]:
     table = tables.read(store, verdicts, _KEEP)
     return set(_texts(table.filter(table["keep"]), "id"))
 
 
-def _removed(project: Project, crawl: str) -> set[str]:
+def _removed_ids(project: Project, crawl: str) -> set[str]:
     run = dedup.find(project.store, [crawl], project.config.dedup)
     if run is None:
         return set()

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from core import Conflict, CorruptData, InputError, ThresherError, Unavailable
 from pipeline.engine.messages import (
-    PIECE,
-    Answer,
-    Ask,
-    Bytes,
-    Failed,
-    Finish,
-    Finished,
-    Open,
-    Opened,
-    Read,
-    Stamp,
-    Stamped,
-    Write,
+    CHUNK_BYTES,
+    ErrorMessage,
+    FinishOutput,
+    ObjectBytes,
+    ObjectSize,
+    ObjectStamp,
+    OpenObject,
+    OutputDigest,
+    ReadObject,
+    Request,
+    Response,
+    StampObject,
+    WriteOutput,
 )
 from storage.manifest import Output
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 READ_AHEAD = 256 << 10
 """Bytes that an open object brings at a time."""
-KINDS: dict[str, type[ThresherError]] = {
+ERROR_CLASSES: dict[str, type[ThresherError]] = {
     kind.__name__: kind for kind in (ThresherError, InputError, Unavailable, Conflict, CorruptData)
 }
 """What may be wrong, by the name under which it is said."""
@@ -42,12 +42,12 @@ class PartStore:
 
     __slots__ = ("_ask",)
 
-    def __init__(self, ask: Callable[[Ask], Answer]) -> None:
-        self._ask = ask
+    def __init__(self, request: Callable[[Request], Response]) -> None:
+        self._ask = request
 
     def open(self, name: str) -> io.BufferedReader:
         """The object for reading, seekable. Raises `CorruptData` where it is missing."""
-        return io.BufferedReader(_Object(self, name, self._size(name)), READ_AHEAD)
+        return io.BufferedReader(_ObjectReader(self, name, self._size(name)), READ_AHEAD)
 
     def read(self, name: str) -> bytes:
         """All bytes of an object. Raises `CorruptData` where it is missing."""
@@ -56,32 +56,32 @@ class PartStore:
 
     def stamp(self, name: str) -> str:
         """A text that differs when another object was put under the name. Raises `CorruptData` where it is missing."""
-        found = self.ask(Stamp(name))
-        assert isinstance(found, Stamped)
+        found = self.request(StampObject(name))
+        assert isinstance(found, ObjectStamp)
         return found.stamp
 
     def write(self, name: str, rows: int, write: Callable[[BinaryIO], object]) -> Output:
         """Make an output of the part: what `write` writes, which has so many rows. It is put when the part is sealed."""
-        with io.BufferedWriter(_Output(self, name), PIECE) as file:
+        with io.BufferedWriter(_OutputWriter(self, name), CHUNK_BYTES) as file:
             write(file)
-        found = self.ask(Finish(name))
-        assert isinstance(found, Finished)
+        found = self.request(FinishOutput(name))
+        assert isinstance(found, OutputDigest)
         return Output(name=name, bytes=found.bytes, sha256=found.sha256, rows=rows)
 
-    def ask(self, question: Ask) -> Answer:
+    def request(self, question: Request) -> Response:
         """Return the answer. Raises what the parent says is wrong."""
         answer = self._ask(question)
-        if isinstance(answer, Failed):
-            raise KINDS.get(answer.kind, ThresherError)(answer.text)
+        if isinstance(answer, ErrorMessage):
+            raise ERROR_CLASSES.get(answer.kind, ThresherError)(answer.text)
         return answer
 
     def _size(self, name: str) -> int:
-        found = self.ask(Open(name))
-        assert isinstance(found, Opened)
+        found = self.request(OpenObject(name))
+        assert isinstance(found, ObjectSize)
         return found.size
 
 
-class _Object(io.RawIOBase):
+class _ObjectReader(io.RawIOBase):
     """An object that is read by asking for its bytes."""
 
     def __init__(self, store: PartStore, name: str, size: int) -> None:
@@ -95,11 +95,11 @@ class _Object(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         room = memoryview(buffer).cast("B")
-        length = min(len(room), self._size - self._at, PIECE)
+        length = min(len(room), self._size - self._at, CHUNK_BYTES)
         if length <= 0:
             return 0
-        found = self._store.ask(Read(self._name, self._at, length))
-        assert isinstance(found, Bytes)
+        found = self._store.request(ReadObject(self._name, self._at, length))
+        assert isinstance(found, ObjectBytes)
         room[: len(found.data)] = found.data
         self._at += len(found.data)
         return len(found.data)
@@ -113,7 +113,7 @@ class _Object(io.RawIOBase):
         return self._at
 
 
-class _Output(io.RawIOBase):
+class _OutputWriter(io.RawIOBase):
     """Bytes that go to whoever keeps them."""
 
     def __init__(self, store: PartStore, name: str) -> None:
@@ -126,7 +126,7 @@ class _Output(io.RawIOBase):
         return self._at
 
     def write(self, data: "ReadableBuffer") -> int:
-        some = bytes(memoryview(data).cast("B")[:PIECE])
-        self._store.ask(Write(self._name, some))
+        some = bytes(memoryview(data).cast("B")[:CHUNK_BYTES])
+        self._store.request(WriteOutput(self._name, some))
         self._at += len(some)
         return len(some)

@@ -18,7 +18,7 @@ DIRECTORY = "quarantine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quarantined:
+class QuarantineMark:
     """A part that was given up."""
 
     step: str
@@ -32,9 +32,9 @@ class Quarantined:
     """Name and stamp of each stored input (`Store.stamp`); an empty stamp for one that is missing."""
 
 
-def put(store: Store, step: Step, part: Part, reason: str, detail: str) -> Quarantined:
+def put_mark(store: Store, step: Step, part: Part, reason: str, detail: str) -> QuarantineMark:
     """Put a part aside."""
-    mark = Quarantined(
+    mark = QuarantineMark(
         step=str(step),
         part=part.name,
         fingerprint=part.fingerprint(step),
@@ -48,7 +48,7 @@ def put(store: Store, step: Step, part: Part, reason: str, detail: str) -> Quara
     return mark
 
 
-def find(store: Store, step: Step, part: Part) -> Quarantined | None:
+def find_mark(store: Store, step: Step, part: Part) -> QuarantineMark | None:
     """The mark of a part, if it was put aside as it would be made now, from the same objects."""
     name = _name(step.name, part.name)
     if not store.exists(name):
@@ -61,25 +61,25 @@ def find(store: Store, step: Step, part: Part) -> Quarantined | None:
     return mark if is_same else None
 
 
-def marked(store: Store, step_name: str) -> frozenset[str]:
+def marked_parts(store: Store, step_name: str) -> frozenset[str]:
     """Names of all parts of a step (named without version) that have a mark, whether it counts or not."""
     prefix = f"{DIRECTORY}/{step_name}/"
     return frozenset(name.removeprefix(prefix).removesuffix(".json") for name in store.list(prefix))
 
 
-def lift(store: Store, step_name: str, part: str) -> None:
+def remove_mark(store: Store, step_name: str, part: str) -> None:
     """Remove the mark of a part."""
     store.delete(_name(step_name, part))
 
 
-def marks(store: Store, step_name: str, source: str) -> Iterator[Quarantined]:
+def marks(store: Store, step_name: str, source: str) -> Iterator[QuarantineMark]:
     """All marks of a step (named without version) and a source that can be read."""
     for name in store.list(f"{DIRECTORY}/{step_name}/{source}/"):
         with suppress(CorruptData):
             yield _read(store, name)
 
 
-def release(store: Store, step_name: str, source: str) -> int:
+def remove_marks(store: Store, step_name: str, source: str) -> int:
     """Let the parts of a source be tried again; returns how many."""
     names = list(store.list(f"{DIRECTORY}/{step_name}/{source}/"))
     for name in names:
@@ -101,9 +101,9 @@ def _name(step_name: str, part: str) -> str:
     return f"{DIRECTORY}/{step_name}/{part}.json"
 
 
-def _read(store: Store, name: str) -> Quarantined:
+def _read(store: Store, name: str) -> QuarantineMark:
     try:
-        return Quarantined(**json.loads(store.read(name)))
+        return QuarantineMark(**json.loads(store.read(name)))
     except (ValueError, TypeError) as error:
         raise CorruptData(
             f"{name} is no mark of the quarantine ({error}); delete it and run its step again"

@@ -19,15 +19,15 @@ from dataclasses import dataclass, field, fields, replace
 from core import Conflict, InputError, ThresherError, Unavailable
 from pipeline.engine import quarantine
 from pipeline.engine.local.part_process import OUT_OF_MEMORY
-from pipeline.engine.local.worker_pool import Crew
-from pipeline.engine.quarantine import Quarantined
+from pipeline.engine.local.worker_pool import WorkerPool
+from pipeline.engine.quarantine import QuarantineMark
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Died, Ended, Raised, Sealed, Task, Work
+from pipeline.engine.task import Task, TaskFailure, TaskOutcome, TaskSuccess, WorkerDeath, WorkFunction
 from pipeline.terminal.progress import Progress
-from storage.manifest import Manifest, drift, load, manifest_name
+from storage.manifest import Manifest, load_manifest, manifest_name, recipe_difference
 from storage.store import Store
 
-OWN_DOING = frozenset(
+ITEM_CRASH_EXIT_CODES = frozenset(
     {
         *(
             -int(each)
@@ -40,24 +40,24 @@ OWN_DOING = frozenset(
     }
 )
 """Exit codes of a process that an item brought down. Any other death is somebody else's doing."""
-CRASHES = 2
+MAX_ITEM_CRASHES = 2
 """Once may be a failing machine."""
-LEFT_OUT = 16
+MAX_CRASHING_ITEMS = 16
 """Items of one part that may be left out: more of them are no accident."""
-DEATHS = 10
+MAX_WORKER_DEATHS = 10
 """Deaths by somebody else's doing after which a part is put aside: it may be what the machine dies of."""
 FATAL = (Unavailable, Conflict, InputError)
-TASKS_A_HAND = 2
+TASKS_PER_WORKER = 2
 """One under way and one waiting, so that no hand is ever idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class StepSummary:
     """What a run did."""
 
     made: int
     already: int
-    quarantined: tuple[Quarantined, ...] = ()
+    quarantined: tuple[QuarantineMark, ...] = ()
     deaths: int = 0
     """Workers that died under a part; each time the part was begun again."""
     left_out: int = 0
@@ -72,10 +72,10 @@ class Ran:
     peak_rss: int = 0
     """Of the largest worker, after a part."""
 
-    def plus(self, other: "Ran") -> "Ran":
+    def plus(self, other: "StepSummary") -> "StepSummary":
         """Both runs together."""
         sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
-        return replace(Ran(**sums), peak_rss=max(self.peak_rss, other.peak_rss))
+        return replace(StepSummary(**sums), peak_rss=max(self.peak_rss, other.peak_rss))
 
     def require_all(self) -> None:
         """ThresherError where a part is in quarantine."""
@@ -96,20 +96,20 @@ class _Attempts:
     crashes: Counter[int] = field(default_factory=Counter)
 
     @property
-    def left_out(self) -> frozenset[int]:
-        return frozenset(item for item, count in self.crashes.items() if count >= CRASHES)
+    def crashing_items(self) -> frozenset[int]:
+        return frozenset(item for item, count in self.crashes.items() if count >= MAX_ITEM_CRASHES)
 
 
-def run(
+def run_step(
     store: Store,
     step: Step,
     parts: Iterable[Part],
-    work: Work,
+    work: WorkFunction,
     *,
-    crew: Crew,
+    pool: WorkerPool,
     progress: Progress,
     retry: bool = False,
-) -> Ran:
+) -> StepSummary:
     """Seal every part, or put it aside. Raises what would befall every part alike.
 
     Parts that were put aside before stay so, unless an input of theirs has changed or `retry` is set.
@@ -122,76 +122,78 @@ def run(
     unsealed = [
         part
         for part in wanted
-        if manifest_name(step.name, part.name) not in there or sealed(store, step, part) is None
+        if manifest_name(step.name, part.name) not in there or sealed_manifest(store, step, part) is None
     ]
-    marked = quarantine.marked(store, step.name)
+    marked = quarantine.marked_parts(store, step.name)
     aside = [
         mark
         for part in unsealed
-        if part.name in marked and not retry and (mark := quarantine.find(store, step, part)) is not None
+        if part.name in marked and not retry and (mark := quarantine.find_mark(store, step, part)) is not None
     ]
     put_aside = {mark.part for mark in aside}
     missing = [part for part in unsealed if part.name not in put_aside]
     progress.start(str(step), total=len(missing))
-    ran = _made(store, step, missing, work, crew, progress)
-    progress.done()
+    ran = _run_parts(store, step, missing, work, pool, progress)
+    progress.stop()
     for mended in marked & {part.name for part in missing} - {mark.part for mark in ran.quarantined}:
-        quarantine.lift(store, step.name, mended)
+        quarantine.remove_mark(store, step.name, mended)
     return replace(ran, already=len(wanted) - len(unsealed), quarantined=(*aside, *ran.quarantined))
 
 
-def sealed(store: Store, step: Step, part: Part) -> Manifest | None:
+def sealed_manifest(store: Store, step: Step, part: Part) -> Manifest | None:
     """The Manifest of a finished part. Conflict where one is there that was made otherwise."""
     name = manifest_name(step.name, part.name)
     if not store.exists(name):
         return None
-    manifest = load(store, name)
+    manifest = load_manifest(store, name)
     if manifest.fingerprint == part.fingerprint(step):
         return manifest
     if manifest.step != str(step):
         difference = f"step: {manifest.step}, now {step}"
     else:
-        difference = drift(manifest.recipe, step.recipe) or "other inputs under the same name"
+        difference = recipe_difference(manifest.recipe, step.recipe) or "other inputs under the same name"
     raise Conflict(
         f"{step.name} of {part.name} was made otherwise ({difference}); "
         f"restore that, or make it again with --redo"
     )
 
 
-def _made(store: Store, step: Step, parts: list[Part], work: Work, crew: Crew, progress: Progress) -> Ran:
+def _run_parts(
+    store: Store, step: Step, parts: list[Part], work: WorkFunction, pool: WorkerPool, progress: Progress
+) -> StepSummary:
     waiting = iter(parts)
     attempts: dict[str, _Attempts] = {}
-    quarantined: list[Quarantined] = []
-    seals: list[Sealed] = []
+    quarantined: list[QuarantineMark] = []
+    seals: list[TaskSuccess] = []
     deaths = left_out = under_way = 0
 
     def begin(part: Part) -> None:
         so_far = attempts.setdefault(part.name, _Attempts())
-        crew.begin(Task(store=store, step=step, part=part, work=work, crashed=so_far.left_out))
+        pool.submit(Task(store=store, step=step, part=part, work=work, crashing_items=so_far.crashing_items))
 
     while True:
-        while under_way < TASKS_A_HAND * crew.hands and (part := next(waiting, None)) is not None:
+        while under_way < TASKS_PER_WORKER * pool.workers and (part := next(waiting, None)) is not None:
             begin(part)
             under_way += 1
         if not under_way:
             break
-        task, ended = crew.ended()
+        task, ended = pool.next_outcome()
         so_far = attempts[task.part.name]
-        deaths += isinstance(ended, Died)
-        reason = _verdict(so_far, ended)
+        deaths += isinstance(ended, WorkerDeath)
+        reason = _failure_reason(so_far, ended)
         if reason is None:
             begin(task.part)
             continue
         under_way -= 1
         del attempts[task.part.name]
-        if isinstance(ended, Sealed):
+        if isinstance(ended, TaskSuccess):
             seals.append(ended)
-            left_out += len(task.crashed)
+            left_out += len(task.crashing_items)
         else:
-            detail = ended.detail if isinstance(ended, Raised) else ""
-            quarantined.append(quarantine.put(store, step, task.part, reason, detail))
+            detail = ended.detail if isinstance(ended, TaskFailure) else ""
+            quarantined.append(quarantine.put_mark(store, step, task.part, reason, detail))
         progress.advance(task.part.name)
-    return Ran(
+    return StepSummary(
         made=len(seals),
         already=0,
         quarantined=tuple(quarantined),
@@ -206,33 +208,33 @@ def _made(store: Store, step: Step, parts: list[Part], work: Work, crew: Crew, p
     )
 
 
-def _verdict(so_far: _Attempts, ended: Ended) -> str | None:
+def _failure_reason(so_far: _Attempts, outcome: TaskOutcome) -> str | None:
     """What the end of an attempt means: None to begin again, empty where all is well, else why the part is given up.
 
     Raises what would befall every part alike.
     """
-    match ended:
-        case Sealed():
+    match outcome:
+        case TaskSuccess():
             return ""
-        case Raised(error=error):
+        case TaskFailure(error=error):
             if isinstance(error, FATAL):
                 raise error
             return str(error)
-        case Died():
-            return _after_death(so_far, ended)
+        case WorkerDeath():
+            return _after_death(so_far, outcome)
 
 
-def _after_death(so_far: _Attempts, death: Died) -> str | None:
+def _after_death(so_far: _Attempts, death: WorkerDeath) -> str | None:
     code = f"(exit code {death.exitcode})"
-    if death.exitcode in OWN_DOING and death.item is not None:
+    if death.exitcode in ITEM_CRASH_EXIT_CODES and death.item is not None:
         so_far.crashes[death.item] += 1
-        if so_far.crashes[death.item] > CRASHES:
+        if so_far.crashes[death.item] > MAX_ITEM_CRASHES:
             return f"item {death.item} crashes its worker even when it is left out {code}"
-        if len(so_far.left_out) > LEFT_OUT:
-            return f"{len(so_far.left_out)} of its items crash their worker {code}"
+        if len(so_far.crashing_items) > MAX_CRASHING_ITEMS:
+            return f"{len(so_far.crashing_items)} of its items crash their worker {code}"
         return None
     so_far.deaths += 1
-    if so_far.deaths < DEATHS:
+    if so_far.deaths < MAX_WORKER_DEATHS:
         return None
     where = "before its first item" if death.item is None else f"at item {death.item}"
     return f"its worker died {so_far.deaths} times, the last time {where} {code}"

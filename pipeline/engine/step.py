@@ -36,7 +36,7 @@ class Part:
     name: str
     """`source/part`, unique within the step; its Manifest is found under it."""
     inputs: tuple[Input, ...]
-    task: Any = None
+    parameters: Any = None
     """What the worker is told besides, such as a range of rows; follows from recipe and inputs."""
     reads: tuple[str, ...] = ()
     """Objects that it may read besides the inputs."""

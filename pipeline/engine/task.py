@@ -15,7 +15,7 @@ from pipeline.engine.step import Part, Step
 from storage.manifest import Input, Output
 from storage.store import Store
 
-NOWHERE = -1
+NO_ITEM = -1
 
 
 class Mark(Protocol):
@@ -24,33 +24,33 @@ class Mark(Protocol):
     value: int
 
 
-class Watch:
+class ItemTracker:
     """Where a worker stands in its part."""
 
-    __slots__ = ("_mark", "crashed")
+    __slots__ = ("_mark", "crashing_items")
 
     def __init__(self, mark: Mark, crashed: frozenset[int] = frozenset()) -> None:
         self._mark = mark
-        self.crashed = crashed
+        self.crashing_items = crashed
         """Items that took a worker down with them: to be left out, with that as their reason."""
 
-    def at(self, item: int) -> None:
+    def start_item(self, item: int) -> None:
         """The work is at this item: a number that finds it again in the part, such as an offset."""
         self._mark.value = item
 
     def __repr__(self) -> str:
-        return f"<watch at {self._mark.value}, {len(self.crashed)} crashed>"
+        return f"<watch at {self._mark.value}, {len(self.crashing_items)} crashed>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class PartOutputs:
     """What a worker made of a part: the counts, and the outputs that it put."""
 
     counts: Mapping[str, int]
     outputs: tuple[Output, ...]
 
 
-Work = Callable[[PartStore, Step, Part, Watch], Made]
+WorkFunction = Callable[[PartStore, Step, Part, ItemTracker], PartOutputs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,8 @@ class Attempt:
 
     step: Step
     part: Part
-    work: Work
-    crashed: frozenset[int]
+    work: WorkFunction
+    crashing_items: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +93,15 @@ class Task:
     store: Store
     step: Step
     part: Part
-    work: Work
-    crashed: frozenset[int] = frozenset()
+    work: WorkFunction
+    crashing_items: frozenset[int] = frozenset()
 
     def assignment(self) -> Assignment:
         """As it travels."""
         part = self.part
-        attempt = Attempt(step=self.step, part=replace(part, stores={}), work=self.work, crashed=self.crashed)
+        attempt = Attempt(
+            step=self.step, part=replace(part, stores={}), work=self.work, crashing_items=self.crashing_items
+        )
         reads = (*(span.name for span in part.inputs), *part.reads)
         return Assignment(
             attempt=pickle.dumps(attempt),
@@ -115,7 +117,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class TaskSuccess:
     """The part is sealed."""
 
     work_cpu_s: float
@@ -131,7 +133,7 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Raised:
+class TaskFailure:
     """The work raised an error; the worker lives."""
 
     error: Exception
@@ -140,7 +142,7 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Died:
+class WorkerDeath:
     """The worker process, or the machine under it, died."""
 
     exitcode: int | None
@@ -149,7 +151,7 @@ class Died:
     """Where it stood; None before the first item."""
 
 
-Ended = Sealed | Raised | Died
+TaskOutcome = TaskSuccess | TaskFailure | WorkerDeath
 
 
 def cpu_seconds() -> float:

@@ -9,16 +9,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from frontier import Outcome, Stats
-from pipeline.terminal.reasons import in_words, shown
+from pipeline.terminal.reasons import describe, describe_with_code
 
 REASONS_SHOWN = 5
 """Most frequent reasons that are named; the log has them all."""
-TOLD = (Outcome.FAILED, Outcome.REFUSED, Outcome.GONE)
+REASONED_OUTCOMES = (Outcome.FAILED, Outcome.REFUSED, Outcome.GONE)
 """Outcomes whose reasons are named: of these pages nothing was kept, in the order of what a user can mend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crawled:
+class CrawlSummary:
     """Where a crawl stands when its command ends."""
 
     before: Stats
@@ -52,16 +52,16 @@ class Crawled:
         return self.outcomes.get(Outcome.FAILED, 0)
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Pages that wait, now or for a time, or are leased."""
         return self.stats.waiting + self.stats.later + self.stats.leased
 
 
-def body(crawled: Crawled) -> dict[str, Any]:
+def body(crawled: CrawlSummary) -> dict[str, Any]:
     """The same for programs: how the frontier stands, and under `run` what this command did."""
     return {
         **asdict(crawled.stats),
-        "drained": crawled.stats.drained,
+        "drained": crawled.stats.is_drained,
         "interrupted": crawled.interrupted,
         "holds": dict(crawled.holds),
         "outage": crawled.outage,
@@ -69,60 +69,68 @@ def body(crawled: Crawled) -> dict[str, Any]:
     }
 
 
-def lines(name: str, crawled: Crawled) -> list[str]:
+def lines(name: str, crawled: CrawlSummary) -> list[str]:
     """What a person reads at the end of a crawl; the first line alone says whether all is well."""
     settled = {outcome: count for outcome, count in crawled.outcomes.items() if count}
     fetched = settled.get(Outcome.FETCHED, 0) + settled.get(Outcome.UNCHANGED, 0)
     if fetched:
         said = ", ".join(f"{settled[outcome]:,} {outcome}" for outcome in Outcome if outcome in settled)
     else:
-        said = f"nothing fetched{_why_nothing(crawled, settled)}"
+        said = f"nothing fetched{_nothing_fetched_reason(crawled, settled)}"
     by = (
         f" ({crawled.requests:,} {'request' if crawled.requests == 1 else 'requests'})"
         if crawled.requests
         else ""
     )
     first = f"{name}: {said}{by}; {_state(crawled)}"
-    return [first, *_reasons(crawled), *_held(name, crawled)]
+    return [first, *_reason_lines(crawled), *_hold_lines(name, crawled)]
 
 
-def _why_nothing(crawled: Crawled, settled: Mapping[str, int]) -> str:
+def _nothing_fetched_reason(crawled: CrawlSummary, settled: Mapping[str, int]) -> str:
     causes = [crawled.outage] if crawled.outage else []
     causes += [f"{count:,} {outcome}" for outcome, count in sorted(settled.items())]
     if held := sum(crawled.holds.values()):
         causes.append(f"{held:,} {'host' if held == 1 else 'hosts'} held")
     frequent = Counter({code.partition(":")[2]: count for code, count in crawled.reasons.items()})
     frequent.update(crawled.holds)
-    causes += [in_words(code) for code, _ in _ordered(frequent)[:1]]
-    return f": {', '.join(causes)}" if causes else ", for nothing was waiting" if not crawled.left else ""
+    causes += [describe(code) for code, _ in _ordered(frequent)[:1]]
+    return (
+        f": {', '.join(causes)}" if causes else ", for nothing was waiting" if not crawled.remaining else ""
+    )
 
 
-def _state(crawled: Crawled) -> str:
+def _state(crawled: CrawlSummary) -> str:
     stats = crawled.stats
-    if stats.drained:
+    if stats.is_drained:
         return "the frontier is drained"
-    wait = f"{crawled.left:,} URLs wait" if crawled.left != 1 else "1 URL waits"
+    wait = f"{crawled.remaining:,} URLs wait" if crawled.remaining != 1 else "1 URL waits"
     return f"{'interrupted; ' if crawled.interrupted else ''}{wait}, run again to go on"
 
 
-def _reasons(crawled: Crawled) -> Iterator[str]:
+def _reason_lines(crawled: CrawlSummary) -> Iterator[str]:
     found = Counter(
-        {code: count for code, count in crawled.reasons.items() if code.partition(":")[0] in TOLD}
+        {
+            code: count
+            for code, count in crawled.reasons.items()
+            if code.partition(":")[0] in REASONED_OUTCOMES
+        }
     )
     frequent = _ordered(found)[:REASONS_SHOWN]
-    for code, count in sorted(frequent, key=lambda pair: TOLD.index(Outcome(pair[0].partition(":")[0]))):
+    for code, count in sorted(
+        frequent, key=lambda pair: REASONED_OUTCOMES.index(Outcome(pair[0].partition(":")[0]))
+    ):
         outcome, _, reason = code.partition(":")
-        yield f"  {count:,} {outcome}: {shown(reason)}"
+        yield f"  {count:,} {outcome}: {describe_with_code(reason)}"
     if rest := found.total() - sum(count for _, count in frequent):
         yield f"  {rest:,} more for other reasons"
 
 
-def _held(name: str, crawled: Crawled) -> Iterator[str]:
+def _hold_lines(name: str, crawled: CrawlSummary) -> Iterator[str]:
     for code, count in _ordered(Counter(crawled.holds))[:REASONS_SHOWN]:
-        yield f"  {count:,} {'host' if count == 1 else 'hosts'} held: {shown(code)}"
+        yield f"  {count:,} {'host' if count == 1 else 'hosts'} held: {describe_with_code(code)}"
     if crawled.outage:
         yield f"  waited for the web: {crawled.outage}"
-    if crawled.holds and not crawled.stats.drained:
+    if crawled.holds and not crawled.stats.is_drained:
         yield f"  until when: thresher frontier hosts {name}"
 
 

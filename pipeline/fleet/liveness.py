@@ -17,24 +17,24 @@ from pathlib import Path
 
 from frontier import Frontier
 
-TTL_S = 30.0
+WORKER_TTL_S = 30.0
 """How long a worker is taken for living after it was heard of. It beats every third of it."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 HALF = 8
 
 
-def born(state: Path) -> str:
+def new_worker_id(state: Path) -> str:
     """A new name for a worker of the project with this state directory."""
-    return f"{_home(state)}-{os.urandom(HALF // 2).hex()}"
+    return f"{_location_id(state)}-{os.urandom(HALF // 2).hex()}"
 
 
-def abroad() -> str:
+def new_cluster_worker_id() -> str:
     """A new name for a worker that may run on any machine: its home is nobody's, so the frontier is asked of it."""
     return f"{os.urandom(HALF // 2).hex()}-{os.urandom(HALF // 2).hex()}"
 
 
 @contextmanager
-def living(state: Path, crawl: str, worker: str) -> Iterator[None]:
+def hold_worker_lock(state: Path, crawl: str, worker: str) -> Iterator[None]:
     """Hold the worker's lock."""
     lock = _lock(state, crawl, worker)
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -48,35 +48,35 @@ def living(state: Path, crawl: str, worker: str) -> Iterator[None]:
             lock.unlink(missing_ok=True)
 
 
-async def dead(
+async def dead_workers(
     frontier: Frontier,
     state: Path,
     crawl: str,
     workers: set[str],
-    ended: frozenset[str] | set[str] = frozenset(),
+    exits: frozenset[str] | set[str] = frozenset(),
 ) -> set[str]:
-    """Those of some workers that are dead. `ended` are those whose processes were seen to end."""
-    home = f"{_home(state)}-"
+    """Those of some workers that are dead. `exits` are those whose processes were seen to end."""
+    home = f"{_location_id(state)}-"
     ours = {worker for worker in workers if worker.startswith(home)}
-    free = {worker for worker in ours if not _holds(_lock(state, crawl, worker))}
+    free = {worker for worker in ours if not _is_locked(_lock(state, crawl, worker))}
     others = workers - ours
-    return (workers & ended) | free | (others - await frontier.alive(others))
+    return (workers & exits) | free | (others - await frontier.alive_workers(others))
 
 
-def crashed(state: Path, crawl: str) -> set[str]:
+def crashed_workers(state: Path, crawl: str) -> set[str]:
     """Workers of this machine that died without a word: they left their locks behind, which others remove as they end."""
     locks = (state / "workers" / crawl).glob("*.lock")
-    return {lock.stem for lock in locks if not _holds(lock)}
+    return {lock.stem for lock in locks if not _is_locked(lock)}
 
 
-def sweep(state: Path, crawl: str) -> None:
+def remove_stale_locks(state: Path, crawl: str) -> None:
     """Remove the locks of the dead."""
     for lock in sorted((state / "workers" / crawl).glob("*.lock")):
-        if not _holds(lock):
+        if not _is_locked(lock):
             lock.unlink(missing_ok=True)
 
 
-def _home(state: Path) -> str:
+def _location_id(state: Path) -> str:
     """Of this kernel, as booted, and this directory, by its inode: where they are the same, a lock is."""
     state.mkdir(parents=True, exist_ok=True)
     directory = state.stat()
@@ -89,7 +89,7 @@ def _lock(state: Path, crawl: str, worker: str) -> Path:
     return state / "workers" / crawl / f"{worker}.lock"
 
 
-def _holds(lock: Path) -> bool:
+def _is_locked(lock: Path) -> bool:
     try:
         with lock.open("r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

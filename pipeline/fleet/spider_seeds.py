@@ -5,18 +5,18 @@ them. Known URLs change nothing: a crawl that is run again goes on.
 """
 
 from core import ThresherError
-from crawler.spiders import Guest
-from crawler.spiders.start_requests import sow as add_starts
-from pipeline.engine.local.crawl_worker import LocalBerth, told
+from crawler.spiders import SpiderSpec
+from crawler.spiders.start_requests import add_start_requests as add_starts
+from pipeline.engine.local.crawl_worker import LocalCrawlWorker, pickle_call
 from pipeline.project import Project
 
 
-def sow(project: Project, crawl: str, address: str, guest: Guest) -> None:
+def add_start_requests(project: Project, crawl: str, address: str, spider: SpiderSpec) -> None:
     """Add them all; returns when they are in. Raises what is wrong with the spider, as an `InputError`."""
-    left = LocalBerth(told(add_starts, guest, crawl, address, project.store)).wait()
-    if left.said is not None:
-        raise left.said
+    left = LocalCrawlWorker(pickle_call(add_starts, spider, crawl, address, project.store)).wait()
+    if left.error is not None:
+        raise left.error
     if left.exitcode:
         raise ThresherError(
-            f"crawl {crawl}: the process that starts spider {guest.spider} died with exit code {left.exitcode}"
+            f"crawl {crawl}: the process that starts spider {spider.class_path} died with exit code {left.exitcode}"
         )

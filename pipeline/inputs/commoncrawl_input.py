@@ -20,33 +20,47 @@ from urllib.parse import urlsplit
 from core import Conflict, InputError
 from crawler.identifiers import user_agent
 from pipeline.configuration import Config
-from pipeline.inputs.commoncrawl_selection import IndexName, Wanted, files_of, selection_of
-from pipeline.inputs.ingest import Brought, Ingested, ingest
-from pipeline.inputs.locate import Given
+from pipeline.inputs.commoncrawl_selection import (
+    CommonCrawlSelection,
+    IndexName,
+    index_selection,
+    selected_paths,
+)
+from pipeline.inputs.ingest import IngestResult, IngestSummary, ingest
+from pipeline.inputs.locate import InputFile
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import INDEX_SUFFIX, STEP, STEP_NAME
 from storage.commoncrawl import row_results
-from storage.commoncrawl.batch import ROWS, Hauled, batches, haul, identity
+from storage.commoncrawl.batch import ROWS, BatchResult, batch_digest, batches, fetch_batch
 from storage.commoncrawl.index import columnar, zipnum
-from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.row import CrawlIndexRow
 from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.http_source import Web
-from storage.commoncrawl.transport.source import Source
-from storage.commoncrawl.transport.source_client import Client, pieces
+from storage.commoncrawl.transport.http_source import HttpSource
+from storage.commoncrawl.transport.source import FileSource
+from storage.commoncrawl.transport.source_client import SourceClient, pieces
 from storage.inputs.origin import PASSED_OVER, passed_over
-from storage.manifest import JSON, Manifest, fingerprint, load, manifest_name, manifests, put_output, seal
-from storage.s3.spool import spooled
+from storage.manifest import (
+    JSON,
+    Manifest,
+    fingerprint,
+    load_manifest,
+    manifest_name,
+    manifests,
+    put_output,
+    seal,
+)
+from storage.s3.spool import spool_file
 from storage.store import Store
 from storage.warc import cdxj
 
 SELECTION_NAME = "selection"
 SELECTION = f"{SELECTION_NAME}@1"
-SHOWN = 16
+FINGERPRINT_DIGITS = 16
 """Digits of a fingerprint that name a part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
+class SelectionSummary:
     """What became of single records."""
 
     found: int = 0
@@ -60,8 +74,8 @@ class Selected:
     unusable: dict[str, int] = field(default_factory=dict)
     """Records that are not what the index says, by reason."""
 
-    def __add__(self, other: "Selected") -> "Selected":
-        return Selected(
+    def __add__(self, other: "SelectionSummary") -> "SelectionSummary":
+        return SelectionSummary(
             found=self.found + other.found,
             known=self.known + other.known,
             added=self.added + other.added,
@@ -71,98 +85,98 @@ class Selected:
 
 
 @contextmanager
-def opened(config: Config) -> Iterator[Client]:
+def open_client(config: Config) -> Iterator[SourceClient]:
     """The way to Common Crawl that the configuration names, for the time of the context."""
-    client = Client(_source(config))
+    client = SourceClient(_source(config))
     try:
         yield client
     finally:
         client.close()
 
 
-def bring_all(
+def ingest_files(
     store: Store,
     source: str,
-    client: Client,
+    client: SourceClient,
     arguments: Iterable[str],
-    wanted: Wanted,
+    selection: CommonCrawlSelection,
     progress: Progress,
-    told: Callable[[Brought], None] = lambda _: None,
-) -> Ingested:
+    on_result: Callable[[IngestResult], None] = lambda _: None,
+) -> IngestSummary:
     """Bring in whole files: of `commoncrawl:CC-MAIN-2024-22/wet`, or of a local list of paths.
 
     Raises `InputError` for what cannot be meant, before anything is brought in; `Unavailable` where Common Crawl does not answer for
     long. What was sealed before stays.
     """
-    files = [path for argument in arguments for path in files_of(client, argument, wanted)]
+    files = [path for argument in arguments for path in selected_paths(client, argument, selection)]
     there = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
     new = [path for path in dict.fromkeys(files) if path not in there]
 
-    def brought(one: Brought) -> None:
-        told(one)
+    def brought(one: IngestResult) -> None:
+        on_result(one)
         progress.advance()
 
     progress.start(f"ingest {source}", len(new))
     try:
-        given = (Given(name=path, open=partial(_fetched, client, path)) for path in new)
-        done = ingest(store, source, given, told=brought)
+        given = (InputFile(name=path, open=partial(_download, client, path)) for path in new)
+        done = ingest(store, source, given, on_result=brought)
     finally:
-        progress.done()
+        progress.stop()
     done.known += len(files) - len(new)
     return done
 
 
-def select_all(
+def ingest_selections(
     store: Store,
     source: str,
-    client: Client,
+    client: SourceClient,
     arguments: Iterable[str],
-    wanted: Wanted,
+    selection: CommonCrawlSelection,
     progress: Progress,
-) -> Selected:
-    """Bring in single records of one or more crawls. Raises as `bring_all` does."""
-    found = Selected()
-    for each in [selection_of(argument, wanted) for argument in arguments]:
-        found += select(store, source, client, each, wanted.index, progress)
+) -> SelectionSummary:
+    """Bring in single records of one or more crawls. Raises as `ingest_files` does."""
+    found = SelectionSummary()
+    for each in [index_selection(argument, selection) for argument in arguments]:
+        found += ingest_selection(store, source, client, each, selection.index, progress)
     return found
 
 
-def select(
+def ingest_selection(
     store: Store,
     source: str,
-    client: Client,
+    client: SourceClient,
     selection: Selection,
     index: IndexName,
     progress: Progress,
     *,
     rows_a_file: int = ROWS,
-) -> Selected:
+) -> SelectionSummary:
     """Bring in the records of a selection that the source does not have, so many in one archive file at most."""
     recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
     made = fingerprint(SELECTION, recipe, ())
-    part = f"{source}/{selection.crawl}-{made[:SHOWN]}"
+    part = f"{source}/{selection.crawl}-{made[:FINGERPRINT_DIGITS]}"
     if store.exists(done := manifest_name(SELECTION_NAME, part)):
-        rows = load(store, done).counts["rows"]
-        return Selected(found=rows, known=rows)
+        rows = load_manifest(store, done).counts["rows"]
+        return SelectionSummary(found=rows, known=rows)
     met: Counter[str] = Counter({"rows": 0})
     wanted = islice(_rows(client, selection, index), selection.limit)
-    known = row_results.known(store, source)
-    found = Selected()
+    known = row_results.known_ranges(store, source)
+    found = SelectionSummary()
     progress.start(f"ingest {source}", None)
     try:
-        for batch in batches(_unknown(wanted, known, met), rows_a_file):
-            found += _haul(store, source, client, selection.crawl, batch)
+        for batch in batches(_new_rows(wanted, known, met), rows_a_file):
+            found += _ingest_batch(store, source, client, selection.crawl, batch)
             progress.advance(f"{found.added:,} records taken", len(batch))
     finally:
-        progress.done()
+        progress.stop()
     manifest = Manifest(
         step=SELECTION, part=part, fingerprint=made, recipe=recipe, inputs=(), outputs=(), counts=dict(met)
     )
     seal(store, manifest)
-    return found + Selected(found=met["known"], known=met["known"])
+    return found + SelectionSummary(found=met["known"], known=met["known"])
 
 
-def _rows(client: Client, selection: Selection, index: IndexName) -> Iterator[Row]:
+def _rows(client: SourceClient, selection: Selection, index: IndexName) -> Iterator[CrawlIndexRow]:
     spans = selection.spans()
     if index == "cdx":
         rows = zipnum.rows(client, selection.crawl, spans)
@@ -171,7 +185,9 @@ def _rows(client: Client, selection: Selection, index: IndexName) -> Iterator[Ro
     return filter(selection.admits, rows)
 
 
-def _unknown(rows: Iterable[Row], known: row_results.Known, met: Counter[str]) -> Iterator[Row]:
+def _new_rows(
+    rows: Iterable[CrawlIndexRow], known: row_results.KnownRanges, met: Counter[str]
+) -> Iterator[CrawlIndexRow]:
     for row in rows:
         met["rows"] += 1
         if row in known:
@@ -180,19 +196,24 @@ def _unknown(rows: Iterable[Row], known: row_results.Known, met: Counter[str]) -
             yield row
 
 
-def _haul(store: Store, source: str, client: Client, crawl: str, batch: tuple[Row, ...]) -> Selected:
+def _ingest_batch(
+    store: Store, source: str, client: SourceClient, crawl: str, batch: tuple[CrawlIndexRow, ...]
+) -> SelectionSummary:
     """One batch: its archive file first, then the table that makes it known."""
-    ranges = identity(batch)
-    part = f"{source}/{crawl}-{ranges[:SHOWN]}"
+    ranges = batch_digest(batch)
+    part = f"{source}/{crawl}-{ranges[:FINGERPRINT_DIGITS]}"
     warc = f"warc/{part}.warc.gz"
     with store.stage(warc) as staged:
-        hauled = haul(client, batch, staged.path, warc, crawl)
-        unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in hauled.taken if one.reason)
+        hauled = fetch_batch(client, batch, staged.path, warc, crawl)
+        unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in hauled.results if one.reason)
         added = len(batch) - unusable.total()
         if added:
             _seal_archive(store, part, warc, staged.path, hauled, unusable)
     table = put_output(
-        store, row_results.name(part), len(batch), partial(row_results.write, taken=hauled.taken, file=warc)
+        store,
+        row_results.table_name(part),
+        len(batch),
+        partial(row_results.write, taken=hauled.results, file=warc),
     )
     recipe: dict[str, JSON] = {"crawl": crawl, "ranges": ranges}
     manifest = Manifest(
@@ -205,11 +226,11 @@ def _haul(store: Store, source: str, client: Client, crawl: str, batch: tuple[Ro
         counts={"rows": len(batch), **unusable},
     )
     seal(store, manifest)
-    return Selected(found=len(batch), added=added, files=bool(added), unusable=passed_over(unusable))
+    return SelectionSummary(found=len(batch), added=added, files=bool(added), unusable=passed_over(unusable))
 
 
 def _seal_archive(
-    store: Store, part: str, warc: str, made: Path, hauled: Hauled, unusable: Counter[str]
+    store: Store, part: str, warc: str, made: Path, hauled: BatchResult, unusable: Counter[str]
 ) -> None:
     """Publish the archive file of a batch with its index and its Manifest."""
     lines = hauled.lines
@@ -221,7 +242,7 @@ def _seal_archive(
     recipe: dict[str, JSON] = {"ingested": warc.rpartition("/")[2]}
     sealed = manifest_name(STEP_NAME, part)
     if store.exists(sealed):
-        if load(store, sealed).outputs[0].sha256 != outputs[0].sha256:
+        if load_manifest(store, sealed).outputs[0].sha256 != outputs[0].sha256:
             raise Conflict(
                 f"{sealed} was sealed with other bytes than Common Crawl has now; use another source"
             )
@@ -239,12 +260,12 @@ def _seal_archive(
 
 
 @contextmanager
-def _fetched(client: Client, path: str) -> Iterator[Path]:
+def _download(client: SourceClient, path: str) -> Iterator[Path]:
     """A local file of the bytes of one of theirs, for the time of the context."""
     told = client.head(path)
-    with spooled(path) as local:
+    with spool_file(path) as local:
         with local.open("wb") as file:
-            for data in client.ahead(pieces(path, told), etag=told.etag):
+            for data in client.read_ahead(pieces(path, told), etag=told.etag):
                 file.write(data)
         if (came := local.stat().st_size) != told.size:
             raise InputError(
@@ -253,11 +274,11 @@ def _fetched(client: Client, path: str) -> Iterator[Path]:
         yield local
 
 
-def _source(config: Config) -> Source:
+def _source(config: Config) -> FileSource:
     base, name = config.ingest.commoncrawl, user_agent(config.contact)
     parts = urlsplit(base)
     if parts.scheme == "s3":
-        from storage.commoncrawl.transport.s3_source import Bucket  # noqa: PLC0415 - the client takes most of a second to import
+        from storage.commoncrawl.transport.s3_source import S3Source  # noqa: PLC0415 - the client takes most of a second to import
 
-        return Bucket(parts.netloc, parts.path, name)
-    return Web(base, name)
+        return S3Source(parts.netloc, parts.path, name)
+    return HttpSource(base, name)

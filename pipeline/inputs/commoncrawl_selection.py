@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 from core import InputError
-from frontier import NotAUrl, canonical
+from frontier import InvalidUrl, canonicalize
 from storage.commoncrawl import paths
 from storage.commoncrawl.file_names import SCHEME, address, paths_list
-from storage.commoncrawl.index.selection import FETCHED, Selection
-from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.index.selection import DEFAULT_STATUSES, Selection
+from storage.commoncrawl.transport.source_client import SourceClient
 
 IndexName = Literal["cdx", "columnar"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CommonCrawlSelection:
     """What of a crawl is to come in, as a user says it: whole files, or, where any but the first two is given, single records."""
 
     files: int | None = None
@@ -39,28 +39,32 @@ class Wanted:
         return bool(self.domains or self.prefixes or narrowed)
 
 
-def is_meant(argument: str) -> bool:
+def is_commoncrawl(argument: str) -> bool:
     """Whether an argument of the command names something of Common Crawl's."""
     return argument.startswith(SCHEME) or argument.endswith(paths.SUFFIXES)
 
 
-def files_of(client: Client, argument: str, wanted: Wanted) -> tuple[str, ...]:
+def selected_paths(client: SourceClient, argument: str, selection: CommonCrawlSelection) -> tuple[str, ...]:
     """The paths of the files that are wanted, in their order. Raises `InputError` for what names none."""
     if argument.startswith(SCHEME):
         listed = paths_list(*address(argument))
         named = paths.archives(paths.read_list(client, listed), f"{client.uri}{listed}")
-    elif is_meant(argument):
+    elif is_commoncrawl(argument):
         named = paths.read_local(Path(argument))
     else:
         raise InputError(f"ingest {argument}: not of Common Crawl, as the others are; ingest it by itself")
-    found = tuple(paths.chosen(named, segments=wanted.segments, files=wanted.files))
+    found = tuple(paths.select_paths(named, segments=selection.segments, files=selection.files))
     if not found:
-        of = f" is in the segments {', '.join(sorted(wanted.segments))}" if wanted.segments else " is named"
+        of = (
+            f" is in the segments {', '.join(sorted(selection.segments))}"
+            if selection.segments
+            else " is named"
+        )
         raise InputError(f"ingest {argument}: no file{of}; see which there are in the list of its paths")
     return found
 
 
-def selection_of(argument: str, wanted: Wanted) -> Selection:
+def index_selection(argument: str, selection: CommonCrawlSelection) -> Selection:
     """What is to be looked up. Raises `InputError` for what can be in no index."""
     if not argument.startswith(SCHEME):
         raise InputError(
@@ -71,18 +75,18 @@ def selection_of(argument: str, wanted: Wanted) -> Selection:
         raise InputError(
             f"ingest {argument}: the indexes list pages alone; give {SCHEME}{crawl}, without /{kind}"
         )
-    if wanted.files is not None or wanted.segments:
+    if selection.files is not None or selection.segments:
         raise InputError(
             "--files and --segment choose whole files; leave them out where records are looked up"
         )
     made = Selection(
         crawl=crawl,
-        domains=frozenset(map(_host, wanted.domains)),
-        prefixes=tuple(sorted(set(wanted.prefixes))),
-        mimes=frozenset(mime.lower() for mime in wanted.mimes),
-        statuses=frozenset(wanted.statuses or FETCHED),
-        languages=frozenset(wanted.languages),
-        limit=wanted.limit,
+        domains=frozenset(map(_host, selection.domains)),
+        prefixes=tuple(sorted(set(selection.prefixes))),
+        mimes=frozenset(mime.lower() for mime in selection.mimes),
+        statuses=frozenset(selection.statuses or DEFAULT_STATUSES),
+        languages=frozenset(selection.languages),
+        limit=selection.limit,
     )
     made.spans()  # what is wrong with it is said before anything is asked
     return made
@@ -93,6 +97,6 @@ def _host(domain: str) -> str:
     if "/" in domain or ":" in domain or "." not in domain.strip("."):
         raise InputError(f"--domain {domain}: no domain; write one such as example.org")
     try:
-        return canonical(f"http://{domain.strip().rstrip('.')}/").host
-    except NotAUrl as error:
+        return canonicalize(f"http://{domain.strip().rstrip('.')}/").host
+    except InvalidUrl as error:
         raise InputError(f"--domain {domain}: {error}; write one such as example.org") from error

@@ -20,17 +20,17 @@ from typing import BinaryIO, Literal, TypedDict
 
 from core import Failure, InputError, failure_boundary
 from pipeline.inputs.inventory import Inventory, InventoryEntry
-from pipeline.inputs.locate import Given
+from pipeline.inputs.locate import InputFile
 from storage.archive.open_files import STEP_NAME
-from storage.archive.reseal import contents, seal_contents
+from storage.archive.reseal import read_contents, seal_contents
 from storage.inputs import shared_archive
-from storage.inputs.indexes import IndexFile
-from storage.inputs.input_kinds import COMPRESSED, Kind, items, kind_of, kinds
+from storage.inputs.indexes import IndexFileError
+from storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
 from storage.inputs.origin import Origin, passed_over, require_same_reading
 from storage.inputs.shared_archive import SMALL, SharedArchive
-from storage.inputs.tables.columns import USUAL, Columns
-from storage.inputs.volumes import FULL, Size, bring
-from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
+from storage.inputs.tables.columns import DEFAULT_COLUMNS, Columns
+from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize, ingest_volumes
+from storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
 from storage.store import Store
 from storage.warc.members import LZ4, PLAIN, ZSTD
 from storage.warc.records import DAMAGED, MANY_RECORDS, page_records
@@ -40,24 +40,24 @@ SUFFIXES: Mapping[bytes, str] = {PLAIN: ".warc", ZSTD: ".warc.zst", LZ4: ".warc.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class IngestOptions:
     """How the user wants inputs read."""
 
-    columns: Columns = USUAL
+    columns: Columns = DEFAULT_COLUMNS
     by_line: bool = False
     """Whether a text has a document a line."""
     site: str = ""
     """Host of the site that a Posts.xml of Stack Exchange is of, where its folder does not say."""
-    size: Size = FULL
+    size: VolumeSize = DEFAULT_SIZE
 
-    def options(self, kind: Kind) -> dict[str, JSON]:
+    def reader_options(self, kind: InputKind) -> dict[str, JSON]:
         """What of it decides the records of an input of that kind."""
         if self.site and kind.name.startswith("stackexchange"):
             return {"site": self.site}
-        return {**self.columns.given()} if kind.rows or kind.name.startswith("tar") else {}
+        return {**self.columns.named()} if kind.rows or kind.name.startswith("tar") else {}
 
 
-class Refused(TypedDict):
+class RefusedInput(TypedDict):
     """A file that was not brought in."""
 
     file: str
@@ -65,13 +65,13 @@ class Refused(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class IngestResult:
     """What became of one file."""
 
     name: str
     kind: str
     """`jsonl`, `warc`, ...; empty where it was refused before that was known."""
-    fate: Literal["added", "known", "refused", "index"]
+    status: Literal["added", "known", "refused", "index"]
     counts: Mapping[str, int] = field(default_factory=dict)
     """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared_archive`)."""
     reason: str = ""
@@ -97,57 +97,57 @@ class Brought:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ingested:
+class IngestSummary:
     """What became of all."""
 
     added: int = 0
     known: int = 0
     indexes: int = 0
     """Index files, which hold no text: passed over."""
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedInput] = field(default_factory=list)
     records: int = 0
     entries: int = 0
     unusable: dict[str, int] = field(default_factory=dict)
     """Records that were passed over, by reason."""
 
-    def take(self, brought: Brought) -> None:
+    def add(self, result: IngestResult) -> None:
         """Count one more file."""
-        self.added += brought.fate == "added"
-        self.known += brought.fate == "known"
-        self.indexes += brought.fate == "index"
-        self.records += brought.records
-        self.entries += brought.entries
-        self.unusable = dict(Counter(self.unusable) + Counter(brought.unusable))
-        if brought.fate == "refused":
-            self.refused.append({"file": brought.name, "reason": brought.reason})
+        self.added += result.status == "added"
+        self.known += result.status == "known"
+        self.indexes += result.status == "index"
+        self.records += result.records
+        self.entries += result.entries
+        self.unusable = dict(Counter(self.unusable) + Counter(result.unusable))
+        if result.status == "refused":
+            self.refused.append({"file": result.name, "reason": result.reason})
 
 
 def ingest(
     store: Store,
     source: str,
-    files: Iterable[Given],
-    ways: Ways | None = None,
-    told: Callable[[Brought], None] = lambda _: None,
-) -> Ingested:
-    """Bring in every file; `told` hears of each what became of it. One that is refused does not keep the others out.
+    files: Iterable[InputFile],
+    options: IngestOptions | None = None,
+    on_result: Callable[[IngestResult], None] = lambda _: None,
+) -> IngestSummary:
+    """Bring in every file; `on_result` hears of each what became of it. One that is refused does not keep the others out.
 
     A small file is told of when the archive file that it shares is sealed.
     """
-    ways = ways or Ways()
-    done = Ingested()
+    options = options or IngestOptions()
+    done = IngestSummary()
 
-    def tell(brought: Brought) -> None:
-        done.take(brought)
-        told(brought)
+    def tell(brought: IngestResult) -> None:
+        done.add(brought)
+        on_result(brought)
 
-    shared_archive.seal_published(store, source)
-    with Inventory(store, source) as inventory, SharedArchive(source, ways.size) as small:
-        target = _Target(store=store, source=source, ways=ways, inventory=inventory, small=small)
+    shared_archive.seal_unsealed(store, source)
+    with Inventory(store, source) as inventory, SharedArchive(source, options.size) as small:
+        target = _Target(store=store, source=source, options=options, inventory=inventory, small=small)
         waiting: list[_SmallFile] = []
         try:
             for given in files:
-                brought = _outcome(target, given)
-                if isinstance(brought, Brought):
+                brought = _ingest_file(target, given)
+                if isinstance(brought, IngestResult):
                     tell(brought)
                 else:
                     waiting.append(brought)
@@ -166,7 +166,7 @@ class _Target:
 
     store: Store
     source: str
-    ways: Ways
+    options: IngestOptions
     inventory: Inventory
     small: SharedArchive
 
@@ -175,104 +175,123 @@ class _Target:
 class _SmallFile:
     """A file that waits for its archive file to be sealed."""
 
-    given: Given
-    kind: Kind
+    file: InputFile
+    kind: InputKind
     origin: Origin
 
 
-def _outcome(target: _Target, given: Given) -> Brought | _SmallFile:
-    if given.is_derived:
-        return Brought(name=given.name, kind="", fate="index")
+def _ingest_file(target: _Target, input_file: InputFile) -> IngestResult | _SmallFile:
+    if input_file.is_derived:
+        return IngestResult(name=input_file.name, kind="", status="index")
     try:
-        with given.open() as path, failure_boundary("ingest"):
-            return _bring(target, given, path)
+        with input_file.open() as path, failure_boundary("ingest"):
+            return _read_input(target, input_file, path)
     except Failure as failure:
-        return _refused(
-            given,
+        return _refusal(
+            input_file,
             InputError(
-                f"ingest {given.name!r}: it cannot be read: {failure}; get the file again, or report it"
+                f"ingest {input_file.name!r}: it cannot be read: {failure}; get the file again, or report it"
             ),
         )
     except InputError as error:
-        return _refused(given, error)
+        return _refusal(input_file, error)
 
 
-def _bring(target: _Target, given: Given, path: Path) -> Brought | _SmallFile:
-    name = given.name
+def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestResult | _SmallFile:
+    name = input_file.name
     if not name.isprintable() or not _is_utf8(name):
         raise InputError(f"ingest {name!r}: a name that other tools cannot read; rename the file")
     identity = f"sha256:{digest(path)}"
     entry = target.inventory.find(identity)
     with path.open("rb") as file:
         try:
-            kind = kind_of(
-                file, name, kinds(target.ways.columns, by_line=target.ways.by_line, site=target.ways.site)
+            kind = detect_kind(
+                file,
+                name,
+                input_kinds(target.options.columns, by_line=target.options.by_line, site=target.options.site),
             )
-        except IndexFile:
-            if not given.is_below:
+        except IndexFileError:
+            if not input_file.is_from_directory:
                 raise
-            return Brought(name=name, kind="", fate="index")
+            return IngestResult(name=name, kind="", status="index")
         origin = Origin(
             name=entry.name if entry else name,
             stem=entry.stem if entry and entry.stem else _stem(name),
             identity=identity,
             reader=kind.name,
-            options=target.ways.options(kind),
+            options=target.options.reader_options(kind),
             rows=kind.rows,
         )
-        if entry is not None and entry.how is not None:
-            require_same_reading(origin, target.source, entry.how)
+        if entry is not None and entry.read_options is not None:
+            require_same_reading(origin, target.source, entry.read_options)
         if entry is not None and not entry.stem:
-            is_shared = entry.how is not None
-            return Brought(name=name, kind=kind.word, fate="known", counts=entry.counts, is_shared=is_shared)
+            is_shared = entry.read_options is not None
+            return IngestResult(
+                name=name, kind=kind.short_name, status="known", counts=entry.counts, is_shared=is_shared
+            )
         if entry is None and kind.is_warc:
-            copied = _copied(target.store, target.source, name, path, identity)
+            copied = _seal_copy(target.store, target.source, name, path, identity)
             if copied is not None:
                 target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
-                return Brought(name=name, kind=kind.word, fate="added", counts=copied.counts)
+                return IngestResult(name=name, kind=kind.short_name, status="added", counts=copied.counts)
         if entry is None and target.inventory.has_name(name):
             raise InputError(
                 f"ingest {name}: {target.source} holds another file of that name; rename one of them"
             )
         is_small = entry is None and not kind.is_archive and path.stat().st_size <= SMALL
-        if is_small and target.small.add(origin, items(file, name, kind)):
+        if is_small and target.small.add(origin, read_items(file, name, kind)):
             target.inventory.put(
-                identity, InventoryEntry(name=name, counts=target.small.listed[-1].counts, how=origin.how)
+                identity,
+                InventoryEntry(
+                    name=name, counts=target.small.listed[-1].counts, read_options=origin.reading_options
+                ),
             )
-            return _SmallFile(given=given, kind=kind, origin=origin)
-        return _alone(target, name, origin, kind, file)
+            return _SmallFile(file=input_file, kind=kind, origin=origin)
+        return _seal_alone(target, name, origin, kind, file)
 
 
-def _alone(target: _Target, name: str, origin: Origin, kind: Kind, file: BinaryIO) -> Brought:
+def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, file: BinaryIO) -> IngestResult:
     """Seal a file in archive files of its own, or those of them that are not sealed yet."""
     made = list(
-        bring(target.store, target.source, origin, partial(items, file, origin.name, kind), target.ways.size)
+        ingest_volumes(
+            target.store,
+            target.source,
+            origin,
+            partial(read_items, file, origin.name, kind),
+            target.options.size,
+        )
     )
     entry = target.inventory.find(origin.identity)
-    counts = Counter(entry.counts if entry and entry.how is None else {})
+    counts = Counter(entry.counts if entry and entry.read_options is None else {})
     for manifest in made:
         counts.update(manifest.counts)
     target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
-    return Brought(name=name, kind=kind.word, fate="added" if made else "known", counts=counts)
+    return IngestResult(name=name, kind=kind.short_name, status="added" if made else "known", counts=counts)
 
 
-def _seal_small(target: _Target, waiting: list[_SmallFile], tell: Callable[[Brought], None]) -> None:
+def _seal_small(
+    target: _Target, pending: list[_SmallFile], on_result: Callable[[IngestResult], None]
+) -> None:
     """Seal the small files that wait, and tell of them; a single one has an archive file of its own."""
-    if len(waiting) == 1:
-        (one,) = waiting
+    if len(pending) == 1:
+        (one,) = pending
         target.small.clear()
         try:
-            with one.given.open() as path, path.open("rb") as file:
-                _require_unchanged(one.given.name, path, one.origin.identity)
-                tell(_alone(target, one.given.name, one.origin, one.kind, file))
+            with one.file.open() as path, path.open("rb") as file:
+                _require_unchanged(one.file.name, path, one.origin.identity)
+                on_result(_seal_alone(target, one.file.name, one.origin, one.kind, file))
         except InputError as error:
-            tell(_refused(one.given, error))
-    elif waiting:
+            on_result(_refusal(one.file, error))
+    elif pending:
         counts = [listed.counts for listed in target.small.listed]
         target.small.seal(target.store)
-        for one, found in zip(waiting, counts, strict=True):
-            tell(Brought(name=one.given.name, kind=one.kind.word, fate="added", counts=found, is_shared=True))
-    waiting.clear()
+        for one, found in zip(pending, counts, strict=True):
+            on_result(
+                IngestResult(
+                    name=one.file.name, kind=one.kind.short_name, status="added", counts=found, is_shared=True
+                )
+            )
+    pending.clear()
 
 
 def _require_unchanged(name: str, path: Path, identity: str) -> None:
@@ -280,19 +299,19 @@ def _require_unchanged(name: str, path: Path, identity: str) -> None:
         raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
 
 
-def _refused(given: Given, error: InputError) -> Brought:
-    return Brought(name=given.name, kind="", fate="refused", reason=str(error))
+def _refusal(input_file: InputFile, error: InputError) -> IngestResult:
+    return IngestResult(name=input_file.name, kind="", status="refused", reason=str(error))
 
 
-def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
+def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
     """Seal a WARC file as it lies; None for one that must be rewritten to be read record by record."""
-    part = _free(store, source, name)
+    part = _free_part_name(store, source, name)
     with path.open("rb") as file:
         head = file.read(8)
         suffix = next((end for mark, end in SUFFIXES.items() if head.startswith(mark)), ".warc.gz")
         warc = f"warc/{part}{suffix}"
         try:
-            found = contents(file, warc)
+            found = read_contents(file, warc)
         except InputError:
             return None
     if not found.counts.keys() - {DAMAGED} or found.problems[MANY_RECORDS]:
@@ -303,7 +322,7 @@ def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> 
     return seal_contents(store, part, copy, found, {"ingested": name})
 
 
-def _free(store: Store, source: str, name: str) -> str:
+def _free_part_name(store: Store, source: str, name: str) -> str:
     """The part that a WARC file of this name is to be: without what says that it is WARC and how it is compressed, unless
     a file is called so that differs in that alone.
     """
@@ -314,7 +333,7 @@ def _free(store: Store, source: str, name: str) -> str:
         sealed = manifest_name(STEP_NAME, part)
         if not store.exists(sealed):
             return part
-        if load(store, sealed).recipe.get("ingested") == name:
+        if load_manifest(store, sealed).recipe.get("ingested") == name:
             break
     raise InputError(f"ingest {name}: {source} holds another file of that name; rename one of them")
 

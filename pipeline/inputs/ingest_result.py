@@ -8,12 +8,12 @@ from typing import Any
 import typer
 
 from pipeline.inputs import commoncrawl_input
-from pipeline.inputs.commoncrawl_input import Selected
-from pipeline.inputs.commoncrawl_selection import Wanted
-from pipeline.inputs.ingest import Brought, Ingested, Ways, ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.commoncrawl_input import SelectionSummary
+from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
+from pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.project import Project
-from pipeline.terminal.output import echo, say
+from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import stderr_progress
 from pipeline.terminal.reasons import counted
 from storage.store import Store
@@ -24,60 +24,64 @@ MOST_WAITING = 10_000
 """Files that wait to be said in one line."""
 
 
-def run_ingest(store: Store, source: str, inputs: Iterable[str], ways: Ways, as_json: bool) -> None:
+def run_ingest(
+    store: Store, source: str, inputs: Iterable[str], options: IngestOptions, as_json: bool
+) -> None:
     """Bring in every input, and say so. Ends the command with exit code 2 where one was refused."""
     store.sweep()
-    lines = Lines(partial(echo, err=True))
-    done = ingest(store, source, given(inputs), ways, lines.take)
-    lines.end()
-    _say(source, done, as_json)
+    lines = IngestPrinter(partial(echo, err=True))
+    done = ingest(store, source, locate_inputs(inputs), options, lines.add)
+    lines.flush()
+    _print_summary(source, done, as_json)
 
 
 def run_commoncrawl(
-    project: Project, source: str, inputs: Iterable[str], wanted: Wanted, as_json: bool
+    project: Project, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
 ) -> None:
     """Bring in what is wanted of Common Crawl, and say so. Ends the command with exit code 2 where a file was refused."""
     project.store.sweep()
     progress = stderr_progress()
-    with commoncrawl_input.opened(project.config) as client:
-        if wanted.is_selective:
-            selected = commoncrawl_input.select_all(project.store, source, client, inputs, wanted, progress)
-            say(as_json, asdict(selected), selected_line(source, selected))
+    with commoncrawl_input.open_client(project.config) as client:
+        if selection.is_selective:
+            selected = commoncrawl_input.ingest_selections(
+                project.store, source, client, inputs, selection, progress
+            )
+            print_result(as_json, asdict(selected), selection_line(source, selected))
             return
-        lines = Lines(partial(echo, err=True))
-        done = commoncrawl_input.bring_all(
-            project.store, source, client, inputs, wanted, progress, lines.take
+        lines = IngestPrinter(partial(echo, err=True))
+        done = commoncrawl_input.ingest_files(
+            project.store, source, client, inputs, selection, progress, lines.add
         )
-        lines.end()
-    _say(source, done, as_json)
+        lines.flush()
+    _print_summary(source, done, as_json)
 
 
-class Lines:
+class IngestPrinter:
     """Says what became of each file, in a line; of many small files and many index files, in a line for all."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._waiting: dict[tuple[str, str], list[Brought]] = {}
+        self._waiting: dict[tuple[str, str], list[IngestResult]] = {}
 
-    def take(self, brought: Brought) -> None:
+    def add(self, result: IngestResult) -> None:
         """Say what became of a file, now or with others like it."""
-        if brought.fate == "index" or (brought.is_shared and not brought.unusable):
-            same = self._waiting.setdefault((brought.kind, brought.fate), [])
-            same.append(brought)
+        if result.status == "index" or (result.is_shared and not result.unusable):
+            same = self._waiting.setdefault((result.kind, result.status), [])
+            same.append(result)
             if len(same) >= MOST_WAITING:
-                self.end()
+                self.flush()
         else:
-            self._say(line(brought))
+            self._say(result_line(result))
 
-    def end(self) -> None:
+    def flush(self) -> None:
         """Say what is left to be said."""
         for same in self._waiting.values():
-            for text in map(line, same) if len(same) <= ONE_BY_ONE else (line_of_all(same),):
+            for text in map(result_line, same) if len(same) <= ONE_BY_ONE else (group_line(same),):
                 self._say(text)
         self._waiting.clear()
 
 
-def _say(source: str, done: Ingested, as_json: bool) -> None:
+def _print_summary(source: str, done: IngestSummary, as_json: bool) -> None:
     body: dict[str, Any] = asdict(done) | {"unusable": dict(done.unusable)}  # it takes Counters apart
     if done.refused:
         body["error"] = done.refused[0]["reason"]
@@ -85,40 +89,40 @@ def _say(source: str, done: Ingested, as_json: bool) -> None:
     indexes = f"; {done.indexes} index files passed over" if done.indexes else ""
     told = (
         f"{source}: {done.added} files added, {done.known} known{refused}{indexes}; {done.records:,} records, "
-        f"{done.entries:,} of them to be processed{_passed(done.unusable)}"
+        f"{done.entries:,} of them to be processed{_format_unusable(done.unusable)}"
     )
-    say(as_json, body, told)
+    print_result(as_json, body, told)
     if done.refused:
         raise typer.Exit(2)
 
 
-def selected_line(source: str, selected: Selected) -> str:
+def selection_line(source: str, selected: SelectionSummary) -> str:
     """What a look-up brought in."""
     return (
         f"{source}: {selected.found:,} records found, {selected.known:,} of them known, {selected.added:,} added in "
-        f"{selected.files:,} archive files{_passed(selected.unusable)}"
+        f"{selected.files:,} archive files{_format_unusable(selected.unusable)}"
     )
 
 
-def line(brought: Brought) -> str:
+def result_line(result: IngestResult) -> str:
     """What became of one file."""
-    if brought.fate == "refused":
-        return f"thresher: {brought.reason}"
-    if brought.fate == "index":
-        return f"{brought.name}: passed over, an index file holds no text"
-    sums = f"{brought.records:,} records, {brought.entries:,} to be processed"
-    return f"{brought.name} ({brought.kind}): {brought.fate}, {sums}{_passed(brought.unusable)}"
+    if result.status == "refused":
+        return f"thresher: {result.reason}"
+    if result.status == "index":
+        return f"{result.name}: passed over, an index file holds no text"
+    sums = f"{result.records:,} records, {result.entries:,} to be processed"
+    return f"{result.name} ({result.kind}): {result.status}, {sums}{_format_unusable(result.unusable)}"
 
 
-def line_of_all(same: Sequence[Brought]) -> str:
+def group_line(same: Sequence[IngestResult]) -> str:
     """What became of many files of one kind."""
     first = same[0]
-    if first.fate == "index":
+    if first.status == "index":
         return f"{len(same):,} index files such as {first.name}: passed over, they hold no text"
     records, entries = sum(one.records for one in same), sum(one.entries for one in same)
     sums = f"{records:,} records, {entries:,} to be processed"
-    return f"{len(same):,} small files such as {first.name} ({first.kind}): {first.fate}, {sums}"
+    return f"{len(same):,} small files such as {first.name} ({first.kind}): {first.status}, {sums}"
 
 
-def _passed(unusable: Mapping[str, int]) -> str:
+def _format_unusable(unusable: Mapping[str, int]) -> str:
     return f"; passed over: {counted(unusable)}" if unusable else ""

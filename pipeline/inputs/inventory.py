@@ -32,7 +32,7 @@ class InventoryEntry:
     """What its volumes are called; empty for a file that was copied or that shares an archive file."""
     counts: Mapping[str, int]
     """Its records by type, and what was passed over."""
-    how: Mapping[str, JSON] | None = None
+    read_options: Mapping[str, JSON] | None = None
     """How it was read, if it shares an archive file."""
 
 
@@ -68,7 +68,7 @@ class Inventory:
         if row is None:
             return None
         name, stem, counts, how = row
-        return InventoryEntry(name=name, stem=stem, counts=json.loads(counts), how=json.loads(how))
+        return InventoryEntry(name=name, stem=stem, counts=json.loads(counts), read_options=json.loads(how))
 
     def has_name(self, name: str) -> bool:
         """Whether an input was called so."""
@@ -79,12 +79,14 @@ class Inventory:
         """Add an input, or replace what was known of it."""
         self._database.execute(
             "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?)",
-            (identity, held.name, held.stem, json.dumps(dict(held.counts)), json.dumps(held.how)),
+            (identity, held.name, held.stem, json.dumps(dict(held.counts)), json.dumps(held.read_options)),
         )
 
     def _add_listed(self, archive: str, store: Store) -> None:
         for one in shared_archive.inputs_of(store, archive):
-            self.put(one.origin, InventoryEntry(name=one.name, counts=one.counts, how=one.how))
+            self.put(
+                one.origin, InventoryEntry(name=one.name, counts=one.counts, read_options=one.reading_options)
+            )
 
     def _add_volume(self, manifest: Manifest) -> None:
         identity, name = str(manifest.recipe["origin"]), str(manifest.recipe["ingested"])

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from core import InputError
 from storage.inputs.dumps.stackexchange import HOST
-from storage.location import store as store_at
-from storage.s3.spool import spooled
+from storage.location import open_store as store_at
+from storage.s3.spool import spool_file
 from storage.store import Store
 
-BUCKET = "s3://"
-DERIVED = frozenset(
+S3_SCHEME = "s3://"
+DERIVED_DIRECTORIES = frozenset(
     {
         *("commoncrawl", "dedup", "documents", "frontier", "lists"),
         *("manifests", "open", "runs", "signatures", "verdicts"),
@@ -32,23 +32,23 @@ DERIVED = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class InputFile:
     """One file."""
 
     name: str
     """`part-0.jsonl`, or `2024/part-0.jsonl` below a directory that was given."""
     open: Callable[[], AbstractContextManager[Path]]
     """A local file of its bytes, for the time of the context."""
-    is_below: bool = False
+    is_from_directory: bool = False
     """Whether a directory or prefix was given, and not the file itself."""
     is_derived: bool = False
     """Whether it lies in a storage of Thresher and is no archive: a table, a Manifest, ..."""
 
 
-def given(arguments: Iterable[str | Path]) -> Iterator[Given]:
+def locate_inputs(arguments: Iterable[str | Path]) -> Iterator[InputFile]:
     """Every file that is meant. Raises `InputError` for what is not there, or has no file below it."""
     for argument in map(str, arguments):
-        if argument.startswith(BUCKET):
+        if argument.startswith(S3_SCHEME):
             yield from _objects(argument)
         elif Path(argument).is_file():
             yield _file(Path(argument), Path(argument).name)
@@ -56,11 +56,11 @@ def given(arguments: Iterable[str | Path]) -> Iterator[Given]:
             yield from _files(argument)
 
 
-def _files(argument: str) -> Iterator[Given]:
+def _files(argument: str) -> Iterator[InputFile]:
     path = Path(argument)
     if path.is_dir():
         count = 0
-        for below, is_derived in _below(path):
+        for below, is_derived in _walk(path):
             count += 1
             yield _file(below, below.relative_to(path).as_posix(), is_below=True, is_derived=is_derived)
         if not count:
@@ -74,37 +74,39 @@ def _files(argument: str) -> Iterator[Given]:
         yield _file(local, name)
 
 
-def _below(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, bool]]:
+def _walk(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, bool]]:
     """In the order of an object store: a directory sorts as its names do, with the slash."""
     with os.scandir(directory) as scan:
         entries = sorted((f"{one.name}/" if one.is_dir() else one.name, Path(one.path)) for one in scan)
     names = {name for name, _ in entries}
-    derived = DERIVED if {"manifests/", "warc/"} <= names else frozenset[str]()
+    derived = DERIVED_DIRECTORIES if {"manifests/", "warc/"} <= names else frozenset[str]()
     for name, path in entries:
         if name.startswith("."):
             continue
         if name.endswith("/"):
             if path.resolve() not in (directory.resolve(), *directory.resolve().parents):
-                yield from _below(path, is_derived or name[:-1] in derived)
+                yield from _walk(path, is_derived or name[:-1] in derived)
         elif path.is_file():
             yield path, is_derived
 
 
-def _file(path: Path, name: str, *, is_below: bool = False, is_derived: bool = False) -> Given:
+def _file(path: Path, name: str, *, is_below: bool = False, is_derived: bool = False) -> InputFile:
     folder = path.absolute().parent.name
     if "/" not in name and HOST.fullmatch(folder):
         name = f"{folder}/{name}"
-    return Given(name=name, open=partial(_here, path), is_below=is_below, is_derived=is_derived)
+    return InputFile(
+        name=name, open=partial(_local_path, path), is_from_directory=is_below, is_derived=is_derived
+    )
 
 
 @contextmanager
-def _here(path: Path) -> Iterator[Path]:
+def _local_path(path: Path) -> Iterator[Path]:
     yield path
 
 
-def _objects(address: str) -> Iterator[Given]:
+def _objects(address: str) -> Iterator[InputFile]:
     root, _, prefix = address.rpartition("/")
-    if root == BUCKET.removesuffix("/"):  # a bucket alone
+    if root == S3_SCHEME.removesuffix("/"):  # a bucket alone
         root, prefix = address, ""
     bucket = store_at(root, Path(), key="ingest")
     is_one = bool(prefix) and bucket.exists(prefix)
@@ -116,19 +118,19 @@ def _objects(address: str) -> Iterator[Given]:
     for name in [prefix] if is_one else bucket.list(prefix):
         count += 1
         top, _, _ = name.removeprefix(directory).partition("/")
-        yield Given(
+        yield InputFile(
             name=name,
-            open=partial(_fetched, bucket, name),
-            is_below=not is_one,
-            is_derived=is_storage and name.startswith(directory) and top in DERIVED,
+            open=partial(_download, bucket, name),
+            is_from_directory=not is_one,
+            is_derived=is_storage and name.startswith(directory) and top in DERIVED_DIRECTORIES,
         )
     if not count:
         raise InputError(f"ingest {address}: there is no object under this address")
 
 
 @contextmanager
-def _fetched(bucket: Store, name: str) -> Iterator[Path]:
-    with spooled(name) as path:
+def _download(bucket: Store, name: str) -> Iterator[Path]:
+    with spool_file(name) as path:
         with bucket.open(name) as there, path.open("wb") as here:
             shutil.copyfileobj(there, here, 1 << 20)
         yield path

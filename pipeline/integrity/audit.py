@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from fastwarc.warc import ArchiveIterator
 
 from core import CorruptData, InputError
-from pipeline.integrity.revisit_references import Referred
+from pipeline.integrity.revisit_references import RevisitReferences
 from pipeline.steps.process import archive_outputs
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output
@@ -21,33 +21,33 @@ from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.exchange_records import sha1
 from storage.warc.members import Member
-from storage.warc.payload import dechunked
-from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
+from storage.warc.payload import decode_chunked
+from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_records
 from storage.warc.validator import HTTP_HEAD, check_record
 
-NAMED_AT_MOST = 20
+MAX_FAULTS_NAMED = 20
 """Faults of one file that are named one by one; beyond that their number says enough."""
-Key = tuple[int, int, str, str, str]
+IndexKey = tuple[int, int, str, str, str]
 """What index and record must agree in: length, offset, digest, SURT and time."""
 
 
-def archive(store: Store, manifest: Manifest, referred: Referred) -> Iterator[str]:
-    """What is wrong with an archive part, one line each; `referred` is told of its records and revisits."""
+def audit_archive(store: Store, manifest: Manifest, references: RevisitReferences) -> Iterator[str]:
+    """What is wrong with an archive part, one line each; `references` is told of its records and revisits."""
     warc, index = archive_outputs(manifest.outputs)
-    faults = list(_records(store, warc, index, manifest, referred))
-    yield from faults[:NAMED_AT_MOST]
-    if len(faults) > NAMED_AT_MOST:
-        yield f"{warc.name}: {len(faults) - NAMED_AT_MOST} more of the kind"
+    faults = list(_records(store, warc, index, manifest, references))
+    yield from faults[:MAX_FAULTS_NAMED]
+    if len(faults) > MAX_FAULTS_NAMED:
+        yield f"{warc.name}: {len(faults) - MAX_FAULTS_NAMED} more of the kind"
 
 
 def _records(
-    store: Store, warc: Output, index: Output, manifest: Manifest, referred: Referred
+    store: Store, warc: Output, index: Output, manifest: Manifest, references: RevisitReferences
 ) -> Iterator[str]:
     ours = "ingested" not in manifest.recipe
     counts: Counter[str] = Counter()
     damaged: list[str] = []
     broken: list[str] = []
-    rows: dict[int, Key] = {}
+    rows: dict[int, IndexKey] = {}
 
     def strictly(member: Member) -> None:
         if ours and not member.problem and (fault := _fault(store, warc.name, member)):
@@ -55,12 +55,12 @@ def _records(
 
     try:
         with store.open(warc.name) as file:
-            for record in read(file, name=warc.name, seen=strictly):
+            for record in read_records(file, name=warc.name, on_member=strictly):
                 counts[record.type] += 1
                 if record.type == DAMAGED:
                     damaged.append(f"{warc.name} at {record.offset}: {record.problem}")
                     continue
-                _refer(referred, record, ours=ours)
+                _add_references(references, record, ours=ours)
                 row = cdxj.row_of(record, record.ref)
                 if row is not None:
                     rows[row.offset] = _key(row)
@@ -75,13 +75,13 @@ def _records(
         {kind: count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)}
     )
     if counts != sealed:
-        yield f"{warc.name} holds {_said(counts)}; sealed were {_said(sealed)}"
+        yield f"{warc.name} holds {_format_counts(counts)}; sealed were {_format_counts(sealed)}"
     if store.exists(index.name):
         yield from _index(store, warc, index, rows)
 
 
 def _fault(store: Store, name: str, member: Member) -> str | None:
-    if not member.whole:
+    if not member.is_whole:
         return None if _streamed(store, name, member) else "breaks the rule 'block digest'"
     try:
         head = check_record(member.data)
@@ -112,18 +112,18 @@ def _chunked(data: bytes) -> bytes | None:
     framing = [value.strip() for name, _, value in names if name in {b"transfer-encoding", b"content-length"}]
     if framing != [b"chunked"]:
         return None
-    entity, problem = dechunked(block[head.end() :], PAYLOAD_LIMIT)
+    entity, problem = decode_chunked(block[head.end() :], PAYLOAD_LIMIT)
     return None if problem else entity
 
 
-def _refer(referred: Referred, record: ArchivedRecord, *, ours: bool) -> None:
-    referred.there(record.record_id)
+def _add_references(references: RevisitReferences, record: ArchivedRecord, *, ours: bool) -> None:
+    references.add_record(record.record_id)
     # Archives of others refer to what was not brought in with them.
     if ours and record.revisit and record.revisit.refers_to:
-        referred.refer(record.revisit.refers_to, record.ref.file, record.offset)
+        references.add_revisit(record.revisit.refers_to, record.ref.file, record.offset)
 
 
-def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, Key]) -> Iterator[str]:
+def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, IndexKey]) -> Iterator[str]:
     lines = 0
     unseen = dict(rows)
     try:
@@ -142,9 +142,9 @@ def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, Key]) -
         yield f"{index.name} has no line for the record of {warc.name} at {offset}"
 
 
-def _key(row: cdxj.Row) -> Key:
+def _key(row: cdxj.CdxjRow) -> IndexKey:
     return row.length, row.offset, row.digest, row.surt, row.timestamp
 
 
-def _said(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"

@@ -32,22 +32,29 @@ from storage.store import Store
 from storage.warc.dropped import DROPPED
 from storage.warc.exchange_records import PAYLOAD_SHA256
 from storage.warc.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
-from storage.warc.payload import CHUNKED, TOO_LONG
-from storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read
+from storage.warc.payload import BROKEN_CHUNKS, TOO_LONG
+from storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read_records
 
-PIECE = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Bytes read at a time."""
-IN_MEMORY = 16 << 20
+MAX_MEMORY_BYTES = 16 << 20
 """Bytes of a block that are held in memory; a longer one goes through a temporary file."""
-NAMED_AT_MOST = 20
+MAX_LINES = 20
 """Lines of one file; beyond that their number says enough."""
-STOPS = (ArchiveLoadFailed, StatusAndHeadersParserException, EOFError, OSError, ValueError, AttributeError)
+WARCIO_ERRORS = (
+    ArchiveLoadFailed,
+    StatusAndHeadersParserException,
+    EOFError,
+    OSError,
+    ValueError,
+    AttributeError,
+)
 """What warcio raises for bytes that it cannot read: the first two say so, the others come from inside."""
-EXPLAINS = frozenset(
-    {*(CUT_OFF, BROKEN, NO_RECORD, MANY_RECORDS), *(WRONG_LENGTH, CHUNKED, TOO_LONG, NO_HEAD)}
+AMBIGUOUS_PROBLEMS = frozenset(
+    {*(CUT_OFF, BROKEN, NO_RECORD, MANY_RECORDS), *(WRONG_LENGTH, BROKEN_CHUNKS, TOO_LONG, NO_HEAD)}
 )
 """Problems of a record that two readers need not read alike. A content encoding is no such thing: it is not undone here."""
-Head = Callable[[str], str | None]
+HeaderLookup = Callable[[str], str | None]
 FIRST_LINES = {
     "response": ["HTTP/1.0", "HTTP/1.1"],
     "request": ["GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"],
@@ -56,7 +63,7 @@ FIRST_LINES = {
 FIELDS = ("type", "id", "address", "length", "block")
 
 
-class Reading(NamedTuple):
+class RecordReading(NamedTuple):
     """What a reader finds of one record."""
 
     offset: int
@@ -69,7 +76,7 @@ class Reading(NamedTuple):
     """SHA-1 of the block in base32; empty where the block is too long for our reader."""
     problem: str
     """Our reader: what is wrong with the record. warcio: the digest that is not that of the bytes. Else empty."""
-    why: str = ""
+    explanation: str = ""
     """Why warcio may find another digest than the record states, where that is known."""
 
 
@@ -91,7 +98,7 @@ class CrossCheck:
         )
 
 
-def archive(store: Store, manifest: Manifest) -> CrossCheck:
+def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:
     """Compare the readings of a sealed archive file, whose bytes are those that were sealed."""
     warc, _ = archive_outputs(manifest.outputs)
     with store.open(warc.name) as file:
@@ -105,7 +112,9 @@ def archive(store: Store, manifest: Manifest) -> CrossCheck:
         named.append((line, why))
     sealed = _sealed(manifest)
     if not named and counts != sealed:
-        named.append((f"{warc.name}: warcio counts {_said(counts)}; sealed were {_said(sealed)}", ""))
+        named.append(
+            (f"{warc.name}: warcio counts {_format_counts(counts)}; sealed were {_format_counts(sealed)}", "")
+        )
     ours = "ingested" not in manifest.recipe
     damage = [line for line, why in named if ours and not why]
     differences = [f"{line} ({why})" if why else line for line, why in named if not ours or why]
@@ -115,7 +124,7 @@ def archive(store: Store, manifest: Manifest) -> CrossCheck:
 def _differences(store: Store, name: str, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     """Where the readers differ, each with the reason where it is known. `counts` is told what warcio reads."""
     with store.open(name) as one, store.open(name) as other, _quiet():
-        ours, theirs = _ours(one, name), _Warcio(other)
+        ours, theirs = _ours(one, name), _WarcioReader(other)
         for mine in ours:
             while (found := theirs.next) is not None and found.offset < mine.offset:
                 counts[found.type] += 1
@@ -123,9 +132,9 @@ def _differences(store: Store, name: str, counts: Counter[str]) -> Iterator[tupl
                     f"{name} at {found.offset}: warcio finds a {found.type} record, our reader finds none",
                     "",
                 )
-                theirs.take()
+                theirs.advance()
             if found is None:
-                found = theirs.set_down(mine.offset)
+                found = theirs.resume_at(mine.offset)
             if found is None or found.offset != mine.offset:
                 if mine.type != DAMAGED:
                     why = mine.problem or theirs.error
@@ -142,14 +151,14 @@ def _differences(store: Store, name: str, counts: Counter[str]) -> Iterator[tupl
                 )
             else:
                 yield from _compared(name, mine, found)
-            theirs.take()
+            theirs.advance()
         while (found := theirs.next) is not None:
             counts[found.type] += 1
             yield f"{name} at {found.offset}: warcio finds a {found.type} record, our reader finds none", ""
-            theirs.take()
+            theirs.advance()
 
 
-def _compared(name: str, mine: Reading, found: Reading) -> Iterator[tuple[str, str]]:
+def _compared(name: str, mine: RecordReading, found: RecordReading) -> Iterator[tuple[str, str]]:
     for field in FIELDS:
         here, there = getattr(mine, field), getattr(found, field)
         if here != there and not (field == "block" and not here):
@@ -159,29 +168,32 @@ def _compared(name: str, mine: Reading, found: Reading) -> Iterator[tuple[str, s
             )
             return
     if found.problem:
-        yield f"{name} at {mine.offset}: {found.problem}, as warcio reads it", mine.problem or found.why
+        yield (
+            f"{name} at {mine.offset}: {found.problem}, as warcio reads it",
+            mine.problem or found.explanation,
+        )
 
 
-def _ours(file: BinaryIO, name: str) -> Iterator[Reading]:
+def _ours(file: BinaryIO, name: str) -> Iterator[RecordReading]:
     seen: list[Member] = []
     try:
-        for record in read(file, name=name, seen=seen.append):
+        for record in read_records(file, name=name, on_member=seen.append):
             member = seen.pop()
             block = None if record.type == DAMAGED else block_of(member)
-            yield Reading(
+            yield RecordReading(
                 offset=record.offset,
                 type="metadata" if record.type == DROPPED else record.type,
                 id=record.record_id,
                 address=record.url.replace(" ", "%20"),  # as warcio does
                 length=None if block is None else len(block),
                 block="" if block is None else _base32(hashlib.sha1(block, usedforsecurity=False).digest()),
-                problem=record.problem if record.problem in EXPLAINS else "",
+                problem=record.problem if record.problem in AMBIGUOUS_PROBLEMS else "",
             )
     except InputError as error:
-        yield Reading(0, DAMAGED, "", "", None, "", str(error))
+        yield RecordReading(0, DAMAGED, "", "", None, "", str(error))
 
 
-class _Warcio:
+class _WarcioReader:
     """Its readings, with the next one known."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -191,34 +203,34 @@ class _Warcio:
         self._records = self._from(0)
         self.next = next(self._records, None)
 
-    def take(self) -> None:
+    def advance(self) -> None:
         self.next = next(self._records, None)
 
-    def set_down(self, offset: int) -> Reading | None:
+    def resume_at(self, offset: int) -> RecordReading | None:
         """Go on there, if it has stopped at bytes that it cannot read."""
         if self.error:
             self._records = self._from(offset)
             self.next = next(self._records, None)
         return self.next
 
-    def _from(self, offset: int) -> Iterator[Reading]:
+    def _from(self, offset: int) -> Iterator[RecordReading]:
         self._file.seek(offset)
         try:
             records = WARCIterator(self._file, no_record_parse=True)
             for record in records:
-                with SpooledTemporaryFile(IN_MEMORY) as block:
+                with SpooledTemporaryFile(MAX_MEMORY_BYTES) as block:
                     found = _reading(record, block)
                 yield found._replace(offset=records.get_record_offset())
-        except STOPS as error:
+        except WARCIO_ERRORS as error:
             text = str(error).strip()
             self.error = f"warcio stops: {text.splitlines()[0] if text else type(error).__name__}"
 
 
-def _reading(record: Any, block: IO[bytes]) -> Reading:
-    head: Head = record.rec_headers.get_header
+def _reading(record: Any, block: IO[bytes]) -> RecordReading:
+    head: HeaderLookup = record.rec_headers.get_header
     said = head("WARC-Block-Digest") or ""
     sha1, stated, length = hashlib.sha1(usedforsecurity=False), _hasher(said), 0
-    while data := record.raw_stream.read(PIECE):
+    while data := record.raw_stream.read(CHUNK_BYTES):
         block.write(data)
         sha1.update(data)
         length += len(data)
@@ -231,7 +243,7 @@ def _reading(record: Any, block: IO[bytes]) -> Reading:
         for name in ("WARC-Payload-Digest", PAYLOAD_SHA256):
             if not wrong:
                 wrong, why = _payload_fault(head(name) or "", kind, head, block)
-    return Reading(
+    return RecordReading(
         offset=0,
         type=kind.lower() or "unknown",
         id=(head("WARC-Record-ID") or "").strip().removeprefix("<").removesuffix(">"),
@@ -239,18 +251,18 @@ def _reading(record: Any, block: IO[bytes]) -> Reading:
         length=length,
         block=_base32(sha1.digest()),
         problem=wrong,
-        why=why,
+        explanation=why,
     )
 
 
-def _payload_fault(said: str, kind: str, head: Head, block: IO[bytes]) -> tuple[str, str]:
+def _payload_fault(stated_digest: str, kind: str, head: HeaderLookup, block: IO[bytes]) -> tuple[str, str]:
     """That the payload is not that of the digest which the record states, and why where that is known; empty where it is, or
     nobody can tell.
 
     The standard's payload is the entity without its chunk framing (WARC/1.1, section 6.3.2); some writers hash it with the
     framing, and both are taken.
     """
-    if _hasher(said) is None or head("WARC-Truncated") or head("WARC-Segment-Number"):
+    if _hasher(stated_digest) is None or head("WARC-Truncated") or head("WARC-Segment-Number"):
         return "", ""
     block.seek(0)
     chunked = False
@@ -261,37 +273,39 @@ def _payload_fault(said: str, kind: str, head: Head, block: IO[bytes]) -> tuple[
             return "", ""
         chunked = "chunked" in (http.get_header("transfer-encoding") or "").lower()
     begin = block.tell()
-    if _is_digest(said, _hashed(said, block)):
+    if _is_digest(stated_digest, _hashed(stated_digest, block)):
         return "", ""
     why = ""
     if chunked:
         block.seek(begin)
         try:
-            if _is_digest(said, _hashed(said, ChunkedDataReader(block, raise_exceptions=True))):
+            if _is_digest(
+                stated_digest, _hashed(stated_digest, ChunkedDataReader(block, raise_exceptions=True))
+            ):
                 return "", ""
         except ChunkedDataException as error:  # trailers, or a framing that each reads in its own way
             why = f"warcio cannot undo its chunks: {error}"
-    return f"the payload is not that of {said}", why
+    return f"the payload is not that of {stated_digest}", why
 
 
-def _hashed(said: str, stream: Any) -> bytes:
-    hasher = _hasher(said)
+def _hashed(stated_digest: str, stream: Any) -> bytes:
+    hasher = _hasher(stated_digest)
     assert hasher is not None
-    while data := stream.read(PIECE):
+    while data := stream.read(CHUNK_BYTES):
         hasher.update(data)
     return hasher.digest()
 
 
-def _hasher(said: str) -> "hashlib._Hash | None":
-    algorithm = said.partition(":")[0].lower().replace("-", "")
+def _hasher(stated_digest: str) -> "hashlib._Hash | None":
+    algorithm = stated_digest.partition(":")[0].lower().replace("-", "")
     try:
         return hashlib.new(algorithm, usedforsecurity=False)
     except ValueError:
         return None
 
 
-def _is_digest(said: str, digest: bytes) -> bool:
-    value = said.partition(":")[2].strip()
+def _is_digest(stated_digest: str, digest: bytes) -> bool:
+    value = stated_digest.partition(":")[2].strip()
     forms = (base64.b64encode(digest), base64.urlsafe_b64encode(digest))
     return value.lower() in {digest.hex(), _base32(digest).lower()} or value.encode() in forms
 
@@ -310,11 +324,11 @@ def _sealed(manifest: Manifest) -> Counter[str]:
 
 
 def _shortened(name: str, lines: list[str]) -> tuple[str, ...]:
-    more = len(lines) - NAMED_AT_MOST
-    return (*lines[:NAMED_AT_MOST], *([f"{name}: {more} more of the kind"] if more > 0 else []))
+    more = len(lines) - MAX_LINES
+    return (*lines[:MAX_LINES], *([f"{name}: {more} more of the kind"] if more > 0 else []))
 
 
-def _said(counts: Counter[str]) -> str:
+def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
 
 

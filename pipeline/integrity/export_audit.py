@@ -7,8 +7,8 @@
 """
 
 from core import CorruptData, InputError
-from pipeline.integrity.verify import Verified
-from pipeline.steps.export import CLAIM, MANIFEST, claim_of, directory, is_whole, writing
+from pipeline.integrity.verify import VerifyResult
+from pipeline.steps.export import CLAIM_FILE, MANIFEST_FILE, claim_bytes, is_intact, output_store, write_lock
 from pipeline.terminal.progress import Progress
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.format import SHARD_DIRECTORY
@@ -17,15 +17,15 @@ from storage.manifest import Output
 from storage.store import Store
 
 
-def verify_dataset(uri: str, progress: Progress) -> Verified:
+def verify_dataset(uri: str, progress: Progress) -> VerifyResult:
     """Check every file of an export directory. `InputError` where no export has finished there."""
-    store = directory(uri)
-    if not store.exists(MANIFEST):
-        raise InputError(f"{uri}: no {MANIFEST} in it; give the directory of a finished export")
+    store = output_store(uri)
+    if not store.exists(MANIFEST_FILE):
+        raise InputError(f"{uri}: no {MANIFEST_FILE} in it; give the directory of a finished export")
     try:
         dataset = _dataset(store)
     except CorruptData as error:
-        return Verified(files=1, bytes=store.size(MANIFEST), damage=(str(error),))
+        return VerifyResult(files=1, bytes=store.size(MANIFEST_FILE), damage=(str(error),))
     progress.start("verify", total=len(dataset.shards))
     damage: list[str] = []
     for file in _files(dataset):
@@ -34,31 +34,31 @@ def verify_dataset(uri: str, progress: Progress) -> Verified:
         if (fault := _fault(store, file)) is not None:
             damage.append(f"{uri}: {fault}")
     if not _is_claimed(store, dataset):
-        damage.append(f"{uri}: {CLAIM} is not as it was written")
+        damage.append(f"{uri}: {CLAIM_FILE} is not as it was written")
     known = {shard.name for shard in dataset.shards}
     damage.extend(
         f"{uri}: {name} is no shard of this dataset, and is read as one; move it away"
         for name in store.list(f"{SHARD_DIRECTORY}/")
         if name not in known
     )
-    progress.done()
+    progress.stop()
     files = _files(dataset)
-    return Verified(files=len(files), bytes=sum(file.bytes for file in files), damage=tuple(damage))
+    return VerifyResult(files=len(files), bytes=sum(file.bytes for file in files), damage=tuple(damage))
 
 
 def repair_dataset(uri: str) -> list[str]:
     """Remove what is damaged and can be made again; returns the names."""
-    store = directory(uri)
+    store = output_store(uri)
     try:
         dataset = _dataset(store)
     except CorruptData:
-        store.delete(MANIFEST)
-        return [MANIFEST]
+        store.delete(MANIFEST_FILE)
+        return [MANIFEST_FILE]
     if not _is_claimed(store, dataset):
-        store.delete(CLAIM)
-        store.put(CLAIM, claim_of(dataset.fingerprint, dataset.recipe))
-    with writing(store):
-        removed = [file.name for file in _files(dataset) if not is_whole(store, file)]
+        store.delete(CLAIM_FILE)
+        store.put(CLAIM_FILE, claim_bytes(dataset.fingerprint, dataset.recipe))
+    with write_lock(store):
+        removed = [file.name for file in _files(dataset) if not is_intact(store, file)]
         for name in removed:
             store.delete(name)
     return removed
@@ -69,7 +69,7 @@ def _files(dataset: Dataset) -> tuple[ShardFile | SideFile, ...]:
 
 
 def _dataset(store: Store) -> Dataset:
-    return Dataset.from_json(store.read(MANIFEST), f"{store.uri}/{MANIFEST}")
+    return Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
 
 
 def _fault(store: Store, file: ShardFile | SideFile) -> str | None:
@@ -77,7 +77,7 @@ def _fault(store: Store, file: ShardFile | SideFile) -> str | None:
         return f"{file.name} is missing"
     if (size := store.size(file.name)) != file.bytes:
         return f"{file.name} has {size} bytes, sealed were {file.bytes}"
-    if not is_whole(store, file):
+    if not is_intact(store, file):
         return f"{file.name}: its bytes are not those that were sealed"
     if isinstance(file, ShardFile):
         output = Output(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=file.documents)
@@ -87,6 +87,6 @@ def _fault(store: Store, file: ShardFile | SideFile) -> str | None:
 
 def _is_claimed(store: Store, dataset: Dataset) -> bool:
     try:
-        return store.read(CLAIM) == claim_of(dataset.fingerprint, dataset.recipe)
+        return store.read(CLAIM_FILE) == claim_bytes(dataset.fingerprint, dataset.recipe)
     except CorruptData:  # it is missing, or the storage itself finds it damaged
         return False

@@ -11,7 +11,7 @@ from core import CorruptData
 from storage.store import Store
 
 GRACE_MS = 3_600_000
-MADE_BY = {
+STEP_OF_DIRECTORY = {
     "documents": "process",
     "verdicts": "process",
     "signatures": "process",
@@ -22,9 +22,9 @@ MADE_BY = {
 PARQUET, JSON = ".parquet", ".json"
 
 
-def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
+def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
     """Names of outputs whose part is not sealed, older than `grace_ms`."""
-    for directory, step in MADE_BY.items():
+    for directory, step in STEP_OF_DIRECTORY.items():
         # Names of parts, some hundred bytes for a thousand documents, may be held.
         sealed = {
             seal.removeprefix(f"manifests/{step}/").removesuffix(JSON)
@@ -39,9 +39,9 @@ def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
 def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
     """Delete them; returns how many. One whose part was sealed meanwhile stays."""
     removed = 0
-    for name in unsealed(store, grace_ms):
+    for name in unsealed_outputs(store, grace_ms):
         directory, _, part = name.removesuffix(PARQUET).partition("/")
-        if not store.exists(f"manifests/{MADE_BY[directory]}/{part}{JSON}"):
+        if not store.exists(f"manifests/{STEP_OF_DIRECTORY[directory]}/{part}{JSON}"):
             store.delete(name)
             removed += 1
     return removed

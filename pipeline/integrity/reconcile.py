@@ -19,36 +19,36 @@ from core import CorruptData, InputError
 from crawler.replay.restore import UNLOGGED
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
-from pipeline.integrity.revisit_references import Referred
+from pipeline.integrity.revisit_references import RevisitReferences
 from pipeline.open_crawl import Every, ask_every
 from pipeline.project import Project
-from storage.archive.open_files import WARC, left, look, open_files
+from storage.archive.open_files import WARC, open_archive_files, open_files, snapshot
 from storage.crawllog import log_line
-from storage.crawllog.log_line import Line
-from storage.crawllog.log_writer import LOST
+from storage.crawllog.log_line import LogLine
+from storage.crawllog.log_writer import LOST_STEP
 from storage.crawllog.log_writer import STEP_NAME as LOG
-from storage.manifest import Manifest, load, manifest_name, manifests
-from storage.storage_id import identity
+from storage.manifest import Manifest, load_manifest, manifest_name, manifests
+from storage.storage_id import read_storage_id
 from storage.store import Store
-from storage.warc.records import DAMAGED, read
+from storage.warc.records import DAMAGED, read_records
 
-ANSWERED = ("fetched", "unchanged", "redirected", "gone")
+ANSWERED_OUTCOMES = ("fetched", "unchanged", "redirected", "gone")
 """Outcomes of pages that a server answered: each has a record."""
 
 
-def answered(stats: Stats) -> int:
+def answered_pages(stats: Stats) -> int:
     """Return how many pages a frontier has settled that must have a line and a record."""
-    outcomes = (stats.outcomes.get(outcome, 0) for outcome in ANSWERED)
-    return sum(outcomes) - sum(stats.reasons.get(f"{outcome}:{UNLOGGED}", 0) for outcome in ANSWERED)
+    outcomes = (stats.outcomes.get(outcome, 0) for outcome in ANSWERED_OUTCOMES)
+    return sum(outcomes) - sum(stats.reasons.get(f"{outcome}:{UNLOGGED}", 0) for outcome in ANSWERED_OUTCOMES)
 
 
-def settled(project: Project) -> Every[int]:
+def settled_pages(project: Project) -> Every[int]:
     """Return how many answered pages the frontier has settled, of each crawl whose archive is in the project's storage. Raise
     `Unavailable` where the frontier does not answer.
     """
     here = None
     with suppress(CorruptData):  # which verify names
-        here = identity(project.store)
+        here = read_storage_id(project.store)
     if here is None:  # nothing was crawled into it
         return Every(answers={}, lost={})
     with project.frontier_address() as address:
@@ -57,9 +57,9 @@ def settled(project: Project) -> Every[int]:
 
 async def _settled(address: str, here: str) -> Every[int]:
     async def count(_: str, frontier: Frontier) -> int | None:
-        if frontier.rebuilding or frontier.storage is None or frontier.storage.id != here:
+        if frontier.is_rebuilding or frontier.storage is None or frontier.storage.id != here:
             return None
-        return answered(await frontier.stats())
+        return answered_pages(await frontier.stats())
 
     link = await connect(address)
     try:
@@ -70,53 +70,58 @@ async def _settled(address: str, here: str) -> Every[int]:
     return Every(answers=answers, lost=found.lost)
 
 
-def note_lines(store: Store, crawls: Sequence[str], referred: Referred) -> Counter[str]:
-    """Tell `referred` what the logs of crawls say was answered; return how many answers of each crawl have no record to be found:
+def add_log_lines(store: Store, crawls: Sequence[str], references: RevisitReferences) -> Counter[str]:
+    """Tell `references` what the logs of crawls say was answered; return how many answers of each crawl have no record to be found:
     a user's spider had them elsewhere, or the file of the log was given up.
     """
     without: Counter[str] = Counter()
 
-    def note(crawl: str, lines: Iterable[Line]) -> None:
+    def note(crawl: str, lines: Iterable[LogLine]) -> None:
         for line in lines:
-            if line.is_final and line.outcome in ANSWERED:
+            if line.is_final and line.outcome in ANSWERED_OUTCOMES:
                 if line.record:
-                    referred.logged(line.record, line.file)
+                    references.add_log_line(line.record, line.file)
                 else:
                     without[crawl] += 1
 
     for crawl in crawls:
         folder = f"{log_line.FOLDER}/{crawl}"
         for name in open_files(store, folder):
-            with look(store, folder, name) as path:
+            with snapshot(store, folder, name) as path:
                 note(crawl, () if path is None else log_line.whole_lines(path))
         for name in log_line.files(store, crawl):
             try:
                 note(crawl, log_line.read(store, name))
             except CorruptData:  # verify names it; what it held says its Manifest
-                part = name.removeprefix(f"{log_line.FOLDER}/").removesuffix(log_line.SEALED)
+                part = name.removeprefix(f"{log_line.FOLDER}/").removesuffix(log_line.SEALED_SUFFIX)
                 with suppress(CorruptData):
-                    without[crawl] += of_counts(load(store, manifest_name(LOG, part)).counts)
-        without[crawl] += sum(of_counts(lost.counts) for lost in manifests(store, LOST, crawl))
+                    without[crawl] += answered_in_counts(
+                        load_manifest(store, manifest_name(LOG, part)).counts
+                    )
+        without[crawl] += sum(answered_in_counts(lost.counts) for lost in manifests(store, LOST_STEP, crawl))
     return without
 
 
-def note_open(store: Store, crawls: Sequence[str], referred: Referred) -> None:
-    """Tell `referred` of the records in the open archive files of crawls, whether somebody writes to these or not."""
+def add_open_records(store: Store, crawls: Sequence[str], references: RevisitReferences) -> None:
+    """Tell `references` of the records in the open archive files of crawls, whether somebody writes to these or not."""
     for crawl in crawls:
-        for name in left(store, crawl):
-            with look(store, f"{WARC}/{crawl}", name) as path:
+        for name in open_archive_files(store, crawl):
+            with snapshot(store, f"{WARC}/{crawl}", name) as path:
                 if path is not None:
                     with path.open("rb") as file, suppress(InputError):
-                        for record in read(file, name=name):
+                        for record in read_records(file, name=name):
                             if record.type != DAMAGED:
-                                referred.there(record.record_id)
+                                references.add_record(record.record_id)
 
 
-def differences(
-    settled: Mapping[str, int], without: Mapping[str, int], referred: Referred, accepted: Container[str]
+def lost_pages(
+    settled: Mapping[str, int],
+    without: Mapping[str, int],
+    references: RevisitReferences,
+    accepted: Container[str],
 ) -> Iterator[str]:
     """Yield one line for each crawl that has settled more pages than can be read."""
-    found = referred.answers(accepted)
+    found = references.count_answers(accepted)
     for crawl, pages in settled.items():
         readable = found[f"{WARC}/{crawl}"] + without.get(crawl, 0)
         if pages > readable:
@@ -127,25 +132,25 @@ def differences(
             )
 
 
-def of_counts(counts: Mapping[str, int]) -> int:
+def answered_in_counts(counts: Mapping[str, int]) -> int:
     """Return how many pages were answered, of the counts in a Manifest of the log."""
-    return sum(number for key, number in counts.items() if key.partition(":")[0] in ANSWERED)
+    return sum(number for key, number in counts.items() if key.partition(":")[0] in ANSWERED_OUTCOMES)
 
 
-def unlogged(project: Project, crawl: str, stats: Stats) -> int:
+def unlogged_pages(project: Project, crawl: str, stats: Stats) -> int:
     """Return how many pages a frontier has settled as answered of which the crawl's log has no line; 0 where all is well. Takes no
     longer than reading the open files of the log.
     """
     store, found = project.store, 0
     for name in open_files(store, f"{log_line.FOLDER}/{crawl}"):
-        with look(store, f"{log_line.FOLDER}/{crawl}", name) as path:
+        with snapshot(store, f"{log_line.FOLDER}/{crawl}", name) as path:
             lines = () if path is None else log_line.whole_lines(path)
-            found += sum(line.is_final and line.outcome in ANSWERED for line in lines)
+            found += sum(line.is_final and line.outcome in ANSWERED_OUTCOMES for line in lines)
     # The sealed files after the open ones: what is sealed meanwhile is counted twice, and not passed over.
-    found += sum(of_counts(project.catalog.totals(step, crawl)) for step in (LOG, LOST))
-    return max(answered(stats) - found, 0)
+    found += sum(answered_in_counts(project.catalog.totals(step, crawl)) for step in (LOG, LOST_STEP))
+    return max(answered_pages(stats) - found, 0)
 
 
-def accepted(manifest: Manifest) -> bool:
+def is_loss_accepted(manifest: Manifest) -> bool:
     """Return whether the damage of an archive file was accepted: it was sealed with damaged records."""
     return manifest.counts.get(DAMAGED, 0) > 0

@@ -14,18 +14,18 @@ from typing import NamedTuple, Self
 
 BUCKETS = 64
 ENTRY = struct.Struct("<B16sIQ")
-THERE, REVISIT, LINE = range(3)
+RECORD, REVISIT, LINE = range(3)
 """Kinds of entries."""
 
 
-class Missing(NamedTuple):
+class MissingOriginal(NamedTuple):
     """A revisit record whose original is not there."""
 
     file: str
     offset: int
 
 
-class Referred:
+class RevisitReferences:
     """Ids of records that are there, and of those that are referred to."""
 
     __slots__ = ("_buckets", "_files", "_life")
@@ -43,27 +43,27 @@ class Referred:
     ) -> None:
         self._life.close()
 
-    def there(self, record_id: str) -> None:
+    def add_record(self, record_id: str) -> None:
         """A record of this id is in the archive."""
-        self._note(THERE, record_id, "", 0)
+        self._note(RECORD, record_id, "", 0)
 
-    def refer(self, record_id: str, file: str, offset: int) -> None:
+    def add_revisit(self, record_id: str, file: str, offset: int) -> None:
         """The revisit record that lies there refers to this id."""
         self._note(REVISIT, record_id, file, offset)
 
-    def logged(self, record_id: str, file: str) -> None:
+    def add_log_line(self, record_id: str, file: str) -> None:
         """A line of a crawl's log says that a page was answered by this record, in that archive file."""
         self._note(LINE, record_id, file, 0)
 
-    def missing(self) -> Iterator[Missing]:
+    def missing_originals(self) -> Iterator[MissingOriginal]:
         """The revisit records that refer to what is not there."""
         files = list(self._files)
         for entries, there in self._read():
             for kind, key, file, offset in entries:
                 if kind == REVISIT and key not in there:
-                    yield Missing(files[file], offset)
+                    yield MissingOriginal(files[file], offset)
 
-    def answers(self, accepted: Container[str]) -> Counter[str]:
+    def count_answers(self, accepted: Container[str]) -> Counter[str]:
         """Return how many records that lines refer to are there, by the folder of the archive file that the line names. Those in
         `accepted` files, of which somebody knows that they are damaged, count as if they were.
         """
@@ -81,7 +81,7 @@ class Referred:
         for bucket in self._buckets:
             bucket.seek(0)
             entries = list(ENTRY.iter_unpack(bucket.read()))
-            yield entries, {key for kind, key, _, _ in entries if kind == THERE}
+            yield entries, {key for kind, key, _, _ in entries if kind == RECORD}
 
     def _note(self, kind: int, record_id: str, file: str, offset: int) -> None:
         key = blake2b(record_id.encode(errors="replace"), digest_size=16).digest()

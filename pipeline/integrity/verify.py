@@ -23,28 +23,28 @@ from types import MappingProxyType
 from core import CorruptData, InputError
 from pipeline.integrity import audit, crosscheck, reconcile
 from pipeline.integrity.crosscheck import CrossCheck
-from pipeline.integrity.garbage import collect, unsealed
-from pipeline.integrity.revisit_references import Referred
+from pipeline.integrity.garbage import collect, unsealed_outputs
+from pipeline.integrity.revisit_references import RevisitReferences
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
 from storage import run, storage_id, tables
 from storage.archive import reseal
-from storage.archive.open_files import STEP, STEP_NAME, crawls
-from storage.archive.recovery import remains
+from storage.archive.open_files import STEP, STEP_NAME, crawls_with_open_files
+from storage.archive.recovery import recoverable_files
 from storage.crawllog import log_writer as log
 from storage.inputs.origin import PASSED_OVER
-from storage.manifest import Manifest, Output, load, manifest_name, stored_digest
+from storage.manifest import Manifest, Output, load_manifest, manifest_name, stored_digest
 from storage.store import Store
 from storage.warc.compression import stem
 
-MADE = ("process", "dedup")
+REPRODUCIBLE_STEPS = ("process", "dedup")
 """Steps whose parts can be made again from storage."""
-LISTS = "lists/"
-PROCESSED = "manifests/process/"
+LISTS_PREFIX = "lists/"
+PROCESS_MANIFESTS = "manifests/process/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class VerifyResult:
     """What was looked at, and what is wrong with it, one line each."""
 
     files: int
@@ -76,7 +76,7 @@ def verify_storage(
     *,
     is_deep: bool = False,
     settled: Mapping[str, int] = MappingProxyType({}),
-) -> Verified:
+) -> VerifyResult:
     """Check every output of every Manifest, and that the pages that are `settled` can be read, by crawl (`reconcile.settled`). Raises
     `InputError` where there is nothing to be checked.
     """
@@ -87,54 +87,54 @@ def verify_storage(
     lost: defaultdict[str, list[Manifest]] = defaultdict(list)
     cross = CrossCheck()
     accepted: set[str] = set()
-    with Referred() as referred:
+    with RevisitReferences() as referred:
         # In this order: a file that is sealed meanwhile is read twice, and none is passed over.
-        without = reconcile.note_lines(store, [*settled], referred)
-        reconcile.note_open(store, [*settled], referred)
+        without = reconcile.add_log_lines(store, [*settled], referred)
+        reconcile.add_open_records(store, [*settled], referred)
         names = list(store.list("manifests/"))
         progress.start("verify", total=len(names))
         for name in names:
             progress.advance(name)
             step = name.split("/")[1]
             try:
-                manifest = load(store, name)
+                manifest = load_manifest(store, name)
             except CorruptData as error:
                 damage.append(str(error))
-                (redo if step in MADE else unreadable).append(name)
+                (redo if step in REPRODUCIBLE_STEPS else unreadable).append(name)
                 continue
             checked += len(manifest.outputs)
             size += sum(output.bytes for output in manifest.outputs)
             changed = [output for output in manifest.outputs if _is_changed(store, output)]
             faults = list(_faults(store, manifest, changed, referred))
-            if step == STEP_NAME and (changed or reconcile.accepted(manifest)):
+            if step == STEP_NAME and (changed or reconcile.is_loss_accepted(manifest)):
                 accepted.add(archive_outputs(manifest.outputs)[0].name)
             if step == STEP_NAME and is_deep and not changed:
-                cross = cross.plus(crosscheck.archive(store, manifest))
+                cross = cross.plus(crosscheck.cross_check_archive(store, manifest))
             damage.extend(f"{name}: {fault}" for fault in faults)
-            if faults and step in MADE:
+            if faults and step in REPRODUCIBLE_STEPS:
                 redo.append(name)
             if changed:
                 lost[_kind(manifest, changed)].append(manifest)
         damage.extend(
             f"{file} at {offset}: a revisit of a record that is not archived"
-            for file, offset in referred.missing()
+            for file, offset in referred.missing_originals()
         )
-        nameless = list(reseal.unsealed(store))
+        nameless = list(reseal.unsealed_files(store))
         accepted.update(nameless)
-        damage.extend(reconcile.differences(settled, without, referred, accepted))
-    progress.done()
+        damage.extend(reconcile.lost_pages(settled, without, referred, accepted))
+    progress.stop()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in nameless)
     for name, fault in _unsealed_faults(store):
         damage.append(fault)
         unreadable.append(name)
-    damage.extend(_caught(_identity_faults(store)))
-    if not names and not damage and not crawls(store):
+    damage.extend(_with_read_errors(_identity_faults(store)))
+    if not names and not damage and not crawls_with_open_files(store):
         raise InputError(
             f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
             "project.storage"
         )
-    return Verified(
+    return VerifyResult(
         files=checked,
         bytes=size,
         damage=tuple(damage),
@@ -146,11 +146,11 @@ def verify_storage(
         differences=cross.differences,
         unread=cross.unread,
         unfinished=tuple(_unfinished(store)),
-        garbage=sum(1 for _ in unsealed(store)),
+        garbage=sum(1 for _ in unsealed_outputs(store)),
     )
 
 
-def repair(store: Store, found: Verified) -> None:
+def repair(store: Store, found: VerifyResult) -> None:
     """Unseal what can be made again; its step makes it at its next run. Make indexes again. Seal archive files anew that have
     lost their Manifest. Remove what failed attempts left.
     """
@@ -158,12 +158,12 @@ def repair(store: Store, found: Verified) -> None:
         store.delete(name)
     for manifest in found.indexes:
         reseal.reindex(store, manifest)
-    for name in list(reseal.unsealed(store)):
+    for name in list(reseal.unsealed_files(store)):
         reseal.reseal(store, name)
     collect(store)
 
 
-def accept_loss(store: Store, found: Verified) -> list[str]:
+def accept_loss(store: Store, found: VerifyResult) -> list[str]:
     """Seal damaged archive files anew as they are; returns their names. The damaged records are counted as such from now on,
     and what was made of the files is made again by its step. A file in which no record can be read, or that is missing, stays
     as it is.
@@ -172,13 +172,13 @@ def accept_loss(store: Store, found: Verified) -> list[str]:
     for manifest in found.archives:
         warc, _ = archive_outputs(manifest.outputs)
         with suppress(InputError, CorruptData):
-            reseal.reseal(store, warc.name, manifest.recipe, _left_out(manifest))
+            reseal.reseal(store, warc.name, manifest.recipe, _passed_over_counts(manifest))
             accepted.append(warc.name)
             _unseal_parts(store, warc.name)
     return accepted
 
 
-def give_up_logs(store: Store, found: Verified) -> list[str]:
+def delete_damaged_logs(store: Store, found: VerifyResult) -> list[str]:
     """Delete the damaged files of crawl logs and their Manifests; returns the names of the files. Nothing in a damaged file can
     be told from what was written, so none of its lines is kept; how many they were is (`logwriter.seal_as_lost`).
     """
@@ -198,7 +198,7 @@ def _kind(manifest: Manifest, changed: list[Output]) -> str:
     return "log" if manifest.step == log.STEP else "made"
 
 
-def _left_out(manifest: Manifest) -> dict[str, int]:
+def _passed_over_counts(manifest: Manifest) -> dict[str, int]:
     return {kind: count for kind, count in manifest.counts.items() if kind.startswith(PASSED_OVER)}
 
 
@@ -206,39 +206,45 @@ def _unseal_parts(store: Store, archive: str) -> None:
     """Take the seal from what the process step made of an archive file."""
     source, _, own = stem(archive).removeprefix("warc/").partition("/")
     part = re.compile(rf"part-{re.escape(own)}-\d{{12}}\.json")
-    for name in list(store.list(f"{PROCESSED}{source}/part-{own}-")):
+    for name in list(store.list(f"{PROCESS_MANIFESTS}{source}/part-{own}-")):
         if part.fullmatch(name.rpartition("/")[2]):
             store.delete(name)
 
 
 def _unfinished(store: Store) -> Iterator[str]:
-    for crawl in crawls(store):
-        for left in remains(store, crawl):
+    for crawl in crawls_with_open_files(store):
+        for left in recoverable_files(store, crawl):
             yield (
-                f"{left.name} was left open with {left.records} whole records in {left.whole} bytes, and {left.torn} "
+                f"{left.name} was left open with {left.records} whole records in {left.record_bytes} bytes, and {left.torn_bytes} "
                 f"bytes that are none; `thresher crawl {crawl}` seals what is whole"
             )
 
 
-def _faults(store: Store, manifest: Manifest, changed: list[Output], referred: Referred) -> Iterator[str]:
+def _faults(
+    store: Store, manifest: Manifest, changed: list[Output], references: RevisitReferences
+) -> Iterator[str]:
     """One line a damage."""
     if manifest.step == STEP:
-        yield from _archive_faults(store, manifest, changed, referred)
+        yield from _archive_faults(store, manifest, changed, references)
         return
     for output in manifest.outputs:
         if output in changed:
             yield _change(store, output)
         elif output.name.endswith(".parquet"):
-            yield from _caught(tables.faults(store, output))
+            yield from _with_read_errors(tables.faults(store, output))
 
 
 def _archive_faults(
-    store: Store, manifest: Manifest, changed: list[Output], referred: Referred
+    store: Store, manifest: Manifest, changed: list[Output], references: RevisitReferences
 ) -> Iterator[str]:
     """Of a changed WARC file, the places that cannot be read, where there are any; else that it is changed."""
     warc, index = archive_outputs(manifest.outputs)
     # Read in any case: whether what revisits refer to is there is asked of all files.
-    found = list(_caught(audit.archive(store, manifest, referred))) if store.exists(warc.name) else []
+    found = (
+        list(_with_read_errors(audit.audit_archive(store, manifest, references)))
+        if store.exists(warc.name)
+        else []
+    )
     if warc in changed and not any(line.startswith(warc.name) for line in found):
         yield _change(store, warc)
     if index in changed:
@@ -246,7 +252,7 @@ def _archive_faults(
     yield from (line for line in found if index not in changed or not line.startswith(index.name))
 
 
-def _caught(check: Iterator[str]) -> Iterator[str]:
+def _with_read_errors(check: Iterator[str]) -> Iterator[str]:
     """What a check says; where the storage itself finds the bytes damaged, that."""
     try:
         yield from check
@@ -276,19 +282,19 @@ def _unsealed_faults(store: Store) -> Iterator[tuple[str, str]]:
             run.load(store, name)
         except CorruptData as error:
             yield name, str(error)
-    for name in store.list(LISTS):
+    for name in store.list(LISTS_PREFIX):
         if not _is_list(store, name):
             yield name, f"{name}: its bytes are not those that its name says"
 
 
 def _identity_faults(store: Store) -> Iterator[str]:
     """Raise `CorruptData` if the storage's id cannot be read; yield nothing."""
-    storage_id.identity(store)
+    storage_id.read_storage_id(store)
     yield from ()
 
 
 def _is_list(store: Store, name: str) -> bool:
     try:
-        return name == f"{LISTS}{hashlib.sha256(store.read(name)).hexdigest()}.txt"
+        return name == f"{LISTS_PREFIX}{hashlib.sha256(store.read(name)).hexdigest()}.txt"
     except CorruptData:  # the storage itself finds it damaged
         return False

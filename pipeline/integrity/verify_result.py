@@ -9,14 +9,14 @@ import typer
 from core import InputError, Unavailable
 from pipeline import catalog_refresh
 from pipeline.integrity import export_audit, reconcile, verify
-from pipeline.integrity.verify import Verified
+from pipeline.integrity.verify import VerifyResult
 from pipeline.project import Project
-from pipeline.terminal.output import echo, say
+from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import Progress, stderr_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class VerifyOptions:
     """What the user asks for."""
 
     datasets: tuple[str, ...]
@@ -26,7 +26,7 @@ class Options:
     deep: bool
 
 
-def inspect(directory: Path, options: Options, as_json: bool) -> None:
+def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
     """Verify the storage and the catalog of a project, or datasets: these need no project. End the command with exit code 1 if
     anything is damaged.
     """
@@ -34,28 +34,30 @@ def inspect(directory: Path, options: Options, as_json: bool) -> None:
     if options.datasets:
         if options.deep or options.accept_loss:
             raise InputError("--deep and --accept-loss are for the archive: leave out the export directories")
-        found = [_dataset(uri, options, progress) for uri in options.datasets]
+        found = [_verify_dataset(uri, options, progress) for uri in options.datasets]
         damage = [line for checked in found for line in checked.damage]
     else:
-        checked, beside = _storage(Project.at(directory), options, progress)
+        checked, beside = _verify_storage(Project.at(directory), options, progress)
         found, damage = [checked], [*checked.damage, *beside]
-    _say(found, damage, options, as_json)
+    _print_result(found, damage, options, as_json)
     if damage:
         raise typer.Exit(1)
 
 
-def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
+def _verify_dataset(uri: str, options: VerifyOptions, progress: Progress) -> VerifyResult:
     found = export_audit.verify_dataset(uri, progress)
     if options.repair and found.damage and (removed := export_audit.repair_dataset(uri)):
         echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
     return found
 
 
-def _storage(project: Project, options: Options, progress: Progress) -> tuple[Verified, list[str]]:
+def _verify_storage(
+    project: Project, options: VerifyOptions, progress: Progress
+) -> tuple[VerifyResult, list[str]]:
     settled: Mapping[str, int] = {}
     lost: list[str] = []
     try:
-        asked = reconcile.settled(project)
+        asked = reconcile.settled_pages(project)
         settled, lost = asked.answers, list(asked.lost.values())
     except Unavailable as error:
         echo(f"not checked: whether all that is settled can be read ({error})", err=True)
@@ -67,12 +69,14 @@ def _storage(project: Project, options: Options, progress: Progress) -> tuple[Ve
             catalog_refresh.rebuild(project)
     for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
         echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
-    for name in verify.give_up_logs(project.store, found) if options.accept_loss else ():
+    for name in verify.delete_damaged_logs(project.store, found) if options.accept_loss else ():
         echo(f"{name} is given up: nothing can be asked again by its lines", err=True)
     return found, [*in_catalog, *lost]
 
 
-def _say(found: list[Verified], damage: list[str], options: Options, as_json: bool) -> None:
+def _print_result(
+    found: list[VerifyResult], damage: list[str], options: VerifyOptions, as_json: bool
+) -> None:
     count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
     differences = [line for checked in found for line in checked.differences]
     unread = [line for checked in found for line in checked.unread]
@@ -97,4 +101,4 @@ def _say(found: list[Verified], damage: list[str], options: Options, as_json: bo
         "redo": [name for each in found for name in each.redo],
     }
     outcome = f"{len(damage)} damaged" if damage else "all as they were sealed"
-    say(as_json, body, f"{count:,} files, {size:,} bytes: {outcome}")
+    print_result(as_json, body, f"{count:,} files, {size:,} bytes: {outcome}")

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from core import RecordRef, Url
 from extract.record_document import document_id
-from frontier import Frontier, NotAUrl, Place, Switch, canonical
+from frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
 from frontier.link.connect import connect
 from frontier.page_key import page_key
 from frontier.policy import OFF
@@ -28,23 +28,23 @@ from pipeline.project import Project
 from pipeline.steps import dedup
 from pipeline.steps.process import NAME, archive_outputs
 from storage import tables
-from storage.crawllog.log_line import Line
-from storage.crawllog.log_reader import is_there, ordered
+from storage.crawllog.log_line import LogLine
+from storage.crawllog.log_reader import has_log, read_in_order
 from storage.manifest import Manifest, manifests
 from storage.sealed_reading import SealedObject
 from storage.store import Store
-from storage.warc.cdxj import Row
+from storage.warc.cdxj import CdxjRow
 from storage.warc.cdxj import read as read_cdxj
 
 LOGGER = logging.getLogger(__name__)
-LINES = 10
+MAX_LOG_LINES = 10
 """Newest lines of a log that are kept."""
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "title", "language", "mime", "extractor")
-_REMOVED = tables.columns(tables.REMOVED, "id", "witness", "kind")
+_REMOVED = tables.columns(tables.REMOVALS, "id", "witness", "kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class CaptureVerdict:
     """What the steps behind the crawl made of a capture."""
 
     id: str
@@ -62,11 +62,11 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
+class CaptureHistory:
     """One record of the archive, and what became of it."""
 
-    row: Row
-    judged: Judged | None
+    row: CdxjRow
+    verdict: CaptureVerdict | None
     """None where the process step has not seen it."""
 
 
@@ -75,11 +75,11 @@ class History:
     """What one source knows of the URL."""
 
     source: str
-    place: Place | None
+    place: UrlState | None
     """Where the URL is in the frontier; None for an ingest, and where the frontier has no such crawl."""
-    lines: tuple[Line, ...]
-    """Of the crawl's log, the newest last, at most `LINES`."""
-    captures: tuple[Capture, ...]
+    lines: tuple[LogLine, ...]
+    """Of the crawl's log, the newest last, at most `MAX_LOG_LINES`."""
+    captures: tuple[CaptureHistory, ...]
     """The oldest first."""
 
     @property
@@ -89,7 +89,7 @@ class History:
         return not (is_known or self.lines or self.captures)
 
 
-def history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
+def url_history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
     """Yield what each source knows of a URL: of all sources where none is named."""
     places = _places(project, url)
     for source in sources or sorted({*project.sources(()), *places}):
@@ -106,7 +106,7 @@ def history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[Hi
 class _Page:
     """The page of a URL, by all of the URLs that a crawl takes for it."""
 
-    def __init__(self, url: Url, query_order: Switch) -> None:
+    def __init__(self, url: Url, query_order: HostSwitch) -> None:
         self.host = url.host
         self._wire, self._query_order = url.wire, query_order
         self._key = page_key(url.text, url.host, query_order)
@@ -118,8 +118,8 @@ class _Page:
         if self.host not in address.lower():
             return False
         try:
-            url = canonical(address)
-        except NotAUrl:
+            url = canonicalize(address)
+        except InvalidUrl:
             return False
         return page_key(url.text, url.host, self._query_order) == self._key
 
@@ -127,13 +127,13 @@ class _Page:
         return f"<page {self._key}>"
 
 
-def _places(project: Project, url: Url) -> dict[str, tuple[Place, Switch]]:
+def _places(project: Project, url: Url) -> dict[str, tuple[UrlState, HostSwitch]]:
     """Where each crawl has the URL, and on which hosts it tells pages apart by the order of parameters."""
 
-    async def place(_: str, frontier: Frontier) -> tuple[Place, Switch]:
+    async def place(_: str, frontier: Frontier) -> tuple[UrlState, HostSwitch]:
         return await frontier.find(url), frontier.settings.policy.query_order
 
-    async def ask(address: str) -> Every[tuple[Place, Switch]]:
+    async def ask(address: str) -> Every[tuple[UrlState, HostSwitch]]:
         link = await connect(address)
         try:
             return await ask_every(link, place)
@@ -147,29 +147,31 @@ def _places(project: Project, url: Url) -> dict[str, tuple[Place, Switch]]:
     return found.answers
 
 
-def _lines(store: Store, source: str, page: _Page) -> Iterator[Line]:
-    if is_there(store, source):
-        found = (line for line in ordered(store, source) if line.kind == "page" and page.is_at(line.url))
-        yield from deque(found, maxlen=LINES)
+def _lines(store: Store, source: str, page: _Page) -> Iterator[LogLine]:
+    if has_log(store, source):
+        found = (
+            line for line in read_in_order(store, source) if line.kind == "page" and page.is_at(line.url)
+        )
+        yield from deque(found, maxlen=MAX_LOG_LINES)
 
 
-def _captures(project: Project, source: str, page: _Page) -> Iterator[Capture]:
+def _captures(project: Project, source: str, page: _Page) -> Iterator[CaptureHistory]:
     store = project.store
-    rows: list[Row] = []
+    rows: list[CdxjRow] = []
     for archive in manifests(store, "archive", source):
         _, index = archive_outputs(archive.outputs)
         with store.open(index.name) as file:
             rows += [row for row in read_cdxj(file, name=index.name, host=page.host) if page.is_at(row.url)]
     if not rows:
         return
-    judged = _judged(project, source, rows)
+    judged = _verdicts(project, source, rows)
     for row in sorted(rows, key=lambda row: row.date_ms):
-        yield Capture(row=row, judged=judged.get(_id(source, row)))
+        yield CaptureHistory(row=row, verdict=judged.get(_id(source, row)))
 
 
-def _judged(project: Project, source: str, rows: list[Row]) -> dict[str, Judged]:
-    store, found = project.store, dict[str, Judged]()
-    removed = _removed(project, source, pa.array([_id(source, row) for row in rows], pa.string()))
+def _verdicts(project: Project, source: str, rows: list[CdxjRow]) -> dict[str, CaptureVerdict]:
+    store, found = project.store, dict[str, CaptureVerdict]()
+    removed = _removals(project, source, pa.array([_id(source, row) for row in rows], pa.string()))
     for part in manifests(store, NAME, source):
         wanted = pa.array([_id(source, row) for row in rows if _is_of(part, row)], pa.string())
         if not len(wanted):
@@ -180,7 +182,7 @@ def _judged(project: Project, source: str, rows: list[Row]) -> dict[str, Judged]
         for verdict in _rows(store, outputs["verdicts"], verdicts, wanted):
             document = documents.get(verdict["id"], {})
             kind, witness = removed.get(verdict["id"], ("", ""))
-            found[verdict["id"]] = Judged(
+            found[verdict["id"]] = CaptureVerdict(
                 **verdict,
                 title=document.get("title", ""),
                 language=document.get("language", ""),
@@ -191,7 +193,7 @@ def _judged(project: Project, source: str, rows: list[Row]) -> dict[str, Judged]
     return found
 
 
-def _removed(project: Project, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
+def _removals(project: Project, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
     """Kind and witness of what deduplication removed, by id: by the run over this source alone, or else over all."""
     store, config = project.store, project.config.dedup
     run = dedup.find(store, [source], config) or dedup.find(store, project.sources(()), config)
@@ -207,13 +209,13 @@ def _rows(store: Store, sealed: SealedObject, schema: pa.Schema, ids: pa.StringA
     return table.filter(pc.is_in(table["id"], value_set=ids)).to_pylist()
 
 
-def _is_of(part: Manifest, row: Row) -> bool:
+def _is_of(part: Manifest, row: CdxjRow) -> bool:
     return any(
         span.name == row.filename and span.first <= row.offset and (span.end is None or row.offset < span.end)
         for span in part.inputs
     )
 
 
-def _id(source: str, row: Row) -> str:
+def _id(source: str, row: CdxjRow) -> str:
     ref = RecordRef(file=row.filename, offset=row.offset, length=row.length, digest=row.digest)
     return document_id(source, ref)

@@ -8,19 +8,19 @@ from rich.console import Console
 from rich.table import Table
 
 from core import InputError
-from pipeline.funnel import Funnel, Stage, Tokens, funnel
+from pipeline.funnel import Funnel, Stage, TokenCounts, make_funnel
 from pipeline.project import Project
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
-from pipeline.steps.process import EARLY, rules_of
+from pipeline.steps.process import EARLY_RULE, rule_names
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 
-KINDS = ("exact", "url", "near")
+REMOVAL_KINDS = ("exact", "url", "near")
 """Removals in the order in which they are decided."""
 
 
-def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = None) -> Funnel:
+def funnel_of(project: Project, names: Sequence[str], tokens: TokenCounts | None = None) -> Funnel:
     """The funnel of some sources, with deduplication and tokens where they were made of these sources.
 
     Without `tokens` they are those of the first export that is recorded.
@@ -34,11 +34,13 @@ def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = No
         )
         for manifest in manifests(project.store, "process", name):
             fates.update(manifest.counts)
-            rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
+            rule_order.extend(rule for rule in rule_names(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.store, names, project.config.dedup)
-    removed = _removed(removals) if removals is not None else []
+    removed = _removal_stages(removals) if removals is not None else []
     seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
-    return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen)
+    return make_funnel(
+        names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen
+    )
 
 
 def render(funnel: Funnel, console: Console) -> None:
@@ -57,7 +59,7 @@ def render(funnel: Funnel, console: Console) -> None:
         table.add_row(f"- {stage.name}", *_cells(stage, total), style="dim")
     table.add_row(funnel.kept.name, *_cells(funnel.kept, total), style="bold")
     console.print(table)
-    early = [stage for stage in funnel.stages if stage.name.startswith(f"{EARLY}/")]
+    early = [stage for stage in funnel.stages if stage.name.startswith(f"{EARLY_RULE}/")]
     if early:
         records, payload = (
             sum(stage.documents for stage in early),
@@ -108,7 +110,7 @@ def plot(funnel: Funnel, path: Path) -> None:
         raise InputError(f"--plot {path}: cannot be written ({error})") from None
 
 
-def _removed(manifest: Manifest) -> list[Stage]:
+def _removal_stages(manifest: Manifest) -> list[Stage]:
     return [
         Stage(
             name=f"dedup/{kind}",
@@ -116,18 +118,18 @@ def _removed(manifest: Manifest) -> list[Stage]:
             payload_bytes=manifest.counts[f"{kind}.payload_bytes"],
             text_bytes=manifest.counts[f"{kind}.text_bytes"],
         )
-        for kind in KINDS
+        for kind in REMOVAL_KINDS
         if manifest.counts.get(f"{kind}.documents")
     ]
 
 
-def _tokens(project: Project, removals: Manifest | None) -> Tokens | None:
+def _tokens(project: Project, removals: Manifest | None) -> TokenCounts | None:
     if removals is None:
         return None
     (table,) = removals.outputs
     for manifest in manifests(project.store, "export"):
         if any(span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs):
-            return Tokens(
+            return TokenCounts(
                 tokenizer=tokenizer_of(manifest.recipe),
                 tokens=manifest.counts["tokens"],
                 text_bytes=manifest.counts["text_bytes"],

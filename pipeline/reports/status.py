@@ -8,26 +8,26 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from frontier import Flow, Frontier, Outage, Stats
+from frontier import Frontier, GateState, Outage, Stats
 from frontier.link.connect import connect
 from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
-from pipeline.integrity.reconcile import unlogged
+from pipeline.integrity.reconcile import unlogged_pages
 from pipeline.open_crawl import ask_every
 from pipeline.project import Project
-from pipeline.terminal.outage_line import line as outage_line
+from pipeline.terminal.outage_line import outage_line
 from pipeline.terminal.reasons import counted
-from storage.storage_id import identity
+from storage.storage_id import read_storage_id
 from storage.warc.records import page_records
 
-USERS = {
+USER_DESCRIPTIONS = {
     "nobody": "user nobody",
     "root": "root without capabilities (it cannot become nobody here, or nobody may not read this Python)",
 }
 """Who a worker is where root began it."""
 
 
-def status(project: Project) -> dict[str, Any]:
+def project_status(project: Project) -> dict[str, Any]:
     """One entry a source, from the catalog and the frontier; `lost` has a line for each crawl whose frontier is lost."""
     with project.frontier_address() as address:
         frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
@@ -73,7 +73,7 @@ def render(found: dict[str, Any], console: Console) -> None:
     if found["isolation"] is not None:
         console.print(isolation_line(found["isolation"]), highlight=False, soft_wrap=True)
     for source in found["sources"]:
-        if source["frontier"] and (line := hosts(source["frontier"])):
+        if source["frontier"] and (line := frontier_line(source["frontier"])):
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
         if source["unlogged"]:
             line = f"{source['unlogged']:,} pages are settled that the log of the crawl does not have; run `thresher verify`"
@@ -90,7 +90,7 @@ def isolation_line(found: Mapping[str, Any]) -> str:
     walls = [
         *([f"Landlock {found['landlock']}"] if found["landlock"] else []),
         *(["seccomp"] if found["seccomp"] else []),
-        *([USERS[found["user"]]] if found["user"] in USERS else []),
+        *([USER_DESCRIPTIONS[found["user"]]] if found["user"] in USER_DESCRIPTIONS else []),
     ]
     lines = [f"workers are confined by {', '.join(walls) or 'limits alone'}", *found["lacks"]]
     if not found["browser_sandbox"]:
@@ -98,7 +98,7 @@ def isolation_line(found: Mapping[str, Any]) -> str:
     return f"isolation: {'; '.join(lines)}"
 
 
-def hosts(frontier: Mapping[str, Any]) -> str:
+def frontier_line(frontier: Mapping[str, Any]) -> str:
     """What else there is to be said of a frontier, in one line; empty where there is nothing."""
     numbers = (
         (frontier["held"], "host held", "hosts held"),
@@ -119,23 +119,23 @@ def _isolation(project: Project) -> dict[str, Any] | None:
     return {**asdict(probe_confinement()), "browser_sandbox": project.config.crawler.browser_sandbox}
 
 
-_Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]
+_FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
 
 
 async def _frontiers(
     project: Project, address: str
-) -> tuple[dict[str, _Standing], dict[str, str], dict[str, str]]:
+) -> tuple[dict[str, _FrontierState], dict[str, str], dict[str, str]]:
     """How the crawls of the project's storage stand; where the others of the server have their archives; and what is wrong with those
     that are lost.
     """
-    here = identity(project.store)
+    here = read_storage_id(project.store)
     elsewhere: dict[str, str] = {}
 
-    async def standing(name: str, frontier: Frontier) -> _Standing | None:
+    async def standing(name: str, frontier: Frontier) -> _FrontierState | None:
         if frontier.storage is not None and frontier.storage.id != here:
             elsewhere[name] = frontier.storage.uri
             return None
-        flow, stalls = await frontier.flow(), await frontier.stalls()
+        flow, stalls = await frontier.gate_state(), await frontier.stalls()
         return await frontier.stats(), flow, stalls, await frontier.outages()
 
     link = await connect(address)
@@ -146,7 +146,7 @@ async def _frontiers(
     return {name: each for name, each in found.answers.items() if each is not None}, elsewhere, found.lost
 
 
-def waits(stats: Stats, flow: Flow | None, stalls: list[int], kept: str = "") -> str:
+def wait_reason(stats: Stats, flow: GateState | None, stalls: list[int], kept: str = "") -> str:
     """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does. `kept` says what keeps
     workers from the web.
     """
@@ -158,7 +158,7 @@ def waits(stats: Stats, flow: Flow | None, stalls: list[int], kept: str = "") ->
         return f"crawl for process ({_mebi(flow.estimate)} of {_mebi(flow.limit)} MiB unprocessed)"
     if stats.held and stats.waiting + stats.later and not stats.leased + stats.robots:
         return f"crawl for hosts ({stats.held:,} held: they did not answer, or asked for time)"
-    if flow is not None and flow.backlog == 0 and not stats.drained:
+    if flow is not None and flow.backlog == 0 and not stats.is_drained:
         return "process for crawl"
     return ""
 
@@ -167,7 +167,7 @@ def _mebi(size: int) -> str:
     return f"{size / 2**20:,.1f}"
 
 
-def _source(project: Project, name: str, frontiers: dict[str, _Standing]) -> dict[str, Any]:
+def _source(project: Project, name: str, frontiers: dict[str, _FrontierState]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
     stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))
@@ -178,9 +178,9 @@ def _source(project: Project, name: str, frontiers: dict[str, _Standing]) -> dic
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
-        "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
-        "unlogged": 0 if stats is None else unlogged(project, name, stats),
+        "frontier": None if stats is None else {**asdict(stats), "drained": stats.is_drained},
+        "unlogged": 0 if stats is None else unlogged_pages(project, name, stats),
         "flow": None if flow is None else asdict(flow),
         "outages": {worker: asdict(outage) for worker, outage in outages.items()},
-        "waits": "" if stats is None else waits(stats, flow, stalls, outage_line(outages)),
+        "waits": "" if stats is None else wait_reason(stats, flow, stalls, outage_line(outages)),
     }

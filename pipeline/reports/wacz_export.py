@@ -29,35 +29,35 @@ from extract.mime import HTML, XHTML
 from extract.references import unescape
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import Output, manifests, stored_digest
 from storage.store import Store
 from storage.warc import cdxj
-from storage.warc.compression import member
+from storage.warc.compression import gzip_member
 from storage.warc.members import members
-from storage.warc.records import ArchivedRecord, read
+from storage.warc.records import ArchivedRecord, read_records
 from storage.warc.revisit import REVISIT_MIME
-from storage.warc.wacz import Wacz, page, pieces
+from storage.warc.wacz import WaczWriter, page, pieces
 
 LOGGER = logging.getLogger(__name__)
-PIECE = 1 << 20
-LARGEST_RECORD = 1 << 30
+CHUNK_BYTES = 1 << 20
+MAX_RECORD_BYTES = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
-PAGES = frozenset({HTML, XHTML, REVISIT_MIME})
+PAGE_MIME_TYPES = frozenset({HTML, XHTML, REVISIT_MIME})
 """Types in an index of what may be a page: of a revisit only its head can tell."""
-OF_PAGES = frozenset({"", "document"})
+PAGE_RESOURCE_TYPES = frozenset({"", "document"})
 """What WARC-Resource-Type says of a page; with any other a page asked for the record while it was rendered."""
-OPEN_AT_MOST = 64
+MAX_OPEN_FILES = 64
 """Index files merged at a time."""
-LOOKED_AT = 256 << 10
+TITLE_SEARCH_BYTES = 256 << 10
 """Bytes of a page in which its title is looked for."""
-LONGEST_TITLE = 500
+MAX_TITLE_CHARACTERS = 500
 TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
-ENDING = re.compile(r"\.warc(?:\.\w+)?$")
+WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class WaczSummary:
     """What went into the file."""
 
     archives: int
@@ -69,7 +69,7 @@ class Exported:
     bytes: int
 
 
-def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> Exported:
+def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> WaczSummary:
     """Write everything that a source has sealed into `out`, which appears when it is whole.
 
     Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot be
@@ -93,13 +93,13 @@ def export_wacz(store: Store, source: str, out: Path, title: str, progress: Prog
 
 def _write(
     store: Store, sealed: Sequence[tuple[Output, Output]], directory: Path, title: str, progress: Progress
-) -> Exported:
+) -> WaczSummary:
     whole, pages = directory / "whole", directory / "pages"
     runs: list[Path] = []
     records = found = anew = 0
     first = latest = ""
     progress.start("export-wacz", total=len(sealed))
-    with Wacz(whole) as wacz:
+    with WaczWriter(whole) as wacz:
         with pages.open("w", encoding="ascii") as listed:
             for number, (warc, index) in enumerate(sealed):
                 progress.advance(warc.name)
@@ -111,7 +111,7 @@ def _write(
                         wacz.add(f"archive/{name}", pieces(path))
                     else:
                         moved, anew = {}, anew + 1
-                        wacz.add(f"archive/{name}", _recompressed(file, warc.name, moved))
+                        wacz.add(f"archive/{name}", _recompress(file, warc.name, moved))
                     for row in sorted(rows, key=lambda row: row.offset):
                         latest = max(latest, row.timestamp)
                         line = _page(file, row)
@@ -120,9 +120,9 @@ def _write(
                             first = first or row.url
                             found += 1
                 runs.append(directory / f"run-{number}")
-                records += _spool(runs[-1], rows, name, moved)
+                records += _write_run(runs[-1], rows, name, moved)
         with ExitStack() as life:
-            wacz.add_index(_merged(_few(runs, directory), life), directory / "index")
+            wacz.add_index(_merged(_limit_runs(runs, directory), life), directory / "index")
         wacz.add_pages(line.rstrip("\n") for line in _lines(pages))
         wacz.finish(
             {
@@ -132,13 +132,13 @@ def _write(
                 **({"mainPageUrl": first} if first else {}),
             }
         )
-    progress.done()
+    progress.stop()
     size = whole.stat().st_size
-    return Exported(archives=len(sealed), recompressed=anew, records=records, pages=found, bytes=size)
+    return WaczSummary(archives=len(sealed), recompressed=anew, records=records, pages=found, bytes=size)
 
 
 def _archive_name(name: str) -> str:
-    return f"{ENDING.sub('', name.rpartition('/')[2])}.warc.gz"
+    return f"{WARC_SUFFIX.sub('', name.rpartition('/')[2])}.warc.gz"
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def _local(store: Store, warc: Output, directory: Path) -> Iterator[Path]:
     Raise `CorruptData` if the file is not as it was sealed.
     """
     copy = directory / "copy"
-    if isinstance(store, Files):
+    if isinstance(store, DirectoryStore):
         path, sha256 = store.path(warc.name), stored_digest(store, warc.name)
     else:
         path, sha256 = copy, _copy(store, warc.name, copy)
@@ -164,46 +164,50 @@ def _copy(store: Store, name: str, path: Path) -> str:
     """Copy an object to a local file; return its SHA-256."""
     sha256 = hashlib.sha256()
     with store.open(name) as there, path.open("wb") as here:
-        while data := there.read(PIECE):
+        while data := there.read(CHUNK_BYTES):
             here.write(data)
             sha256.update(data)
     return sha256.hexdigest()
 
 
-def _recompressed(file: BinaryIO, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
+def _recompress(file: BinaryIO, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
     """The records as gzip members; `moved` is told where each one went, and its length there."""
     # What ends a record is not in a member of a file that is not compressed.
     end = b"\r\n\r\n" if name.endswith(".warc") else b""
     offset = 0
-    for each in members(file, 0, None, LARGEST_RECORD, name=name):
-        if each.problem is None and not each.whole:
-            raise InputError(f"{name} at {each.offset}: a record of more than {LARGEST_RECORD:,} bytes")
+    for each in members(file, 0, None, MAX_RECORD_BYTES, name=name):
+        if each.problem is None and not each.is_whole:
+            raise InputError(f"{name} at {each.offset}: a record of more than {MAX_RECORD_BYTES:,} bytes")
         if each.data:
-            data = member(each.data + end)
+            data = gzip_member(each.data + end)
             moved[each.offset] = (offset, len(data))
             offset += len(data)
             yield data
 
 
-def _rows(store: Store, index: Output) -> list[cdxj.Row]:
+def _rows(store: Store, index: Output) -> list[cdxj.CdxjRow]:
     with store.open(index.name) as file:
         return list(cdxj.read(file, name=index.name))
 
 
-def _spool(path: Path, rows: Sequence[cdxj.Row], name: str, moved: dict[int, tuple[int, int]] | None) -> int:
+def _write_run(
+    path: Path, rows: Sequence[cdxj.CdxjRow], name: str, moved: dict[int, tuple[int, int]] | None
+) -> int:
     """Write the lines of one archive file as they are to be in the index, sorted; returns how many."""
     lines = []
     for row in rows:
         offset, length = (row.offset, row.length) if moved is None else moved[row.offset]
-        lines.append(cdxj.line(dataclasses.replace(row, filename=name, offset=offset, length=length)) + "\n")
+        lines.append(
+            cdxj.format_line(dataclasses.replace(row, filename=name, offset=offset, length=length)) + "\n"
+        )
     path.write_text("".join(sorted(lines)), encoding="ascii")
     return len(lines)
 
 
-def _few(runs: list[Path], directory: Path) -> list[Path]:
+def _limit_runs(runs: list[Path], directory: Path) -> list[Path]:
     """As many sorted files as may be open at once, with the same lines."""
-    while len(runs) > OPEN_AT_MOST:
-        some, runs = runs[:OPEN_AT_MOST], runs[OPEN_AT_MOST:]
+    while len(runs) > MAX_OPEN_FILES:
+        some, runs = runs[:MAX_OPEN_FILES], runs[MAX_OPEN_FILES:]
         together = directory / f"merged-{os.urandom(8).hex()}"
         with ExitStack() as life, together.open("w", encoding="ascii") as file:
             file.writelines(_merged(some, life))
@@ -222,12 +226,12 @@ def _lines(path: Path) -> Iterator[str]:
         yield from file
 
 
-def _page(file: BinaryIO, row: cdxj.Row) -> str:
+def _page(file: BinaryIO, row: cdxj.CdxjRow) -> str:
     """Its line in the list of pages; empty where it is none. `file` is the archive file of the row."""
-    if row.status != 200 or row.mime not in PAGES:
+    if row.status != 200 or row.mime not in PAGE_MIME_TYPES:
         return ""
-    record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
-    if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in OF_PAGES:
+    record = next(read_records(file, row.offset, row.offset + 1, name=row.filename, limit=TITLE_SEARCH_BYTES))
+    if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in PAGE_RESOURCE_TYPES:
         return ""
     return page(row.url, _iso(row.timestamp), _title(record))
 
@@ -237,7 +241,7 @@ def _title(record: ArchivedRecord) -> str:
     try:
         with failure_boundary("title"):
             found = TITLE.search(decode(record.payload, record.header("content-type")).text)
-            return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
+            return " ".join(unescape(found[1]).split())[:MAX_TITLE_CHARACTERS] if found else ""
     except Failure as failure:
         LOGGER.warning("%s at %s has no title: %s", record.ref.file, record.ref.offset, failure)
         return ""

@@ -12,7 +12,7 @@ from storage.store import Store
 KEY = "filters.blocklist"
 
 
-def put(store: Store, directory: Path, written: str) -> str:
+def put_blocklist(store: Store, directory: Path, written: str) -> str:
     """Name, in the storage, of the list in a file that is `written` in the configuration of a directory; empty where none is.
 
     Raises `InputError` for a file that is no list.
@@ -30,22 +30,22 @@ def put(store: Store, directory: Path, written: str) -> str:
     except ValueError as error:
         raise InputError(f"{KEY} = {written!r}: {error}; give a domain or an address a line") from None
     name = _name(data)
-    if not store.put(name, data) and not _is_whole(name, store.read(name)):
+    if not store.put(name, data) and not _is_intact(name, store.read(name)):
         store.delete(name)
         store.put(name, data)
     return name
 
 
 @lru_cache(maxsize=1)
-def loaded(store: PartStore, name: str) -> UrlBlocklist:
+def load_blocklist(store: PartStore, name: str) -> UrlBlocklist:
     """The list of that name, which says what is in it. Raises `CorruptData` where the list is not as it was put."""
     data = store.read(name)
-    if not _is_whole(name, data):
+    if not _is_intact(name, data):
         raise CorruptData(f"{name} is not as it was put; run `thresher process` again, which puts it anew")
     return parse_blocklist(data.decode().splitlines())
 
 
-def _is_whole(name: str, data: bytes) -> bool:
+def _is_intact(name: str, data: bytes) -> bool:
     return name == _name(data)
 
 

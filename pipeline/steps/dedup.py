@@ -15,10 +15,10 @@ from filters.dedup import duplicates
 from filters.dedup.signature import SIGNATURE_VERSION
 from pipeline.configuration import DedupConfig
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import Crew
+from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Made, Watch
+from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.terminal.progress import Progress
 from storage import tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
@@ -26,7 +26,7 @@ from storage.store import Store
 
 NAME = "dedup"
 VERSION = 1
-BYTES_A_SIGNATURE = 2500
+BYTES_PER_SIGNATURE = 2500
 """Memory that the decision takes for each document, measured at 200,000 of them (2,190), and some."""
 
 
@@ -51,16 +51,16 @@ def part(step: Step, found: Sequence[Output], config: DedupConfig) -> Part:
     """The one part: all those tables."""
     spans = tuple(Input(name=table.name, sha256=table.sha256) for table in found)
     name = f"{fingerprint(str(step), step.recipe, spans)[:16]}/removed-00000"
-    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), task=config.bands_and_rows)
+    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), parameters=config.bands_and_rows)
 
 
 def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
     """The run that covers these sources as they are processed now, if it was made."""
     now = step(config)
-    return run_step.sealed(store, now, part(now, signatures(store, sources), config))
+    return run_step.sealed_manifest(store, now, part(now, signatures(store, sources), config))
 
 
-def covering(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
+def require_run(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
     """The same; InputError where it was not made, or something is not processed."""
     manifest = find(store, sources, config)
     if manifest is None:
@@ -72,23 +72,23 @@ def covering(store: Store, sources: Sequence[str], config: DedupConfig) -> Manif
 
 
 def run(
-    store: Store, sources: Sequence[str], config: DedupConfig, *, crew: Crew, progress: Progress
-) -> tuple[Manifest, run_step.Ran]:
+    store: Store, sources: Sequence[str], config: DedupConfig, *, pool: WorkerPool, progress: Progress
+) -> tuple[Manifest, run_step.StepSummary]:
     """Make the removals, unless they are there."""
     found = signatures(store, sources)
-    now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_A_SIGNATURE)
+    now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_PER_SIGNATURE)
     whole = part(now, found, config)
-    ran = run_step.run(store, now, [whole], work, crew=crew, progress=progress, retry=True)
+    ran = run_step.run_step(store, now, [whole], work, pool=pool, progress=progress, retry=True)
     ran.require_all()
-    manifest = run_step.sealed(store, now, whole)
+    manifest = run_step.sealed_manifest(store, now, whole)
     assert manifest is not None
     return manifest, ran
 
 
-def work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
+def work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Read the signatures, decide, write the removals."""
     read = tables.read_signatures(store, part.inputs)
-    removals = duplicates.find_removals(read, part.task)
+    removals = duplicates.find_removals(read, part.parameters)
     counts: Counter[str] = Counter()
     payload = dict(zip(read.ids, read.payload_bytes, strict=True))
     text = dict(zip(read.ids, read.text_bytes, strict=True))
@@ -96,7 +96,7 @@ def work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
         counts[f"{removal.kind}.documents"] += 1
         counts[f"{removal.kind}.payload_bytes"] += int(payload[removal.id])
         counts[f"{removal.kind}.text_bytes"] += int(text[removal.id])
-    table = tables.removed_rows(removals)
+    table = tables.removal_rows(removals)
     (name,) = part.writes
     output = store.write(name, table.num_rows, partial(tables.write, table=table))
-    return Made(counts=dict(counts), outputs=(output,))
+    return PartOutputs(counts=dict(counts), outputs=(output,))

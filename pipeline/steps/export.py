@@ -23,31 +23,35 @@ import numpy as np
 
 from core import Conflict, CorruptData, InputError
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import Crew
+from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Step
 from pipeline.funnel import Funnel
 from pipeline.steps import sharding
-from pipeline.steps.sharding import Kept
+from pipeline.steps.sharding import ExportPart
 from pipeline.terminal.progress import Progress
 from shards.card import CARD_NAME, dataset_card
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading, tables
-from storage.directory_store import Files
-from storage.location import SCHEMES
-from storage.location import store as open_store
-from storage.manifest import Input, Manifest, drift, fingerprint, manifests, seal
+from storage.directory_store import DirectoryStore
+from storage.location import SCHEMES, open_store
+from storage.manifest import Input, Manifest, fingerprint, manifests, recipe_difference, seal
 from storage.store import Store
 
 EXPORT = "export@2"
 SEED = 0
 SHARD_TEXT_BYTES = 128 * 2**20
 """Text of one shard before compression, about 30 million tokens of English."""
-CLAIM, MANIFEST, REPORT, WORK = "recipe.json", "manifest.json", "report.json", ".work"
+CLAIM_FILE, MANIFEST_FILE, REPORT_FILE, WORK_DIRECTORY = (
+    "recipe.json",
+    "manifest.json",
+    "report.json",
+    ".work",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ExportPlan:
     """What an export is made of: follows from the sealed parts, the removals and the tokenizer alone."""
 
     storage: Store
@@ -55,7 +59,7 @@ class Plan:
     sources: tuple[str, ...]
     recipe: Mapping[str, Any]
     inputs: tuple[Input, ...]
-    parts: tuple[Kept, ...]
+    parts: tuple[ExportPart, ...]
     documents: int
     text_bytes: int
     shards: int
@@ -66,11 +70,13 @@ class Plan:
         return fingerprint(EXPORT, self.recipe, self.inputs)
 
 
-def plan(store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest) -> Plan:
+def make_plan(
+    store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest
+) -> ExportPlan:
     """Number the kept documents and say how many shards they make."""
     (table,) = removed.outputs
-    gone = frozenset(tables.read(store, table, tables.columns(tables.REMOVED, "id"))["id"].to_pylist())
-    kept: list[Kept] = []
+    gone = frozenset(tables.read(store, table, tables.columns(tables.REMOVALS, "id"))["id"].to_pylist())
+    kept: list[ExportPart] = []
     base = text_bytes = 0
     for source in sources:
         for manifest in manifests(store, "process", source):
@@ -79,7 +85,7 @@ def plan(store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed
             ids = [str(one) for one in signed["id"].to_pylist()]
             stays = np.array([one not in gone for one in ids], dtype=bool)
             text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
-            kept.append(Kept(documents, signatures, base, tuple(one for one in ids if one in gone)))
+            kept.append(ExportPart(documents, signatures, base, tuple(one for one in ids if one in gone)))
             base += int(stays.sum())
     if base != sum(manifest_rows(store, sources)) - table.rows:
         raise CorruptData(
@@ -96,7 +102,7 @@ def plan(store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed
         *(span for part in kept for span in (part.documents, part.signatures)),
         Input(name=table.name, sha256=table.sha256),
     )
-    return Plan(
+    return ExportPlan(
         storage=store,
         tokenizer=tokenizer,
         sources=tuple(sources),
@@ -109,62 +115,62 @@ def plan(store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed
     )
 
 
-def directory(out: str) -> Store:
+def output_store(out: str) -> Store:
     """Where the user wants the dataset: a path, relative to where the command was typed, or a storage address."""
     if out.partition(":")[0] in SCHEMES:
         return open_store(out, Path.cwd(), key="--out")
     if "://" in out:
         raise InputError(f"--out {out}: give a directory, or an address of {' or '.join(SCHEMES)}")
-    return Files(Path(out).absolute())
+    return DirectoryStore(Path(out).absolute())
 
 
 def check_free(out: str) -> Store:
     """The export directory. InputError where it is a file, or holds files and no dataset of ours."""
-    target = directory(out)
-    if isinstance(target, Files) and target.root.exists() and not target.root.is_dir():
+    target = output_store(out)
+    if isinstance(target, DirectoryStore) and target.root.exists() and not target.root.is_dir():
         raise InputError(f"--out {out}: is a file; give a directory")
-    if not target.exists(CLAIM) and any(True for _ in target.list()):
+    if not target.exists(CLAIM_FILE) and any(True for _ in target.list()):
         raise InputError(
             f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
         )
     return target
 
 
-def claim(plan: Plan, out: str) -> Store:
+def claim(plan: ExportPlan, out: str) -> Store:
     """The export directory, claimed for this dataset. Conflict where it holds another."""
     target = check_free(out)
-    data = claim_of(plan.fingerprint, plan.recipe)
-    target.put(CLAIM, data)
-    if target.read(CLAIM) != data:
+    data = claim_bytes(plan.fingerprint, plan.recipe)
+    target.put(CLAIM_FILE, data)
+    if target.read(CLAIM_FILE) != data:
         try:
-            there = json.loads(target.read(CLAIM))["recipe"]
+            there = json.loads(target.read(CLAIM_FILE))["recipe"]
         except (ValueError, KeyError, TypeError):
             raise InputError(
-                f"--out {out}: its {CLAIM} is not one of ours; give an empty or new directory, or run "
+                f"--out {out}: its {CLAIM_FILE} is not one of ours; give an empty or new directory, or run "
                 f"`thresher verify {out} --repair` if it was damaged"
             ) from None
         raise Conflict(
-            f"--out {out}: holds another dataset ({drift(there, plan.recipe) or 'its documents have changed'}); "
+            f"--out {out}: holds another dataset ({recipe_difference(there, plan.recipe) or 'its documents have changed'}); "
             "give another directory, or delete that one"
         )
     return target
 
 
-def claim_of(fingerprint: str, recipe: Mapping[str, Any]) -> bytes:
+def claim_bytes(fingerprint: str, recipe: Mapping[str, Any]) -> bytes:
     """Return the bytes of the file that claims a directory for a dataset."""
     body = {"fingerprint": fingerprint, "recipe": recipe}
     return (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 @contextmanager
-def writing(out: Store) -> Iterator[None]:
+def write_lock(out: Store) -> Iterator[None]:
     """One export at a time writes to a directory; Conflict for the second. On an object store two do the same work
     twice: equal plans put equal bytes.
     """
-    if not isinstance(out, Files):
+    if not isinstance(out, DirectoryStore):
         yield
         return
-    with out.open(CLAIM) as claim:
+    with out.open(CLAIM_FILE) as claim:
         try:
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -174,26 +180,26 @@ def writing(out: Store) -> Iterator[None]:
         yield
 
 
-def step(plan: Plan) -> Step:
+def step(plan: ExportPlan) -> Step:
     """The export as a step: what its two steps are parts of."""
     name, _, version = EXPORT.partition("@")
     return Step(name=name, version=int(version), recipe=plan.recipe)
 
 
-def make(
-    plan: Plan, out: Store, *, crew: Crew, progress: Progress
-) -> tuple[tuple[ShardFile, ...], run_step.Ran]:
+def make_shards(
+    plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Progress
+) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
     """Make every shard that is not there as it was sealed. The same plan gives the same bytes.
 
     Raises `CorruptData` where the manifest of a finished export is damaged, and `Conflict` where a shard of it comes out with
     other bytes than before.
     """
     sealed = _sealed(out)
-    whole = _whole(out, sealed, progress)
+    whole = _intact_shards(out, sealed, progress)
     missing = [number for number in range(plan.shards) if number not in whole]
-    ran = run_step.Ran(made=0, already=len(whole))
+    ran = run_step.StepSummary(made=0, already=len(whole))
     if missing:
-        made, ran = _made(plan, out, missing, crew, progress)
+        made, ran = _make_missing(plan, out, missing, pool, progress)
         for number, line in made.items():
             if sealed and line != sealed[number]:
                 raise Conflict(
@@ -204,26 +210,26 @@ def make(
     return tuple(whole[number] for number in range(plan.shards)), ran
 
 
-def finish(plan: Plan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
+def finish(plan: ExportPlan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
     """Put what stands beside the shards, then the manifest, and remove what was in the making."""
     report = (json.dumps(funnel.to_dict(), indent=1) + "\n").encode()
-    files = (_put(out, REPORT, report), _put(out, CARD_NAME, dataset_card(plan.recipe, shards)))
+    files = (_put(out, REPORT_FILE, report), _put(out, CARD_NAME, dataset_card(plan.recipe, shards)))
     dataset = Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(shards), files=files)
-    _put(out, MANIFEST, dataset.to_json())
-    out.within(WORK).clear()
+    _put(out, MANIFEST_FILE, dataset.to_json())
+    out.substore(WORK_DIRECTORY).clear()
     return dataset
 
 
-def is_whole(out: Store, line: ShardFile | SideFile) -> bool:
+def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
     """Whether a file of a dataset is there as it was sealed."""
     try:
-        sealed_reading.check(out, line)
+        sealed_reading.check_sealed(out, line)
     except CorruptData:
         return False
     return True
 
 
-def record(store: Store, plan: Plan, dataset: Dataset) -> None:
+def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
     """Note the dataset in the project's storage, where the report finds its token count."""
     counts = {"documents": dataset.documents, "tokens": dataset.tokens, "text_bytes": plan.text_bytes}
     seal(
@@ -257,7 +263,7 @@ def _output(manifest: Manifest, kind: str) -> Input:
     return Input(name=output.name, sha256=output.sha256)
 
 
-def _whole(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> dict[int, ShardFile]:
+def _intact_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> dict[int, ShardFile]:
     """Those of the shards, by their numbers, that are there as they were sealed. Hashing needs no lock of Python's."""
     if not sealed:
         return {}
@@ -265,30 +271,30 @@ def _whole(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> dict[
     found = {}
     with ThreadPoolExecutor() as pool:
         for number, (line, there) in enumerate(
-            zip(sealed, pool.map(partial(is_whole, out), sealed), strict=True)
+            zip(sealed, pool.map(partial(is_intact, out), sealed), strict=True)
         ):
             progress.advance(line.name)
             if there:
                 found[number] = line
-    progress.done()
+    progress.stop()
     return found
 
 
 def _sealed(out: Store) -> tuple[ShardFile, ...]:
     """The shards of a finished export; none of one that is not."""
-    if not out.exists(MANIFEST):
+    if not out.exists(MANIFEST_FILE):
         return ()
-    return Dataset.from_json(out.read(MANIFEST), f"{out.uri}/{MANIFEST}").shards
+    return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}").shards
 
 
-def _made(
-    plan: Plan, out: Store, missing: Collection[int], crew: Crew, progress: Progress
-) -> tuple[dict[int, ShardFile], run_step.Ran]:
+def _make_missing(
+    plan: ExportPlan, out: Store, missing: Collection[int], pool: WorkerPool, progress: Progress
+) -> tuple[dict[int, ShardFile], run_step.StepSummary]:
     """Make some of the shards. What is in the making for others is another attempt's, and lies elsewhere."""
     key = hashlib.sha256(json.dumps(sorted(missing)).encode()).hexdigest()[:16]
-    scratch = out.within(f"{WORK}/{key}")
+    scratch = out.substore(f"{WORK_DIRECTORY}/{key}")
     wanted = frozenset(missing)
-    work = sharding.Sharding(
+    work = sharding.ShardingPlan(
         storage=plan.storage,
         scratch=scratch,
         out=out,
@@ -297,11 +303,11 @@ def _made(
         parts=plan.parts,
         documents=plan.documents,
         shards=plan.shards,
-        wanted=wanted,
+        shard_numbers=wanted,
         seed=SEED,
     )
-    ran = sharding.make(work, crew=crew, progress=progress)
-    return {number: sharding.line(scratch, number) for number in sorted(wanted)}, ran
+    ran = sharding.make_shards(work, pool=pool, progress=progress)
+    return {number: sharding.shard_line(scratch, number) for number in sorted(wanted)}, ran
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:

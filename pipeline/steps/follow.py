@@ -19,21 +19,21 @@ from core import InputError
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import Crew
-from pipeline.engine.run_step import Ran
+from pipeline.engine.local.worker_pool import WorkerPool
+from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part
 from pipeline.open_crawl import find_crawl
 from pipeline.project import Project
-from pipeline.runs import recorded
+from pipeline.runs import record_run
 from pipeline.steps import blocklist, process
 from pipeline.terminal.progress import Progress
-from storage.archive.open_files import left
-from storage.manifest import load
+from storage.archive.open_files import open_archive_files
+from storage.manifest import load_manifest
 
 ROUND_S = 1.0
 """How often sealed files are looked for while there is nothing to do."""
 REPORT_S = 1.0
-HOLDS_MS = 180_000
+FOLLOWER_TTL_MS = 180_000
 """How long the last word of a follower that says nothing more holds its crawl: it may only have been stopped."""
 
 
@@ -56,7 +56,7 @@ class Backlog:
             for part in parts:
                 self._bytes.pop(part.name, None)
 
-    def of(self, source: str) -> int:
+    def bytes_of(self, source: str) -> int:
         """Bytes of one source."""
         with self._lock:
             return sum(size for name, size in self._bytes.items() if name.startswith(f"{source}/"))
@@ -71,39 +71,41 @@ class Backlog:
             self._bytes.pop(note, None)
         self._progress.advance(note, by, total)
 
-    def tell(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Pass it on."""
-        self._progress.tell(line)
+        self._progress.print_line(line)
 
-    def done(self) -> None:
+    def stop(self) -> None:
         """A round has ended."""
-        self._progress.done()
+        self._progress.stop()
 
 
-def follow(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> Ran:
+def follow(project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress) -> StepSummary:
     """Process what these sources seal, until their crawls are drained and nothing is left unprocessed."""
     filters = project.config.filters
-    blocked = blocklist.put(project.store, project.directory, filters.blocklist)
+    blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
     backlog = Backlog(progress)
-    with project.frontier_address() as address, recorded(project, step, names) as record:
-        desk = _Desk(project, address, names, backlog, blocked)
+    with project.frontier_address() as address, record_run(project, step, names) as record:
+        desk = _SealedPartWatcher(project, address, names, backlog, blocked)
         with desk.open():
             while True:
                 # Asked before looking: what is found last is there before it is said that nothing more will be.
-                over = desk.over()
-                parts = desk.found()
+                over = desk.is_finished()
+                parts = desk.pop_parts()
                 if parts:
-                    ran = run_step.run(project.store, step, parts, process.work, crew=crew, progress=backlog)
+                    ran = run_step.run_step(
+                        project.store, step, parts, process.work, pool=pool, progress=backlog
+                    )
                     backlog.remove(parts)
-                    record.ran = record.ran.plus(ran)
+                    record.summary = record.summary.plus(ran)
                 elif over:
-                    return record.ran
+                    return record.summary
                 else:
                     time.sleep(ROUND_S)
 
 
-class _Desk:
+class _SealedPartWatcher:
     """Finds what is sealed, reports it to the frontier and asks how the crawls stand, in a thread of its own: what
     waits is told while a round is made, however long that takes.
     """
@@ -116,7 +118,7 @@ class _Desk:
         self._follower = f"{socket.gethostname()}-{os.getpid()}"
         self._seen: set[str] = set()
         self._found: queue.SimpleQueue[Part] = queue.SimpleQueue()
-        self._over = False
+        self._is_finished = False
         self._closing = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
@@ -131,13 +133,13 @@ class _Desk:
             self._closing.set()
             self._thread.join()
 
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether nothing more will be sealed. Raises what went wrong with the frontier."""
         if self._failure is not None:
             raise self._failure
-        return self._over
+        return self._is_finished
 
-    def found(self) -> list[Part]:
+    def pop_parts(self) -> list[Part]:
         """Parts that were found since this was last asked."""
         parts = []
         with suppress(queue.Empty):
@@ -145,7 +147,7 @@ class _Desk:
                 parts.append(self._found.get_nowait())
         return parts
 
-    def _look(self) -> bool:
+    def _find_parts(self) -> bool:
         """Find the parts of what was sealed since the last look; whether there were any."""
         store, filters = self._project.store, self._project.config.filters
         fresh: list[Part] = []
@@ -153,7 +155,7 @@ class _Desk:
             for name in store.list(f"manifests/archive/{source}/"):
                 if name not in self._seen:
                     self._seen.add(name)
-                    fresh.extend(process.parts_of(store, load(store, name), filters, self._blocked))
+                    fresh.extend(process.parts_of(store, load_manifest(store, name), filters, self._blocked))
         self._backlog.add(fresh)
         for part in fresh:
             self._found.put(part)
@@ -168,7 +170,7 @@ class _Desk:
     async def _report(self) -> None:
         link = await connect(self._address)
         try:
-            known = await Frontier.crawls(link)
+            known = await Frontier.crawl_names(link)
             sources = self._project.sources(())
             for name in self._names:
                 if name not in known and name not in sources:
@@ -180,22 +182,22 @@ class _Desk:
             }
             try:
                 while not self._closing.is_set():
-                    over = all([await self._ended(name, crawl) for name, crawl in crawls.items()])
-                    fresh = await asyncio.to_thread(self._look)
+                    over = all([await self._is_crawl_finished(name, crawl) for name, crawl in crawls.items()])
+                    fresh = await asyncio.to_thread(self._find_parts)
                     for name, crawl in crawls.items():
-                        await crawl.follow(
+                        await crawl.report_backlog(
                             follower=self._follower,
-                            backlog=self._backlog.of(name),
+                            backlog=self._backlog.bytes_of(name),
                             limit=self._project.config.crawler.max_backlog_bytes,
-                            ttl_ms=HOLDS_MS,
+                            ttl_ms=FOLLOWER_TTL_MS,
                         )
-                    self._over = over and not fresh
+                    self._is_finished = over and not fresh
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
                 for crawl in crawls.values():
-                    await crawl.unfollow(self._follower)
+                    await crawl.withdraw_backlog(self._follower)
         finally:
             await link.aclose()
 
-    async def _ended(self, name: str, crawl: Frontier) -> bool:
-        return (await crawl.stats()).drained and not left(self._project.store, name)
+    async def _is_crawl_finished(self, name: str, crawl: Frontier) -> bool:
+        return (await crawl.stats()).is_drained and not open_archive_files(self._project.store, name)

@@ -9,23 +9,23 @@ from functools import cache
 
 from filters.models.language import LanguagePrediction, load_language_model
 
-SURE = 0.9
+MIN_SCORE = 0.9
 """Score of a window; what the language filter asks for before it keeps a text is 0.65."""
 
 
-def is_foreign(windows: Iterable[str], wanted: tuple[str, ...]) -> bool:
+def is_other_language(windows: Iterable[str], languages: tuple[str, ...]) -> bool:
     """Of a page's windows (`extract.raw_text`); where there is none, nobody knows."""
-    recognise = recognition()
+    recognise = cached_recogniser()
     foreign = False
     for window in windows:
         found = recognise(window)
-        foreign = found.code not in wanted and found.score >= SURE
+        foreign = found.code not in languages and found.score >= MIN_SCORE
         if not foreign:
             break
     return foreign
 
 
 @cache
-def recognition() -> Callable[[str], LanguagePrediction]:
+def cached_recogniser() -> Callable[[str], LanguagePrediction]:
     """The recogniser of this process."""
     return load_language_model()

@@ -16,27 +16,27 @@ its text has fewer than a preset asks for.
 
 from dataclasses import dataclass
 
-from crawler.archive_filter import Page
+from crawler.archive_filter import CandidatePage
 from extract.charset import decode
 from extract.mime import HTML, PLAIN, XHTML, sniff_type
 from extract.raw_text import page_windows, windows
 from extract.record_document import READABLE
-from pipeline.steps.language_precheck import is_foreign
+from pipeline.steps.language_precheck import is_other_language
 
-LOOKED_AT = 256 << 10
+MAX_BYTES_READ = 256 << 10
 """Bytes of a page that are looked at."""
-GLANCED = frozenset((HTML, XHTML, PLAIN))
+TEXT_TYPES = frozenset((HTML, XHTML, PLAIN))
 """Types whose bytes are text as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Screen:
+class PageFilter:
     """Names the reason for which a page is not archived, or None."""
 
     languages: tuple[str, ...]
     """Those that are wanted; all where there are none."""
 
-    def __call__(self, page: Page) -> str | None:
+    def __call__(self, page: CandidatePage) -> str | None:
         """Cheapest first."""
         if page.status != 200:
             return "status"
@@ -47,11 +47,11 @@ class Screen:
             return "empty_body"
         if page.truncated is not None:
             return "truncated"
-        if self.languages and mime in GLANCED and is_foreign(_windows(page, mime), self.languages):
+        if self.languages and mime in TEXT_TYPES and is_other_language(_windows(page, mime), self.languages):
             return "other_language"
         return None
 
 
-def _windows(page: Page, mime: str) -> list[str]:
-    text = decode(page.body[:LOOKED_AT], page.header("content-type")).text
+def _windows(page: CandidatePage, mime: str) -> list[str]:
+    text = decode(page.body[:MAX_BYTES_READ], page.header("content-type")).text
     return windows(" ".join(text.split())) if mime == PLAIN else page_windows(text)

@@ -19,7 +19,7 @@ import numpy as np
 
 from core import Document, Failure, InputError, Verdict, failure_boundary
 from core.failure import FAILURE_PREFIX
-from crawler.reading.rendered_page import CONTENT_TYPE, dom_id
+from crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
@@ -33,9 +33,9 @@ from pipeline.configuration import FiltersConfig
 from pipeline.engine import quarantine
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Made, Watch
+from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.steps import blocklist
-from pipeline.steps.language_precheck import is_foreign, recognition
+from pipeline.steps.language_precheck import cached_recogniser, is_other_language
 from storage import sealed_reading, tables
 from storage.commoncrawl import index_facts
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests
@@ -46,27 +46,27 @@ from storage.warc.dropped import decode as dropped
 from storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.warc.revisit import REVISIT
 
-LOG = logging.getLogger(__name__)
+LOGGER = logging.getLogger(__name__)
 NAME = "process"
 VERSION = 4
-RECORDS_A_PART = 1000
+RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """What a part is made into; each lies in a folder of that name."""
-RIGHTS = "rights"
+RIGHTS_RULE = "rights"
 """What stands for a rule where a page asks not to be used."""
-CRASHED = "crashed"
+CRASHED_REASON = "crashed"
 """Reason of a record that takes down the process which reads it."""
-EARLY = "early"
+EARLY_RULE = "early"
 """What stands for a rule where nothing had to be extracted to tell."""
-BLOCKED = "blocked_address"
+BLOCKED_REASON = "blocked_address"
 """Reason of a record whose address is on the list of those that are not wanted."""
-SCHEMES = frozenset({"http", "https", "ftp", "file"})
+PAGE_SCHEMES = frozenset({"http", "https", "ftp", "file"})
 """Of addresses of resources that may be pages; others are a crawler's own notes (`urn:pageinfo:`, `metadata:`)."""
-NOTE = "crawler_note"
+CRAWLER_NOTE_REASON = "crawler_note"
 """Reason of a resource with another address."""
-PART = "page_part"
+PAGE_PART_REASON = "page_part"
 """Reason of a record that a browser fetched for a page: the page's own text is in its DOM."""
-PARTS = frozenset(
+PAGE_PART_TYPES = frozenset(
     (
         *("stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch"),
         *("eventsource", "websocket", "manifest", "signedexchange", "ping", "cspviolationreport"),
@@ -75,29 +75,29 @@ PARTS = frozenset(
 )
 """What WARC-Resource-Type says of them: the resource types of the Chrome DevTools Protocol (Network.ResourceType) in lower case,
 but for `document`, which browsertrix-crawler writes on pages."""
-PAGELESS = frozenset({REVISIT, DAMAGED})
+PAGELESS_TYPES = frozenset({REVISIT, DAMAGED})
 """Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
 
 
-def step(filters: FiltersConfig, blocked: str = "") -> Step:
-    """The step as this configuration and the installed extractors define it; `blocked` is the name of the list of addresses in the storage."""
+def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
+    """The step as this configuration and the installed extractors define it; `blocklist_name` is the name of the list of addresses in the storage."""
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
         "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
-        "blocklist": blocked,
+        "blocklist": blocklist_name,
     }
     return Step(name=NAME, version=VERSION, recipe=recipe)
 
 
-def rules_of(recipe: Mapping[str, Any]) -> list[str]:
+def rule_names(recipe: Mapping[str, Any]) -> list[str]:
     """Names of the rules in a recipe of this step, in their order."""
     return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
 
 
-class Range(NamedTuple):
+class ProcessParameters(NamedTuple):
     """What the worker is told besides the inputs."""
 
     source: str
@@ -110,7 +110,7 @@ class Range(NamedTuple):
     blocklist: str
 
 
-class _Signed(NamedTuple):
+class _SignatureRow(NamedTuple):
     """A kept document's row of the signatures."""
 
     id: str
@@ -121,39 +121,41 @@ class _Signed(NamedTuple):
     minhash: np.ndarray[Any, np.dtype[np.uint32]]
 
 
-def parts(store: Store, source: str, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
+def parts(store: Store, source: str, filters: FiltersConfig, blocklist_name: str = "") -> Iterator[Part]:
     """The parts of everything that a source has sealed so far.
 
     A sealed file never changes, so its parts are the same whenever one asks.
     """
     for manifest in manifests(store, "archive", source):
-        yield from parts_of(store, manifest, filters, blocked)
+        yield from parts_of(store, manifest, filters, blocklist_name)
 
 
-def parts_of(store: Store, archive: Manifest, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
-    """The parts of one sealed archive file: ranges of `RECORDS_A_PART` responses, from its index."""
+def parts_of(
+    store: Store, archive: Manifest, filters: FiltersConfig, blocklist_name: str = ""
+) -> Iterator[Part]:
+    """The parts of one sealed archive file: ranges of `RECORDS_PER_PART` responses, from its index."""
     source, _, stem = archive.part.partition("/")
     warc, index = archive_outputs(archive.outputs)
     with store.open(index.name) as file:
         rows = read_cdxj(file, name=index.name)
         ends = sorted(row.offset + row.length for row in rows if row.filename == warc.name)
     # Behind a response: what a browser made of a page lies in front of its response, in the same part.
-    starts = [0, *(end for end in ends[RECORDS_A_PART - 1 :: RECORDS_A_PART] if end != ends[-1])]
+    starts = [0, *(end for end in ends[RECORDS_PER_PART - 1 :: RECORDS_PER_PART] if end != ends[-1])]
     for first, end in pairwise([*starts, warc.bytes]):
         name = f"{source}/part-{stem}-{first:012d}"
         yield Part(
             name=name,
-            reads=(blocked,) if blocked else (),
+            reads=(blocklist_name,) if blocklist_name else (),
             writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
-            task=Range(
+            parameters=ProcessParameters(
                 source=source,
                 preset=filters.preset,
                 languages=filters.languages,
                 rules=filters.rules,
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
-                blocklist=blocked,
+                blocklist=blocklist_name,
             ),
         )
 
@@ -174,7 +176,7 @@ def require_processed(store: Store, sources: Iterable[str], filters: FiltersConf
             raise InputError(f"{source}: {missing} of {len(every)} parts are not processed; {remedy}")
 
 
-def forget(store: Store, source: str) -> None:
+def delete_results(store: Store, source: str) -> None:
     """Delete what the step made of a source: the seals first, so that nothing half there looks whole."""
     for kind in ("manifests/process", "signatures", "verdicts", "documents", "quarantine/process"):
         for name in list(store.list(f"{kind}/{source}/")):
@@ -188,27 +190,29 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
     return warc, index
 
 
-def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
+def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
     """Make one part's three tables."""
     (span,) = part.inputs
-    task: Range = part.task
+    task: ProcessParameters = part.parameters
     chosen = _rules(task.preset, task.languages, task.rules)
-    reader = _Reader(
-        task=task,
-        chosen=chosen,
-        look=partial(glance, task.languages) if task.languages else None,
-        refused=blocklist.loaded(store, task.blocklist).blocks if task.blocklist else None,
+    reader = _RecordReader(
+        parameters=task,
+        rules=chosen,
+        precheck=partial(language_precheck, task.languages) if task.languages else None,
+        is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
-    recognition()  # what cannot be loaded is no fault of a record
-    judged = list(_records(store, span, reader, watch))
+    cached_recogniser()  # what cannot be loaded is no fault of a record
+    judged = list(_records(store, span, reader, tracker))
     counts: Counter[str] = Counter()
     for each in judged:
         counts.update(
-            tally(fate(each.verdict), documents=1, payload=each.payload_bytes, text=each.text_bytes)
+            stage_counts(
+                funnel_stage(each.verdict), documents=1, payload=each.payload_bytes, text=each.text_bytes
+            )
         )
-    documents = [each.found for each in judged if each.found is not None]
+    documents = [each.document for each in judged if each.document is not None]
     verdicts = [each.verdict for each in judged]
-    signed = [each.signed for each in judged if each.signed is not None]
+    signed = [each.signature for each in judged if each.signature is not None]
     made = (
         tables.document_rows(documents),
         tables.verdict_rows(verdicts, measurement_names(chosen)),
@@ -225,91 +229,95 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
         store.write(output, table.num_rows, partial(tables.write, table=table))
         for output, table in zip(part.writes, made, strict=True)
     )
-    return Made(counts=dict(counts), outputs=outputs)
+    return PartOutputs(counts=dict(counts), outputs=outputs)
 
 
-class _Judged(NamedTuple):
+class _RecordResult(NamedTuple):
     """What became of a record."""
 
     verdict: Verdict
     payload_bytes: int
-    found: Document | None = None
+    document: Document | None = None
     text_bytes: int = 0
-    signed: _Signed | None = None
+    signature: _SignatureRow | None = None
 
 
-class _Reader(NamedTuple):
+class _RecordReader(NamedTuple):
     """How the records of a part are read."""
 
-    task: Range
-    chosen: tuple[Rule, ...]
-    look: LanguagePrecheck | None
-    refused: Callable[[str], bool] | None
+    parameters: ProcessParameters
+    rules: tuple[Rule, ...]
+    precheck: LanguagePrecheck | None
+    is_blocked: Callable[[str], bool] | None
 
     def read(
-        self, record: ArchivedRecord, dom: ArchivedRecord | None, told: ArchivedRecord | None
-    ) -> _Judged:
+        self, record: ArchivedRecord, dom: ArchivedRecord | None, facts_record: ArchivedRecord | None
+    ) -> _RecordResult:
         """What becomes of a record; `dom` and `told` lie in front of it and may tell of it. Raises `Failure`."""
         with failure_boundary("record"):
-            payload, reason = _payload_bytes(record), pageless(record)
+            payload, reason = _payload_bytes(record), pageless_reason(record)
             if reason is None:
                 # The same page, as its browser saw it, and as Common Crawl's index knows it.
-                record = index_facts.told(seen(record, dom), told)
-                if self.refused is not None and self.refused(record.url):
-                    reason = BLOCKED
+                record = index_facts.with_index_facts(with_dom(record, dom), facts_record)
+                if self.is_blocked is not None and self.is_blocked(record.url):
+                    reason = BLOCKED_REASON
         if reason is not None:
-            verdict = _skipped(self.task.source, record, reason, early=True)
-            return _Judged(verdict=verdict, payload_bytes=payload)
-        found, verdict = _judged(record, self.task, self.look, self.chosen)
+            verdict = _skip_verdict(self.parameters.source, record, reason, early=True)
+            return _RecordResult(verdict=verdict, payload_bytes=payload)
+        found, verdict = _extract_and_judge(record, self.parameters, self.precheck, self.rules)
         if found is None:
-            return _Judged(verdict=verdict, payload_bytes=payload)
+            return _RecordResult(verdict=verdict, payload_bytes=payload)
         with failure_boundary("sign"):
             text_bytes = tables.require_storable(found)
             signed = _sign(found, payload) if verdict.keep else None
-        return _Judged(
-            verdict=verdict, payload_bytes=payload, found=found, text_bytes=text_bytes, signed=signed
+        return _RecordResult(
+            verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes, signature=signed
         )
 
 
-def _records(store: PartStore, span: Input, reader: _Reader, watch: Watch) -> Iterator[_Judged]:
+def _records(
+    store: PartStore, span: Input, reader: _RecordReader, tracker: ItemTracker
+) -> Iterator[_RecordResult]:
     """What becomes of each record of a range that is a page or stands for one. One that makes us fail is its own loss alone."""
-    source = reader.task.source
+    source = reader.parameters.source
     dom: ArchivedRecord | None = None
     told: ArchivedRecord | None = None
     failed = set[str]()
-    watch.at(span.first)
-    for record in sealed_reading.records(store, span):
-        watch.at(record.offset)
+    tracker.start_item(span.first)
+    for record in sealed_reading.sealed_records(store, span):
+        tracker.start_item(record.offset)
         if record.type == "metadata":
             told = record
         if record.type not in PAGE_TYPES:
             continue
-        if record.offset in watch.crashed:
-            yield _Judged(verdict=_skipped(source, record, CRASHED), payload_bytes=len(record.payload))
+        if record.offset in tracker.crashing_items:
+            yield _RecordResult(
+                verdict=_skip_verdict(source, record, CRASHED_REASON), payload_bytes=len(record.payload)
+            )
         else:
             try:
                 yield reader.read(record, dom, told)
             except Failure as failure:
                 if failure.reason not in failed:
-                    LOG.warning("%s, record at byte %d: %s", span.name, record.offset, failure)
+                    LOGGER.warning("%s, record at byte %d: %s", span.name, record.offset, failure)
                 failed.add(failure.reason)
-                verdict = _skipped(source, record, failure.reason)
-                yield _Judged(verdict=verdict, payload_bytes=len(record.payload))
+                verdict = _skip_verdict(source, record, failure.reason)
+                yield _RecordResult(verdict=verdict, payload_bytes=len(record.payload))
         if record.type == "conversion":
             dom = record
 
 
-def pageless(record: ArchivedRecord) -> str | None:
+def pageless_reason(record: ArchivedRecord) -> str | None:
     """Return the reason code of a record that holds no page of its own; None for one that may."""
     if record.type == "conversion":
         return None if record.mime == PLAIN else record.type
-    if record.resource_type.lower() in PARTS:
-        return PART
+    if record.resource_type.lower() in PAGE_PART_TYPES:
+        return PAGE_PART_REASON
     scheme = record.url.partition(":")[0].lower()
-    return NOTE if record.type == "resource" and scheme not in SCHEMES else None
+    return CRAWLER_NOTE_REASON if record.type == "resource" and scheme not in PAGE_SCHEMES else None
 
 
-def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
+def with_dom(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
     """A page with the DOM that was archived in front of it, if that is its own."""
     if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
         return page
@@ -320,7 +328,7 @@ def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
         type="response",
         payload=dom.payload,
         mime=dom.mime,
-        headers=(("content-type", CONTENT_TYPE), *headers),
+        headers=(("content-type", DOM_CONTENT_TYPE), *headers),
     )
 
 
@@ -337,18 +345,18 @@ def _payload_bytes(record: ArchivedRecord) -> int:
     return len(record.payload) if remains is None else remains.length
 
 
-def fate(verdict: Verdict) -> str:
+def funnel_stage(verdict: Verdict) -> str:
     """Where a record ended: `keep`, or `rule/reason`."""
     return "keep" if verdict.keep else f"{verdict.rule}/{verdict.reason}"
 
 
-def tally(fate: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
+def stage_counts(fate: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
     """Counts of one record, under the names that the report adds up."""
     return {f"{fate}.documents": documents, f"{fate}.payload_bytes": payload, f"{fate}.text_bytes": text}
 
 
-def _sign(found: Document, payload_bytes: int) -> _Signed:
-    return _Signed(
+def _sign(found: Document, payload_bytes: int) -> _SignatureRow:
+    return _SignatureRow(
         id=found.id,
         url=found.url,
         text_hash=text_hash(found.text),
@@ -363,10 +371,10 @@ def _rules(preset: str, languages: tuple[str, ...], own: tuple[str, ...]) -> tup
     return preset_rules(preset, languages, own)
 
 
-def _judged(
+def _extract_and_judge(
     record: ArchivedRecord,
-    task: Range,
-    look: LanguagePrecheck | None,
+    task: ProcessParameters,
+    precheck: LanguagePrecheck | None,
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
     with failure_boundary("extract"):
@@ -380,28 +388,28 @@ def _judged(
             Skip(reason=problem)
             if problem.startswith(FAILURE_PREFIX)
             else Skip(reason=record.type, is_early=True)
-            if record.type in PAGELESS
-            else extract_document(record, task.source, language_precheck=look, markdown=task.markdown)
+            if record.type in PAGELESS_TYPES
+            else extract_document(record, task.source, language_precheck=precheck, markdown=task.markdown)
         )
     if isinstance(found, Skip):
-        return None, _skipped(task.source, record, found.reason, early=found.is_early)
+        return None, _skip_verdict(task.source, record, found.reason, early=found.is_early)
     with failure_boundary("judge"):
-        language = recognition()(found.text)
+        language = cached_recogniser()(found.text)
         found = dataclasses.replace(found, language=language.code)
         if (reason := rights_of(found).refusal(task.obey)) is not None:
-            return found, Verdict(id=found.id, keep=False, rule=RIGHTS, reason=reason, measurements={})
+            return found, Verdict(id=found.id, keep=False, rule=RIGHTS_RULE, reason=reason, measurements={})
         return found, judge(found, language, chosen)
 
 
-def glance(wanted: tuple[str, ...], html: str) -> str | None:
+def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
     """A page that says it is in a wanted language need not be looked at: if it is not, its text will show it."""
     if declared_language(html) in wanted:
         return None
-    return "other_language" if is_foreign(page_windows(html), wanted) else None
+    return "other_language" if is_other_language(page_windows(html), wanted) else None
 
 
-def _skipped(source: str, record: ArchivedRecord, reason: str, *, early: bool = False) -> Verdict:
+def _skip_verdict(source: str, record: ArchivedRecord, reason: str, *, early: bool = False) -> Verdict:
     identity = document_id(source, record.ref)
     return Verdict(
-        id=identity, keep=False, rule=EARLY if early else "extract", reason=reason, measurements={}
+        id=identity, keep=False, rule=EARLY_RULE if early else "extract", reason=reason, measurements={}
     )

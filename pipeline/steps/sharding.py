@@ -21,10 +21,10 @@ from tokenizers import Tokenizer
 
 from core import CorruptData
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import Crew
+from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Made, Watch
+from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.terminal.progress import Progress
 from shards.dataset import ShardFile
 from shards.format import SHARD_SCHEMA, shard_name
@@ -39,7 +39,7 @@ ENCODE_BATCH = 256
 COLUMNS = ["id", "url", "source", "record_file", "record_offset", "text"]
 
 
-class Kept(NamedTuple):
+class ExportPart(NamedTuple):
     """The documents of one part that go into the dataset."""
 
     documents: Input
@@ -51,7 +51,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sharding:
+class ShardingPlan:
     """What some shards are made of, and where."""
 
     storage: Store
@@ -62,16 +62,16 @@ class Sharding:
     """Where the shards are put."""
     recipe: Mapping[str, Any]
     tokenizer: TokenizerFile
-    parts: tuple[Kept, ...]
+    parts: tuple[ExportPart, ...]
     documents: int
     shards: int
     """Of the whole dataset."""
-    wanted: frozenset[int]
+    shard_numbers: frozenset[int]
     """Numbers of the shards to be made."""
     seed: int
 
 
-class TokenizeTask(NamedTuple):
+class TokenizeParameters(NamedTuple):
     """What a tokenize worker is told besides its inputs."""
 
     removed: tuple[str, ...]
@@ -79,11 +79,11 @@ class TokenizeTask(NamedTuple):
     base: int
     documents: int
     shards: int
-    wanted: frozenset[int]
+    shard_numbers: frozenset[int]
     seed: int
 
 
-class ShardTask(NamedTuple):
+class ShardParameters(NamedTuple):
     """What a shard worker is told besides its inputs."""
 
     number: int
@@ -91,14 +91,14 @@ class ShardTask(NamedTuple):
     """Of the rows that belong into it."""
 
 
-def make(sharding: Sharding, *, crew: Crew, progress: Progress) -> run_step.Ran:
+def make_shards(sharding: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> run_step.StepSummary:
     """Make the wanted shards that are not made yet, or not as they were. Raises `ThresherError` where one cannot be made."""
     scratch = sharding.scratch
     scratch.put(TOKENIZER, sharding.tokenizer.json.encode())
     tokenize = Step(name="tokenize", version=1, recipe=sharding.recipe)
     pieces = list(_tokenize_parts(sharding))
-    tokenized = run_step.run(
-        scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress, retry=True
+    tokenized = run_step.run_step(
+        scratch, tokenize, pieces, tokenize_work, pool=pool, progress=progress, retry=True
     )
     tokenized.require_all()
     made = [output for piece in pieces for output in _outputs(scratch, tokenize, piece)]
@@ -106,21 +106,23 @@ def make(sharding: Sharding, *, crew: Crew, progress: Progress) -> run_step.Ran:
     numbered = list(_shard_parts(sharding, made))
     for part in numbered:
         _unseal_lost(sharding, shard, part)
-    sharded = run_step.run(scratch, shard, numbered, shard_work, crew=crew, progress=progress, retry=True)
+    sharded = run_step.run_step(
+        scratch, shard, numbered, shard_work, pool=pool, progress=progress, retry=True
+    )
     if sharded.quarantined:
         _unseal_damaged(scratch, tokenize, pieces)
     sharded.require_all()
     return tokenized.plus(sharded)
 
 
-def line(scratch: Store, number: int) -> ShardFile:
+def shard_line(scratch: Store, number: int) -> ShardFile:
     """What the manifest says of a shard that was made."""
     return ShardFile(**json.loads(scratch.read(_line_name(number))))
 
 
-def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
+def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Encode the kept documents of one part that belong into wanted shards; one row group for each shard."""
-    task: TokenizeTask = part.task
+    task: TokenizeParameters = part.parameters
     documents, signatures = part.inputs
     signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))
     stays = frozenset(signed["id"].to_pylist()) - frozenset(task.removed)
@@ -130,7 +132,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
         np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
     )
     shards = places * task.shards // max(task.documents, 1)
-    wanted = np.isin(shards, sorted(task.wanted))
+    wanted = np.isin(shards, sorted(task.shard_numbers))
     table, places, shards = table.filter(pa.array(wanted)), places[wanted], shards[wanted]
     tokenizer = _tokenizer(store.read(TOKENIZER).decode())
     table = table.append_column("input_ids", _encode(tokenizer, table["text"]))
@@ -141,12 +143,12 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     )
     (name,) = part.writes
     output = store.write(name, table.num_rows, lambda file: _write_groups(file, table, shards, task.shards))
-    return Made(counts={"documents": table.num_rows}, outputs=(output,))
+    return PartOutputs(counts={"documents": table.num_rows}, outputs=(output,))
 
 
-def shard_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
+def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Read one shard's rows out of every part, and write them in order."""
-    task: ShardTask = part.task
+    task: ShardParameters = part.parameters
     shard_file, line_file = part.writes
     groups = [_group(store, span.name, task.number) for span in part.inputs]
     rows = (
@@ -165,61 +167,61 @@ def shard_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
     text = json.dumps({**_file(shard), "tokens": tokens}, sort_keys=True)
     line = store.write(line_file, 1, lambda file: file.write(text.encode()))
-    return Made(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
+    return PartOutputs(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
 
 
-def _tokenize_parts(sharding: Sharding) -> Iterator[Part]:
+def _tokenize_parts(sharding: ShardingPlan) -> Iterator[Part]:
     for kept in sharding.parts:
         name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
-        task = TokenizeTask(
+        task = TokenizeParameters(
             removed=kept.removed,
             base=kept.base,
             documents=sharding.documents,
             shards=sharding.shards,
-            wanted=sharding.wanted,
+            shard_numbers=sharding.shard_numbers,
             seed=sharding.seed,
         )
         inputs = (kept.documents, kept.signatures)
         yield Part(
             name=name,
             inputs=inputs,
-            task=task,
+            parameters=task,
             reads=(TOKENIZER,),
             writes=(f"tokens/{name}.parquet",),
             stores={span.name: sharding.storage for span in inputs},
         )
 
 
-def _shard_parts(sharding: Sharding, made: Sequence[Output]) -> Iterator[Part]:
+def _shard_parts(sharding: ShardingPlan, made: Sequence[Output]) -> Iterator[Part]:
     spans = tuple(Input(name=output.name, sha256=output.sha256) for output in made)
     documents, shards = sharding.documents, sharding.shards
-    for number in sorted(sharding.wanted):
+    for number in sorted(sharding.shard_numbers):
         # The places p of which p * shards // documents is the number.
         places = range(-(-number * documents // shards), -(-(number + 1) * documents // shards))
         shard = shard_name(number)
         yield Part(
             name=f"shards/{number:05d}",
             inputs=spans,
-            task=ShardTask(number=number, places=places),
+            parameters=ShardParameters(number=number, places=places),
             writes=(shard, _line_name(number)),
             stores={shard: sharding.out},
         )
 
 
 def _outputs(scratch: Store, step: Step, part: Part) -> tuple[Output, ...]:
-    manifest = run_step.sealed(scratch, step, part)
+    manifest = run_step.sealed_manifest(scratch, step, part)
     assert manifest is not None
     return manifest.outputs
 
 
-def _unseal_lost(sharding: Sharding, step: Step, part: Part) -> None:
+def _unseal_lost(sharding: ShardingPlan, step: Step, part: Part) -> None:
     """Let a shard be made again that an earlier attempt made, and that is not there as it was any more."""
-    scratch, number = sharding.scratch, part.task.number
-    if run_step.sealed(scratch, step, part) is None:
+    scratch, number = sharding.scratch, part.parameters.number
+    if run_step.sealed_manifest(scratch, step, part) is None:
         return
     try:
-        there = line(scratch, number)
-        sealed_reading.check(sharding.out, there)
+        there = shard_line(scratch, number)
+        sealed_reading.check_sealed(sharding.out, there)
     except CorruptData:
         scratch.delete(manifest_name(step.name, part.name))
 
@@ -229,7 +231,7 @@ def _unseal_damaged(scratch: Store, step: Step, parts: Sequence[Part]) -> None:
     for part in parts:
         try:
             for output in _outputs(scratch, step, part):
-                sealed_reading.check(scratch, output)
+                sealed_reading.check_sealed(scratch, output)
         except CorruptData:
             scratch.delete(manifest_name(step.name, part.name))
 

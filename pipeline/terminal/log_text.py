@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
-from pipeline.terminal.reasons import in_words, shown
-from storage.crawllog.log_line import Line
+from pipeline.terminal.reasons import describe, describe_with_code
+from storage.crawllog.log_line import LogLine
 
 KILO = 1000
 
 
-def text(line: Line) -> str:
+def format_line(line: LogLine) -> str:
     """When, what became of it, the HTTP status, the size, the time it took, and the address; behind it why, and what led here."""
     moment = f"{datetime.fromtimestamp(line.time_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
     status = "-" if line.status is None else str(line.status)
@@ -17,11 +17,11 @@ def text(line: Line) -> str:
     return "  ".join(filter(None, (head, _why(line), line.referrer and f"from {line.referrer}")))
 
 
-def _why(line: Line) -> str:
+def _why(line: LogLine) -> str:
     if not line.reason or line.reason == f"status_{line.status}":
         return ""
-    words = in_words(line.reason)
-    return f"[{line.reason}]" if words == line.reason else f"[{shown(line.reason)}]"
+    words = describe(line.reason)
+    return f"[{line.reason}]" if words == line.reason else f"[{describe_with_code(line.reason)}]"
 
 
 def _size(count: int | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from frontier import Outage
 
 
-def line(outages: Mapping[str, Outage]) -> str:
+def outage_line(outages: Mapping[str, Outage]) -> str:
     """Return each cause with its workers and its time, that of most workers first; empty where there is none."""
     workers = Counter(outage.why for outage in outages.values())
     longest: defaultdict[str, int] = defaultdict(int)

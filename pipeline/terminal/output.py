@@ -26,7 +26,7 @@ from core import Conflict, InputError, Interruption, ThresherError, Unavailable
 from core.printable_address import redact_secrets
 from pipeline.terminal.printable import printable, printable_json
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM: what a shell says of a command that SIGINT ended."""
 PIPED_WIDTH = 120
 
@@ -38,7 +38,7 @@ class _Formatter(logging.Formatter):
         return printable(redact_secrets(super().format(record)))
 
 
-class _Signalled(SystemExit):
+class _SignalExit(SystemExit):
     """SIGINT or SIGTERM; event loops and command parsers let it pass."""
 
 
@@ -51,11 +51,11 @@ def run_command(command: Callable[[], object]) -> NoReturn:
     try:
         command()
     except (InputError, Unavailable, Conflict) as error:
-        _fail(str(error), 2)
+        _exit_with_error(str(error), 2)
     except Interruption as error:
-        _fail(str(error), INTERRUPTED)
+        _exit_with_error(str(error), EXIT_INTERRUPTED)
     except ThresherError as error:
-        _fail(str(error), 1)
+        _exit_with_error(str(error), 1)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -63,13 +63,13 @@ def run_command(command: Callable[[], object]) -> NoReturn:
         if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
         where = error.filename or "standard output or the storage"
-        _fail(f"{where}: {error.strerror}; mend that and run the same command again", 2)
-    except _Signalled:
-        _fail("interrupted; run the same command again to go on", INTERRUPTED)
+        _exit_with_error(f"{where}: {error.strerror}; mend that and run the same command again", 2)
+    except _SignalExit:
+        _exit_with_error("interrupted; run the same command again to go on", EXIT_INTERRUPTED)
     sys.exit(0)
 
 
-def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
+def print_result(as_json: bool, body: Mapping[str, Any], line: str) -> None:
     """What came of a command: for programs or for people."""
     if as_json:
         print_json(body)
@@ -77,9 +77,9 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
         echo(line)
 
 
-def echo(line: str, *, err: bool = False, ended: bool = True) -> None:
-    """Print a line, other people's texts in it made printable. One that is not `ended` is gone on with by the next."""
-    typer.echo(printable(redact_secrets(line) if err else line), err=err, nl=ended)
+def echo(line: str, *, err: bool = False, newline: bool = True) -> None:
+    """Print a line, other people's texts in it made printable. One that is not `newline` is gone on with by the next."""
+    typer.echo(printable(redact_secrets(line) if err else line), err=err, nl=newline)
 
 
 def warn(line: str) -> None:
@@ -109,10 +109,10 @@ class _Console(Console):
 
 
 def _interrupt(*_: object) -> NoReturn:
-    raise _Signalled
+    raise _SignalExit
 
 
-def _fail(line: str, code: int) -> NoReturn:
+def _exit_with_error(line: str, code: int) -> NoReturn:
     with suppress(OSError):  # where the trouble is stdout itself
         if "--json" in sys.argv:
             print_json({"error": redact_secrets(line)})

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-_OBEYED = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_TERMINAL_CONTROLS = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """What JSON leaves as it is: C1 controls, separators of lines, and marks of direction."""
 
 
@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 def printable_json(value: Any) -> str:
     """Return a value as JSON on one line, other scripts as they are."""
-    return _OBEYED.sub(
+    return _TERMINAL_CONTROLS.sub(
         lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, default=str)
     )
 

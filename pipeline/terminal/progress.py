@@ -11,7 +11,7 @@ from rich.table import Column
 
 from pipeline.terminal.printable import printable
 
-LINE_EVERY_S = 5.0
+LINE_INTERVAL_S = 5.0
 BAR = 12
 """Columns of the bar itself: on 80 columns there is room for the numbers, and for a note of some 35."""
 
@@ -25,10 +25,10 @@ class Progress(Protocol):
     def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
         """So many items are done; of `total` in all, where that has changed."""
 
-    def tell(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Show a line of its own."""
 
-    def done(self) -> None:
+    def stop(self) -> None:
         """The work has ended."""
 
 
@@ -69,11 +69,11 @@ class BarProgress:
                 self._task, completed=self._done, total=self._total, note=printable(note), count=self._count
             )
 
-    def tell(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Show it above the bar."""
         self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
-    def done(self) -> None:
+    def stop(self) -> None:
         """Leave it as it is."""
         self._bars.stop()
 
@@ -97,22 +97,22 @@ class LineProgress:
         """Count, and say so now and then."""
         self._done += by
         self._total = self._total if total is None else total
-        if time.monotonic() - self._last >= LINE_EVERY_S:
+        if time.monotonic() - self._last >= LINE_INTERVAL_S:
             self._last = time.monotonic()
             self._print(note)
 
-    def tell(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Show it as it is."""
         print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
 
-    def done(self) -> None:
+    def stop(self) -> None:
         """Say what came of it, if there was anything to do."""
         if self._done:
             self._print("")
 
     def _print(self, note: str) -> None:
         of = f" of {self._total:,}" if self._total is not None else ""
-        self.tell(f"{self._title}: {self._done:,}{of}{', ' if note else ''}{note}")
+        self.print_line(f"{self._title}: {self._done:,}{of}{', ' if note else ''}{note}")
 
 
 def stderr_progress() -> Progress:

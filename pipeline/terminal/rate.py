@@ -6,14 +6,14 @@ WINDOW_S = 60.0
 """Over which the speed is measured: long enough for hosts to take turns, short enough to follow a change."""
 
 
-class Pace:
+class Rate:
     """The speed of something that is counted."""
 
     def __init__(self, window_s: float = WINDOW_S) -> None:
         self._window_s = window_s
         self._seen: deque[tuple[float, int]] = deque()
 
-    def count(self, now_s: float, done: int) -> None:
+    def update(self, now_s: float, done: int) -> None:
         """So many are done now, all in all."""
         self._seen.append((now_s, done))
         # The newest of those that are older than the window stays: speed is measured from there.
@@ -28,16 +28,16 @@ class Pace:
         (then_s, before), (now_s, done) = self._seen[0], self._seen[-1]
         return (done - before) / (now_s - then_s) if now_s > then_s else 0.0
 
-    def remaining_s(self, left: int) -> float | None:
+    def remaining_s(self, remaining: int) -> float | None:
         """Seconds until so many more are done at that speed; None where nothing moves."""
         speed = self.per_second
-        return left / speed if speed > 0 else None
+        return remaining / speed if speed > 0 else None
 
     def __repr__(self) -> str:
         return f"<pace of {self.per_second:.1f}/s>"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time for people, in at most two units: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
     minutes, s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -7,7 +7,7 @@ are not listed here are shown as they are.
 from collections.abc import Mapping
 from http import HTTPStatus
 
-WORDS: Mapping[str, str] = {
+DESCRIPTIONS: Mapping[str, str] = {
     # No response came.
     "dns": "the host name has no address",
     "dns_timeout": "no name server answered",
@@ -74,24 +74,24 @@ WORDS: Mapping[str, str] = {
     "operator": "held with `thresher frontier hold`",
     "address": "waits for the turn of its IP address, for what it gave a rendered page, or until we reach the web again",
 }
-DEAD = "dead_"
-STATUS = "status_"
+DEAD_PREFIX = "dead_"
+STATUS_PREFIX = "status_"
 
 
-def in_words(reason: str) -> str:
+def describe(reason: str) -> str:
     """What a reason code says to a person; the code itself where nothing is known of it."""
-    if reason in WORDS:
-        return WORDS[reason]
-    if reason.startswith(DEAD):
-        return f"host given up: {in_words(reason.removeprefix(DEAD))}"
-    if reason.startswith(STATUS) and reason.removeprefix(STATUS).isdigit():
-        return _status(int(reason.removeprefix(STATUS)))
+    if reason in DESCRIPTIONS:
+        return DESCRIPTIONS[reason]
+    if reason.startswith(DEAD_PREFIX):
+        return f"host given up: {describe(reason.removeprefix(DEAD_PREFIX))}"
+    if reason.startswith(STATUS_PREFIX) and reason.removeprefix(STATUS_PREFIX).isdigit():
+        return _status(int(reason.removeprefix(STATUS_PREFIX)))
     return reason
 
 
-def shown(reason: str) -> str:
+def describe_with_code(reason: str) -> str:
     """The words, and the code behind them that `--reason` takes."""
-    words = in_words(reason)
+    words = describe(reason)
     return words if words == reason else f"{words} ({reason})"
 
 

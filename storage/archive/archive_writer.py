@@ -16,23 +16,29 @@ from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
 from core.capture import Truncation
-from storage.archive.open_archive_file import GrowingFile
-from storage.archive.open_files import WARC, begin, left, publish, writer_and_serial
-from storage.archive.recent_payloads import recall
-from storage.archive.recovery import Recovered, Survivor, recover
-from storage.archive.written_payloads import LIMIT, Payloads
+from storage.archive.open_archive_file import OpenArchiveFile
+from storage.archive.open_files import (
+    WARC,
+    create_open_file,
+    open_archive_files,
+    publish_archive,
+    writer_and_serial,
+)
+from storage.archive.recent_payloads import load_recent_payloads
+from storage.archive.recovery import RecoveredFile, RecoveredRecord, recover_archives
+from storage.archive.written_payloads import LIMIT, WrittenPayloads
 from storage.manifest import Manifest
 from storage.store import Store
 from storage.warc import cdxj
-from storage.warc.capture_metadata import Notes
-from storage.warc.compression import SUFFIXES, Compression, checked, compressor
-from storage.warc.dropped import DROPPED, Dropped
+from storage.warc.capture_metadata import CaptureMetadata
+from storage.warc.compression import SUFFIXES, Compression, compressor, require_compression
+from storage.warc.dropped import DROPPED, DroppedPage
 from storage.warc.exchange_records import (
     Attachment,
-    attached_record,
+    attachment_record,
     capture_records,
     dropped_record,
-    notes_record,
+    metadata_record,
     payload_digest,
     payload_sha256,
     sha1,
@@ -41,26 +47,33 @@ from storage.warc.exchange_records import (
 )
 from storage.warc.records import mime_of
 from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
-from storage.warc.validator import validator
+from storage.warc.validator import make_validator
 
-__all__ = ["Archive", "Notes", "Recovered", "Revisit", "Survivor", "recover"]
+__all__ = [
+    "ArchiveWriter",
+    "CaptureMetadata",
+    "RecoveredFile",
+    "RecoveredRecord",
+    "Revisit",
+    "recover_archives",
+]
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 
-class Growing(NamedTuple):
+class OpenFileState(NamedTuple):
     """An open file: its bytes so far, and when its first capture was made."""
 
     bytes: int
     since_ms: int
 
 
-class Archive:
+class ArchiveWriter:
     """The archive of one crawl as one writer makes it: a file at a time, the next when one is full or old.
 
     `writer` names one life of one process. `max_bytes` is exceeded only by a single capture that is larger;
-    age is told by the captures' own times. `payloads` is how many it remembers, so as not to write them again: those of the files
+    age is told by the captures' own times. `max_known_payloads` is how many it remembers, so as not to write them again: those of the files
     that were sealed last it knows from the beginning.
     """
 
@@ -91,23 +104,23 @@ class Archive:
         max_bytes: int = 1 << 30,
         max_age_s: int = 3600,
         compression: Compression = "gzip",
-        payloads: int = LIMIT,
-        before: Callable[[], None] | None = None,
+        max_known_payloads: int = LIMIT,
+        before_sync: Callable[[], None] | None = None,
     ) -> None:
-        """`before` is called before anything that was appended may reach the disk: what is to be durable no later than that
+        """`before_sync` is called before anything that was appended may reach the disk: what is to be durable no later than that
         is made durable by it. Raises `Conflict` where the writer left a file open in an earlier life.
         """
         for what, name in (("crawl", crawl), ("writer", writer)):
-            if not NAME.fullmatch(name):
+            if not NAME_PATTERN.fullmatch(name):
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
         self._store, self._crawl, self._writer = store, crawl, writer
         self.user_agent = user_agent
         """What the next file says that the crawler calls itself."""
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
-        self._suffix = SUFFIXES[checked(compression)]
-        self._compress, self._check = compressor(compression), validator(compression)
-        self._payloads = Payloads(payloads)
-        if any(writer_and_serial(crawl, name)[0] == writer for name in left(store, crawl)):
+        self._suffix = SUFFIXES[require_compression(compression)]
+        self._compress, self._check = compressor(compression), make_validator(compression)
+        self._payloads = WrittenPayloads(max_known_payloads)
+        if any(writer_and_serial(crawl, name)[0] == writer for name in open_archive_files(store, crawl)):
             raise Conflict(
                 f"writer {writer} has an archive file of crawl {crawl} open from an earlier life: recover it "
                 "before it writes again"
@@ -117,30 +130,30 @@ class Archive:
             serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
         self._serial = max(serials, default=-1)
-        recall(self._payloads, store, crawl)
-        self._open: GrowingFile | None = None
-        self._before = before
+        load_recent_payloads(self._payloads, store, crawl)
+        self._open: OpenArchiveFile | None = None
+        self._before = before_sync
         self.appended = 0
         """Bytes of everything appended so far, to this file and those before."""
 
     @property
-    def growing(self) -> Growing | None:
+    def open_file(self) -> OpenFileState | None:
         """The open file; None where the next capture begins one."""
-        return None if self._open is None else Growing(self._open.size, self._open.since_ms)
+        return None if self._open is None else OpenFileState(self._open.size, self._open.since_ms)
 
     def append(
         self,
         capture: Capture,
         record_id: UUID,
         *,
-        notes: Notes | None = None,
+        metadata: CaptureMetadata | None = None,
         revisit: Revisit | None = None,
         resource_type: str = "",
         whole: bool = False,
     ) -> RecordRef:
         """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
 
-        `notes` become a metadata record beside it. Where a `revisit` is given, or the same payload is known to be
+        `metadata` become a metadata record beside it. Where a `revisit` is given, or the same payload is known to be
         committed, a revisit record takes the response's place. What is given must be durable. A page that is to be
         referred to, for it comes again, is written `whole` whoever had its payload: no revisit refers to another.
         `resource_type` is what a page wanted it for, where it is a part of one (`script`, `xhr`).
@@ -160,12 +173,12 @@ class Archive:
             resource_type=resource_type,
         )
         records = [("request", request), (REVISIT if revisit else "response", response)]
-        if notes is not None:
-            records.insert(1, ("metadata", notes_record(capture, notes, record_id=record_id)))
+        if metadata is not None:
+            records.insert(1, ("metadata", metadata_record(capture, metadata, record_id=record_id)))
         if revisit is not None and revisit.profile == "server-not-modified":
             digest, sha256 = revisit.digest, revisit.sha256
         ref = self._add(capture.started_ms, records, digest=digest)
-        row = cdxj.row(
+        row = cdxj.make_row(
             ref=ref,
             url=target_uri(capture.url.wire),
             date_ms=capture.started_ms,
@@ -180,10 +193,10 @@ class Archive:
         )
         self._index(row)
         if revisit is None:
-            self._payloads.appended(capture, sha256, record_id)
+            self._payloads.add(capture, sha256, record_id)
         return ref
 
-    def room(self, size: int, date_ms: int) -> None:
+    def reserve(self, size: int, date_ms: int) -> None:
         """See that what is appended next, up to `size` bytes and dated no later than this, lies in one file."""
         self._room(date_ms, size)
 
@@ -205,7 +218,7 @@ class Archive:
         Give it a `uri` of its own, such as `urn:dom:https://...`: pywb indexes a `conversion` as well as a `resource`, and
         would replay it in place of what the server sent. Our index has a `resource` only.
         """
-        record = attached_record(
+        record = attachment_record(
             kind,
             block,
             uri=uri,
@@ -217,7 +230,7 @@ class Archive:
         )
         ref = self._add(date_ms, [(kind, record)], digest=sha1(block))
         if kind in cdxj.INDEXED:
-            row = cdxj.row(
+            row = cdxj.make_row(
                 ref=ref,
                 url=target_uri(uri),
                 date_ms=date_ms,
@@ -228,7 +241,7 @@ class Archive:
             self._index(row)
         return ref
 
-    def drop(self, capture: Capture, record_id: UUID, dropped: Dropped) -> RecordRef:
+    def drop(self, capture: Capture, record_id: UUID, dropped: DroppedPage) -> RecordRef:
         """Add what remains of an exchange that is not archived, under the id that its response would have had.
 
         Not durable before `commit`. It is in no index: there is nothing to look up.
@@ -242,7 +255,7 @@ class Archive:
             self._precede()
             self._open.flush()
             self._open.unfinished.sync()
-            self._payloads.committed()
+            self._payloads.mark_committed()
 
     def seal(self) -> Manifest | None:
         """Close and publish the open file with its index and Manifest; None where nothing was appended.
@@ -253,7 +266,7 @@ class Archive:
             return None
         self.commit()
         done = self._open
-        manifest = publish(
+        manifest = publish_archive(
             self._store,
             self._crawl,
             done.file_name,
@@ -262,7 +275,7 @@ class Archive:
             counts=done.counts,
             sha256=done.sha256.hexdigest(),
         )
-        done.unfinished.end()
+        done.unfinished.remove()
         self._open = None
         return manifest
 
@@ -284,11 +297,11 @@ class Archive:
         length = len(members[-1])
         return RecordRef(file=into.name, offset=into.size - length, length=length, digest=digest)
 
-    def _index(self, row: cdxj.Row) -> None:
+    def _index(self, row: cdxj.CdxjRow) -> None:
         assert self._open is not None
-        self._open.lines.append(cdxj.line(row))
+        self._open.lines.append(cdxj.format_line(row))
 
-    def _room(self, date_ms: int, size: int) -> GrowingFile:
+    def _room(self, date_ms: int, size: int) -> OpenArchiveFile:
         """The file that takes `size` bytes more: the open one, or the next where that is full or old."""
         if self._open is not None and (
             self._open.size + size > self._max_bytes or date_ms - self._open.since_ms > self._max_age_ms
@@ -306,14 +319,14 @@ class Archive:
         if self._before is not None:
             self._before()
 
-    def _begin(self, now_ms: int) -> GrowingFile:
+    def _begin(self, now_ms: int) -> OpenArchiveFile:
         # Counted first: a name that was tried once is never tried again.
         self._serial += 1
         name = f"{self._crawl}-{self._writer}-{self._serial:05d}{self._suffix}"
-        begun = GrowingFile(
+        begun = OpenArchiveFile(
             file_name=name,
             name=f"warc/{self._crawl}/{name}",
-            unfinished=begin(self._store, f"{WARC}/{self._crawl}", name),
+            unfinished=create_open_file(self._store, f"{WARC}/{self._crawl}", name),
             since_ms=now_ms,
         )
         fields = {

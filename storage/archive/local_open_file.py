@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core import Conflict
-from storage.directory_store import Files, make_directory, sync, writing
+from storage.directory_store import DirectoryStore, disk_errors_as_unavailable, make_directory, sync
 
 OPEN = ".open"
 
 
-class OpenFile:
+class LocalOpenFile:
     """A file being written. `path` is where it grows."""
 
     __slots__ = ("_file", "_root", "path")
 
-    def __init__(self, store: Files, folder: str, name: str) -> None:
+    def __init__(self, store: DirectoryStore, folder: str, name: str) -> None:
         """Begin it, durably. Raises `FileExistsError` where there is one of that name, `Conflict` where recovery was quicker."""
         self._root = store.root
         self.path = _directory(store, folder) / name
-        with writing(self._root):
+        with disk_errors_as_unavailable(self._root):
             make_directory(self.path.parent)
             self._file = self.path.open("xb", buffering=0)
             try:
@@ -42,22 +42,22 @@ class OpenFile:
     def write(self, data: bytes, at: int) -> None:
         """Write at its place and not at the end: what a failed attempt left there is written over."""
         done = 0
-        with writing(self._root):
+        with disk_errors_as_unavailable(self._root):
             while done < len(data):
                 done += os.pwrite(self._file.fileno(), data[done:], at + done)
 
     def sync(self) -> None:
         """Bring it to disk."""
-        with writing(self._root):
+        with disk_errors_as_unavailable(self._root):
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close it; the lock is gone with it."""
         self._file.close()
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """Remove it. The published file is another link to its bytes."""
-        with writing(self._root):
+        with disk_errors_as_unavailable(self._root):
             _remove(self.path)
         self._file.close()
 
@@ -65,7 +65,7 @@ class OpenFile:
         return f"<open file {self.path.name}>"
 
 
-class LeftFile:
+class AbandonedLocalFile:
     """A file that nobody writes to any more."""
 
     __slots__ = ("path",)
@@ -73,33 +73,33 @@ class LeftFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def at(self, place: int) -> int:
+    def original_offset(self, place: int) -> int:
         """Return the place itself: it is the open file."""
         return place
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """Remove it."""
         _remove(self.path)
 
 
-def folders(store: Files, above: str) -> list[str]:
+def folders(store: DirectoryStore, above: str) -> list[str]:
     """Names of the folders of `above` that have open files."""
     return sorted({path.parts[-3] for path in (store.root / above).glob(f"*/{OPEN}/*")})
 
 
-def left(store: Files, folder: str) -> list[str]:
+def open_files(store: DirectoryStore, folder: str) -> list[str]:
     """Names of all open files of a folder."""
     return sorted(path.name for path in _directory(store, folder).glob("*"))
 
 
 @contextmanager
-def look(store: Files, folder: str, name: str) -> Iterator[Path | None]:
+def snapshot(store: DirectoryStore, folder: str, name: str) -> Iterator[Path | None]:
     """The file as it is, whoever writes to it; None where it is no longer there."""
     path = _directory(store, folder) / name
     yield path if path.exists() else None
 
 
-def read_on(store: Files, folder: str, name: str, at: int) -> bytes | None:
+def read_from(store: DirectoryStore, folder: str, name: str, at: int) -> bytes | None:
     """The bytes of the file from a place on, whoever writes to it; None where it is no longer there."""
     try:
         with (_directory(store, folder) / name).open("rb") as file:
@@ -110,18 +110,18 @@ def read_on(store: Files, folder: str, name: str, at: int) -> bytes | None:
 
 
 @contextmanager
-def take(store: Files, folder: str, name: str) -> Iterator[LeftFile | None]:
+def claim(store: DirectoryStore, folder: str, name: str) -> Iterator[AbandonedLocalFile | None]:
     """The file, locked; None where its writer lives, or another has recovered it."""
     path = _directory(store, folder) / name
     file = _locked(path)
     if file is None:
         yield None
         return
-    with file, writing(store.root):
-        yield LeftFile(path)
+    with file, disk_errors_as_unavailable(store.root):
+        yield AbandonedLocalFile(path)
 
 
-def _directory(store: Files, folder: str) -> Path:
+def _directory(store: DirectoryStore, folder: str) -> Path:
     return store.path(folder) / OPEN
 
 

@@ -3,14 +3,14 @@
 import hashlib
 from collections import Counter
 
-from storage.archive.open_files import Unfinished
-from storage.warc.index_lines import Lines
+from storage.archive.open_files import OpenFile
+from storage.warc.index_lines import IndexLines
 
 BUFFER = 1 << 20
 """Bytes appended before they are handed to the system; `commit` hands over all."""
 
 
-class GrowingFile:
+class OpenArchiveFile:
     """The file being written and what its seal will say. Bytes leave the buffer only once they are written."""
 
     __slots__ = (
@@ -26,12 +26,12 @@ class GrowingFile:
         "unfinished",
     )
 
-    def __init__(self, *, file_name: str, name: str, unfinished: Unfinished, since_ms: int) -> None:
+    def __init__(self, *, file_name: str, name: str, unfinished: OpenFile, since_ms: int) -> None:
         self.file_name, self.name, self.unfinished, self.since_ms = file_name, name, unfinished, since_ms
         self.size = self._written = 0
         self.sha256 = hashlib.sha256()
         self.counts: Counter[str] = Counter()
-        self.lines = Lines()
+        self.lines = IndexLines()
         self._buffer = bytearray()
 
     def add(self, record_type: str, data: bytes) -> None:

@@ -17,13 +17,13 @@ from typing import Protocol
 
 from core import Conflict
 from storage.archive import local_open_file, segments
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import (
     JSON,
     Manifest,
     Output,
     fingerprint,
-    load,
+    load_manifest,
     manifest_name,
     put_output,
     seal,
@@ -32,7 +32,7 @@ from storage.manifest import (
 from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.compression import compression_of, stem
-from storage.warc.index_lines import Lines
+from storage.warc.index_lines import IndexLines
 
 WARC = "warc"
 """Folder of the archive files of all crawls."""
@@ -46,7 +46,7 @@ OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}")
 """In the name of a tail, behind the serial."""
 
 
-class Unfinished(Protocol):
+class OpenFile(Protocol):
     """The bytes of an open file, in the hands of its writer."""
 
     @property
@@ -66,12 +66,12 @@ class Unfinished(Protocol):
         """Let go of it; what was synced stays for recovery."""
         ...
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """It is published: remove it."""
         ...
 
 
-class Left(Protocol):
+class AbandonedFile(Protocol):
     """What a dead writer left of an open file."""
 
     @property
@@ -79,57 +79,65 @@ class Left(Protocol):
         """A local file of its bytes, which may be cut."""
         ...
 
-    def at(self, place: int) -> int:
+    def original_offset(self, place: int) -> int:
         """Return where a byte of the local file lies in the open file."""
         ...
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """What is in the local file is published, or not worth it: remove it, and nothing that was added since."""
         ...
 
 
-def begin(store: Store, folder: str, name: str) -> Unfinished:
+def create_open_file(store: Store, folder: str, name: str) -> OpenFile:
     """A new open file."""
-    if isinstance(store, Files):
-        return local_open_file.OpenFile(store, folder, name)
-    return segments.Segments(store, folder, name)
+    if isinstance(store, DirectoryStore):
+        return local_open_file.LocalOpenFile(store, folder, name)
+    return segments.SegmentedOpenFile(store, folder, name)
 
 
-def crawls(store: Store) -> list[str]:
+def crawls_with_open_files(store: Store) -> list[str]:
     """Names of the crawls that have open archive files, in order."""
-    return local_open_file.folders(store, WARC) if isinstance(store, Files) else segments.folders(store, WARC)
+    return (
+        local_open_file.folders(store, WARC)
+        if isinstance(store, DirectoryStore)
+        else segments.folders(store, WARC)
+    )
 
 
 def open_files(store: Store, folder: str) -> list[str]:
     """Names of all open files of a folder, their writers dead or alive, in order."""
-    return local_open_file.left(store, folder) if isinstance(store, Files) else segments.left(store, folder)
+    return (
+        local_open_file.open_files(store, folder)
+        if isinstance(store, DirectoryStore)
+        else segments.open_files(store, folder)
+    )
 
 
-def left(store: Store, crawl: str) -> list[str]:
+def open_archive_files(store: Store, crawl: str) -> list[str]:
     """Names of the open archive files of a crawl, their writers dead or alive, in order."""
     found = open_files(store, f"{WARC}/{crawl}")
     return [name for name in found if name.startswith(f"{crawl}-") and compression_of(name)]
 
 
-def look(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
+def snapshot(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
     """A local file of what an open file has so far, not to be changed; None where it is no longer there."""
-    if isinstance(store, Files):
-        return local_open_file.look(store, folder, name)
-    return segments.look(store, folder, name)
+    if isinstance(store, DirectoryStore):
+        return local_open_file.snapshot(store, folder, name)
+    return segments.snapshot(store, folder, name)
 
 
-def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
     """What was synced to an open file behind byte `at`, where an earlier call has ended; None where the file is no longer there."""
-    if isinstance(store, Files):
-        return local_open_file.read_on(store, folder, name, at)
-    return segments.read_on(store, folder, name, at)
+    if isinstance(store, DirectoryStore):
+        return local_open_file.read_from(store, folder, name, at)
+    return segments.read_from(store, folder, name, at)
 
 
-def take(store: Store, folder: str, name: str) -> AbstractContextManager[Left | None]:
+def claim(store: Store, folder: str, name: str) -> AbstractContextManager[AbandonedFile | None]:
     """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
-    if isinstance(store, Files):
-        return local_open_file.take(store, folder, name)
-    return segments.take(store, folder, name)
+    if isinstance(store, DirectoryStore):
+        return local_open_file.claim(store, folder, name)
+    return segments.claim(store, folder, name)
 
 
 def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
@@ -138,7 +146,7 @@ def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else ("", 0)
 
 
-def tail_of(file: str, offset: int) -> str:
+def tail_name(file: str, offset: int) -> str:
     """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was sealed already.
 
     It has the same writer, and comes between the file and its next in byte order.
@@ -147,19 +155,19 @@ def tail_of(file: str, offset: int) -> str:
     return f"{name}{offset:0{OFFSET_DIGITS}d}{file.removeprefix(name)}"
 
 
-def is_of(file: str, name: str) -> bool:
+def is_file_or_tail(file: str, name: str) -> bool:
     """Return whether a published file is an open file's, or a tail of it; both names or both stems."""
     more = stem(name).removeprefix(stem(file))
     return stem(name).startswith(stem(file)) and (not more or bool(OFFSET.fullmatch(more)))
 
 
-def publish(
+def publish_archive(
     store: Store,
     crawl: str,
     file_name: str,
     whole: Path,
     *,
-    lines: Lines,
+    lines: IndexLines,
     counts: Counter[str],
     sha256: str,
 ) -> Manifest:
@@ -171,9 +179,9 @@ def publish(
     part = f"{crawl}/{stem(file_name)}"
     sealed = manifest_name(STEP_NAME, part)
     if not whole.exists() and store.exists(sealed):
-        return load(store, sealed)
+        return load_manifest(store, sealed)
     name, index = f"warc/{crawl}/{file_name}", f"warc/{part}{INDEX_SUFFIX}"
-    if not store.adopt(whole, name) and stored_digest(store, name) != sha256:
+    if not store.put_file(whole, name) and stored_digest(store, name) != sha256:
         raise Conflict(f"{name} was published by another, with other bytes")
     warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
     manifest = Manifest(

@@ -6,11 +6,11 @@ from storage.archive.open_files import INDEX_SUFFIX
 from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.compression import stem
-from storage.warc.records import ArchivedRecord, read
+from storage.warc.records import ArchivedRecord, read_records
 from storage.warc.revisit import REVISIT, Revisit
 
 
-def originals(
+def find_originals(
     store: Store, names: Iterable[str], wanted: Collection[Revisit]
 ) -> dict[Revisit, ArchivedRecord]:
     """The records that are referred to, as far as they are in the archive files of these names.
@@ -52,8 +52,8 @@ def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[
     if offsets:
         with store.open(name) as file:
             for offset in offsets:
-                yield from read(file, offset, offset + 1, name=name)
+                yield from read_records(file, offset, offset + 1, name=name)
 
 
 def _key(uri: str, date_ms: int) -> tuple[str, str]:
-    return cdxj.key(uri), cdxj.timestamp(date_ms)
+    return cdxj.surt_key(uri), cdxj.timestamp(date_ms)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from storage.manifest import JSON
 from storage.warc.dropped import WARC_FIELDS
 from storage.warc.exchange_records import warcinfo
-from storage.warc.records import read
+from storage.warc.records import read_records
 
 FIELD = "thresher-recipe"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -20,7 +20,7 @@ _STORED, _GZIP = 0, 31
 """zlib's level without compression, whose bytes are as many as go in, whatever they are; and gzip."""
 
 
-def opening(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON]) -> bytes:
+def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON]) -> bytes:
     """The warcinfo record of the archive file of that name, as a gzip member."""
     said = json.dumps(recipe, sort_keys=True, separators=(",", ":")).replace(" ", r"\u0020")
     fields = {
@@ -34,9 +34,9 @@ def opening(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON])
     return packer.compress(warcinfo(name, date_ms=date_ms, fields=fields)) + packer.flush()
 
 
-def recipe_said(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
+def read_recipe(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
     """The recipe that a file of that source opens with; None where it has none, or came from elsewhere."""
-    first = next(read(file, 0, 1, name=source), None)
+    first = next(read_records(file, 0, 1, name=source), None)
     if first is None or first.mime != WARC_FIELDS:
         return None
     lines = (line.partition(": ") for line in first.payload.decode(errors="replace").split("\r\n"))

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from core import CorruptData
 from storage.archive.open_files import INDEX_SUFFIX, writer_and_serial
-from storage.archive.written_payloads import Known, Payloads
+from storage.archive.written_payloads import WrittenPayload, WrittenPayloads
 from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.revisit import REVISIT_MIME
@@ -23,26 +23,28 @@ FILES = 64
 DIGEST = "sha256:"
 
 
-def recall(payloads: Payloads, store: Store, crawl: str) -> None:
+def load_recent_payloads(payloads: WrittenPayloads, store: Store, crawl: str) -> None:
     """Tell the memory of the responses of a crawl's newest sealed files, as many as it has room for."""
-    if not payloads.room:
+    if not payloads.free:
         return
-    for name in store.youngest(f"warc/{crawl}", INDEX_SUFFIX, FILES):
+    for name in store.newest(f"warc/{crawl}", INDEX_SUFFIX, FILES):
         own = name.rpartition("/")[2].removesuffix(INDEX_SUFFIX)
         if writer_and_serial(crawl, own)[0]:
             with suppress(CorruptData):
-                payloads.recall(deque(_responses(store, name), payloads.room))
-        if not payloads.room:
+                payloads.load(deque(_responses(store, name), payloads.free))
+        if not payloads.free:
             return
 
 
-def _responses(store: Store, name: str) -> Iterator[Known]:
+def _responses(store: Store, name: str) -> Iterator[WrittenPayload]:
     with store.open(name) as file:
         for row in cdxj.read(file, name=name):
             if row.mime == REVISIT_MIME or not row.status or not row.sha256.startswith(DIGEST):
                 continue
             try:
-                known = Known(row.sha256, row.content_encoding, UUID(row.record_id), row.url, row.date_ms)
+                known = WrittenPayload(
+                    row.sha256, row.content_encoding, UUID(row.record_id), row.url, row.date_ms
+                )
             except ValueError:  # an id of another form
                 continue
             yield known

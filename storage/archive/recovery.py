@@ -21,12 +21,12 @@ from core import Conflict, CorruptData, InputError
 from storage.archive.open_files import (
     STEP_NAME,
     WARC,
-    Left,
-    is_of,
-    left,
-    publish,
-    tail_of,
-    take,
+    AbandonedFile,
+    claim,
+    is_file_or_tail,
+    open_archive_files,
+    publish_archive,
+    tail_name,
     writer_and_serial,
 )
 from storage.archive.provenance import CONFORMS_TO
@@ -35,18 +35,18 @@ from storage.directory_store import sync
 from storage.manifest import Manifest, digest, manifest_name
 from storage.store import Store
 from storage.warc import cdxj
-from storage.warc.compression import compression_of, compressor, member, stem
+from storage.warc.compression import compression_of, compressor, gzip_member, stem
 from storage.warc.exchange_records import warcinfo
-from storage.warc.index_lines import Lines
-from storage.warc.records import DAMAGED, read
+from storage.warc.index_lines import IndexLines
+from storage.warc.records import DAMAGED, read_records
 from storage.warc.revisit import REVISIT
 
 PIECE = 1 << 20
 """Bytes copied at a time."""
-ANSWERS = frozenset({"response", REVISIT})
+RESPONSE_TYPES = frozenset({"response", REVISIT})
 
 
-class Survivor(NamedTuple):
+class RecoveredRecord(NamedTuple):
     """A response or revisit record that outlived its writer."""
 
     record_id: str
@@ -56,62 +56,62 @@ class Survivor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
+class RecoveredFile:
     """A file of a dead writer, sealed."""
 
     manifest: Manifest
     writer: str
-    records: tuple[Survivor, ...]
+    records: tuple[RecoveredRecord, ...]
 
 
-def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[Recovered]:
+def recover_archives(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[RecoveredFile]:
     """Seal what dead writers left of a crawl. Files that hold no exchange are removed.
 
     Every record that was committed is in the result, and so is every whole one behind it.
     """
     found = []
-    for name in left(store, crawl):
+    for name in open_archive_files(store, crawl):
         writer, _ = writer_and_serial(crawl, name)
         if not writer or not writer_is_dead(writer):
             continue
-        with take(store, f"{WARC}/{crawl}", name) as remains:
+        with claim(store, f"{WARC}/{crawl}", name) as remains:
             if remains is None:
                 continue
-            recovered = _recovered(store, crawl, writer, name, remains)
-            remains.end()
+            recovered = _recover_file(store, crawl, writer, name, remains)
+            remains.remove()
         if recovered is not None:
             found.append(recovered)
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remains:
+class RecoverableFile:
     """What lies in an open file that nobody writes to, and is not sealed."""
 
     name: str
     records: int
     """That are whole."""
-    whole: int
+    record_bytes: int
     """Bytes of these."""
-    torn: int
+    torn_bytes: int
     """Bytes that are no record."""
 
 
-def remains(store: Store, crawl: str) -> Iterator[Remains]:
+def recoverable_files(store: Store, crawl: str) -> Iterator[RecoverableFile]:
     """What dead writers left of a crawl, and nobody has recovered yet. Nothing is changed.
 
     Where the store is no directory, a writer may live that is named here.
     """
-    for name in left(store, crawl):
-        with take(store, f"{WARC}/{crawl}", name) as found:
+    for name in open_archive_files(store, crawl):
+        with claim(store, f"{WARC}/{crawl}", name) as found:
             if found is None:
                 continue
             size, records, whole = found.path.stat().st_size, 0, 0
             with found.path.open("rb") as file, suppress(InputError):
-                for record in read(file, name=name):
+                for record in read_records(file, name=name):
                     if record.type != DAMAGED:
                         records, whole = records + 1, whole + record.length
-            yield Remains(name=name, records=records, whole=whole, torn=size - whole)
+            yield RecoverableFile(name=name, records=records, record_bytes=whole, torn_bytes=size - whole)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,31 +122,33 @@ class _Whole:
     spans: list[tuple[int, int]] = field(default_factory=list)
     """Of the open file, from and to."""
     counts: Counter[str] = field(default_factory=Counter)
-    lines: Lines = field(default_factory=Lines)
-    survivors: list[Survivor] = field(default_factory=list)
+    lines: IndexLines = field(default_factory=IndexLines)
+    survivors: list[RecoveredRecord] = field(default_factory=list)
 
 
-def _recovered(store: Store, crawl: str, writer: str, file_name: str, left: Left) -> Recovered | None:
+def _recover_file(
+    store: Store, crawl: str, writer: str, file_name: str, abandoned: AbandonedFile
+) -> RecoveredFile | None:
     """Seal what is whole of an open file and in no published file; None where there is nothing."""
     while True:
         published = _published(store, crawl, file_name)
         held = set[str]().union(*(_ids(store, name) for name in published))
         name, opening = file_name, b""
-        whole = _whole(left.path, f"{WARC}/{crawl}/{name}", opening, held)
+        whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, held)
         if not whole.counts.keys() - {"warcinfo"}:
             return None
         if published:
             first = whole.spans[0][0]
-            name = tail_of(file_name, left.at(first))
-            opening = _opening(crawl, name, left.path, first)
-            whole = _whole(left.path, f"{WARC}/{crawl}/{name}", opening, held)
+            name = tail_name(file_name, abandoned.original_offset(first))
+            opening = _opening(crawl, name, abandoned.path, first)
+            whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, held)
         try:
-            manifest = _publish(store, crawl, name, left.path, opening, whole)
+            manifest = _publish(store, crawl, name, abandoned.path, opening, whole)
         except Conflict as error:  # another was quicker: what that did not have is left
             if f"{WARC}/{crawl}/{name}" in published:
                 raise _other(name) from error
             continue
-        return Recovered(manifest=manifest, writer=writer, records=tuple(whole.survivors))
+        return RecoveredFile(manifest=manifest, writer=writer, records=tuple(whole.survivors))
 
 
 def _published(store: Store, crawl: str, file_name: str) -> list[str]:
@@ -154,7 +156,7 @@ def _published(store: Store, crawl: str, file_name: str) -> list[str]:
     found = [
         name
         for name in store.list(f"{WARC}/{crawl}/{stem(file_name)}")
-        if compression_of(name) and is_of(file_name, name.rpartition("/")[2])
+        if compression_of(name) and is_file_or_tail(file_name, name.rpartition("/")[2])
     ]
     for name in found:
         if not store.exists(manifest_name(STEP_NAME, stem(name).removeprefix(f"{WARC}/"))):
@@ -169,7 +171,9 @@ def _ids(store: Store, name: str) -> Iterator[str]:
     """The ids of the whole records of an archive file. Raise `CorruptData` where that is none."""
     try:
         with store.open(name) as file:
-            yield from (record.record_id for record in read(file, name=name) if record.type != DAMAGED)
+            yield from (
+                record.record_id for record in read_records(file, name=name) if record.type != DAMAGED
+            )
     except InputError as error:
         raise _other(name) from error
 
@@ -183,14 +187,14 @@ def _whole(path: Path, name: str, opening: bytes, held: set[str]) -> _Whole:
     found = _Whole(size=len(opening))
     # InputError is raised where not even the first record is there.
     with path.open("rb") as file, suppress(InputError):
-        for record in read(file, name=name):
+        for record in read_records(file, name=name):
             if record.type == DAMAGED or record.record_id in held:
                 continue
             row = cdxj.row_of(record, replace(record.ref, offset=found.size))
             if row is not None:
-                found.lines.append(cdxj.line(row))
-            if record.type in ANSWERS:
-                survivor = Survivor(record.record_id, record.url, record.status or 0, found.size)
+                found.lines.append(cdxj.format_line(row))
+            if record.type in RESPONSE_TYPES:
+                survivor = RecoveredRecord(record.record_id, record.url, record.status or 0, found.size)
                 found.survivors.append(survivor)
             found.counts[record.type] += 1
             _extend(found.spans, record.offset, record.length)
@@ -200,7 +204,7 @@ def _whole(path: Path, name: str, opening: bytes, held: set[str]) -> _Whole:
 
 def _publish(store: Store, crawl: str, name: str, path: Path, opening: bytes, whole: _Whole) -> Manifest:
     counts = whole.counts + Counter({"warcinfo": 1} if opening else {})
-    seal = partial(publish, store, crawl, name, lines=whole.lines, counts=counts)
+    seal = partial(publish_archive, store, crawl, name, lines=whole.lines, counts=counts)
     if not opening and whole.spans == [(0, whole.size)]:
         os.truncate(path, whole.size)
         sync(path)
@@ -214,7 +218,7 @@ def _publish(store: Store, crawl: str, name: str, path: Path, opening: bytes, wh
 def _opening(crawl: str, name: str, path: Path, first: int) -> bytes:
     """The warcinfo record of a tail, as a member: as old as the record with which the tail begins."""
     with path.open("rb") as file:
-        date_ms = next(read(file, first, first + 1, name=name)).date_ms
+        date_ms = next(read_records(file, first, first + 1, name=name)).date_ms
     fields = {
         "software": "thresher",
         "format": "WARC File Format 1.1",
@@ -223,7 +227,7 @@ def _opening(crawl: str, name: str, path: Path, first: int) -> bytes:
         "robots": "obey",
     }
     info = warcinfo(name, date_ms=date_ms, fields=fields)
-    return member(info) if compression_of(name) == "gzip" else compressor("zstd")(info)
+    return gzip_member(info) if compression_of(name) == "gzip" else compressor("zstd")(info)
 
 
 def _extend(spans: list[tuple[int, int]], begin: int, length: int) -> None:

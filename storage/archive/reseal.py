@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
 from storage.archive.open_files import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
-from storage.archive.provenance import recipe_said
+from storage.archive.provenance import read_recipe
 from storage.manifest import (
     JSON,
     Manifest,
@@ -25,34 +25,34 @@ from storage.manifest import (
 from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.compression import stem
-from storage.warc.index_lines import Lines
-from storage.warc.records import read
+from storage.warc.index_lines import IndexLines
+from storage.warc.records import read_records
 
 GRACE_MS = 60_000
 """A file is sealed seconds after it was published; one that is older and has no seal has lost it."""
 
 
-class Contents(NamedTuple):
+class ArchiveContents(NamedTuple):
     """What an archive file holds."""
 
     counts: Counter[str]
     """Records by type."""
-    lines: Lines
+    lines: IndexLines
     """Of its index."""
     problems: Counter[str]
     """Records by what is wrong with them."""
 
 
-def contents(file: BinaryIO, name: str) -> Contents:
+def read_contents(file: BinaryIO, name: str) -> ArchiveContents:
     """Read it from end to end. Raises `InputError` for a file that is no WARC."""
-    found = Contents(counts=Counter(), lines=Lines(), problems=Counter())
-    for record in read(file, name=name):
+    found = ArchiveContents(counts=Counter(), lines=IndexLines(), problems=Counter())
+    for record in read_records(file, name=name):
         found.counts[record.type] += 1
         if record.problem is not None:
             found.problems[record.problem] += 1
         row = cdxj.row_of(record, record.ref)
         if row is not None:
-            found.lines.append(cdxj.line(row))
+            found.lines.append(cdxj.format_line(row))
     return found
 
 
@@ -60,7 +60,7 @@ def seal_contents(
     store: Store,
     part: str,
     warc: Output,
-    found: Contents,
+    found: ArchiveContents,
     recipe: Mapping[str, JSON],
     passed_over: Mapping[str, int] = MappingProxyType({}),
 ) -> Manifest:
@@ -79,7 +79,7 @@ def seal_contents(
     return manifest
 
 
-def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
+def unsealed_files(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
     """Archive files that no Manifest names."""
     sealed = {
         name.removeprefix(f"manifests/{STEP_NAME}/").removesuffix(".json")
@@ -97,7 +97,7 @@ def reindex(store: Store, manifest: Manifest) -> Manifest:
     """
     (warc,) = (output for output in manifest.outputs if not output.name.endswith(INDEX_SUFFIX))
     with store.open(warc.name) as file:
-        lines = contents(file, warc.name).lines
+        lines = read_contents(file, warc.name).lines
     remade = replace(manifest, outputs=(warc, _put_index(store, manifest.part, lines)))
     if remade.outputs != manifest.outputs:
         store.delete(manifest_name(STEP_NAME, manifest.part))
@@ -120,8 +120,8 @@ def reseal(
     part = _part(name)
     source, _, own = part.partition("/")
     with store.open(name) as file:
-        found = contents(file, name)
-        recipe = recipe or recipe_said(file, source)
+        found = read_contents(file, name)
+        recipe = recipe or read_recipe(file, source)
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     if recipe is None:
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
@@ -130,7 +130,7 @@ def reseal(
     return seal_contents(store, part, warc, found, recipe, passed_over)
 
 
-def _put_index(store: Store, part: str, lines: Lines) -> Output:
+def _put_index(store: Store, part: str, lines: IndexLines) -> Output:
     return put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
 
 

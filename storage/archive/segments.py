@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from core import Conflict, CorruptData
-from storage.directory_store import writing
+from storage.directory_store import disk_errors_as_unavailable
 from storage.store import Store
 
 OPEN = "open"
@@ -24,7 +24,7 @@ DIGITS = 15
 """Of an offset in a name: byte order is the order of the file."""
 
 
-class Segments:
+class SegmentedOpenFile:
     """A file being written."""
 
     __slots__ = ("_fresh", "_life", "_put", "_store", "_stuck", "_under", "path")
@@ -39,7 +39,7 @@ class Segments:
 
     def write(self, data: bytes, at: int) -> None:
         """Keep it for the next segment, and in the local copy."""
-        with writing(self.path.parent), self.path.open("r+b") as copy:
+        with disk_errors_as_unavailable(self.path.parent), self.path.open("r+b") as copy:
             copy.seek(at)
             copy.write(data)
         self._fresh += data
@@ -60,7 +60,7 @@ class Segments:
         """Remove the local copy; the segments stay."""
         self._life.close()
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """Remove the segments and the local copy."""
         _remove(self._store, list(self._store.list(f"{self._under}/")))
         self._life.close()
@@ -69,7 +69,7 @@ class Segments:
         return f"<segments {self._under}: {self._put} bytes put>"
 
 
-class LeftSegments:
+class AbandonedSegments:
     """Segments of a writer that was given up, put together in a local file."""
 
     __slots__ = ("_begins", "_names", "_store", "path")
@@ -78,12 +78,12 @@ class LeftSegments:
         """`begins` says where each of the segments begins in the local file."""
         self._store, self._names, self._begins, self.path = store, names, begins, path
 
-    def at(self, place: int) -> int:
+    def original_offset(self, place: int) -> int:
         """Return where a byte of the local file lies in the open file."""
         segment = bisect_right(self._begins, place) - 1
         return _offset(self._names[segment]) + place - self._begins[segment]
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """Remove the segments that are in the local file."""
         _remove(self._store, self._names)
 
@@ -93,19 +93,19 @@ def folders(store: Store, above: str) -> list[str]:
     return sorted({name.split("/")[2] for name in store.list(f"{OPEN}/{above}/")})
 
 
-def left(store: Store, folder: str) -> list[str]:
+def open_files(store: Store, folder: str) -> list[str]:
     """Names of all open files of a folder."""
     return sorted({name.rsplit("/", 2)[1] for name in store.list(f"{OPEN}/{folder}/")})
 
 
 @contextmanager
-def look(store: Store, folder: str, name: str) -> Iterator[Path | None]:
+def snapshot(store: Store, folder: str, name: str) -> Iterator[Path | None]:
     """The segments put together; None where there are none any more."""
-    with take(store, folder, name) as found:
+    with claim(store, folder, name) as found:
         yield None if found is None else found.path
 
 
-def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
     """The bytes of the segments from one that begins at a place on; None where there are none any more."""
     names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
@@ -124,7 +124,7 @@ def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
 
 
 @contextmanager
-def take(store: Store, folder: str, name: str) -> Iterator[LeftSegments | None]:
+def claim(store: Store, folder: str, name: str) -> Iterator[AbandonedSegments | None]:
     """The segments put together; None where there are none any more. Whether their writer lives is not known here."""
     names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
@@ -132,7 +132,7 @@ def take(store: Store, folder: str, name: str) -> Iterator[LeftSegments | None]:
         return
     with store.stage(f"{folder}/{name}") as staged:
         begins = _together(store, names, staged.path)
-        yield None if begins is None else LeftSegments(store, names, begins, staged.path)
+        yield None if begins is None else AbandonedSegments(store, names, begins, staged.path)
 
 
 def _together(store: Store, names: Sequence[str], path: Path) -> list[int] | None:

@@ -21,7 +21,7 @@ SMALLEST = 1024
 """Bytes: less is written again."""
 
 
-class Known(NamedTuple):
+class WrittenPayload(NamedTuple):
     """A response record that is durable."""
 
     sha256: str
@@ -33,7 +33,7 @@ class Known(NamedTuple):
     date_ms: int
 
 
-class Payloads:
+class WrittenPayloads:
     """What was appended, and what of it is committed."""
 
     __slots__ = ("_fresh", "_known", "_limit")
@@ -62,12 +62,12 @@ class Payloads:
             sha256=sha256,
         )
 
-    def appended(self, capture: Capture, sha256: str, record_id: UUID) -> None:
+    def add(self, capture: Capture, sha256: str, record_id: UUID) -> None:
         """Its response was written whole under this id."""
         if self._limit and _is_worth_it(capture):
             self._fresh[_key(capture, sha256)] = _packed(record_id, capture.url.wire, capture.started_ms)
 
-    def committed(self) -> None:
+    def mark_committed(self) -> None:
         """Everything appended is durable."""
         for key, record in self._fresh.items():
             self._known.pop(key, None)
@@ -80,7 +80,7 @@ class Payloads:
             for key in list(islice(self._known, over + self._limit // 8)):
                 del self._known[key]
 
-    def recall(self, records: Iterable["Known"]) -> None:
+    def load(self, records: Iterable["WrittenPayload"]) -> None:
         """Take these for committed, as far as there is room: the ones that are wanted most come first."""
         room = self._limit - len(self._known)
         recalled = {
@@ -90,7 +90,7 @@ class Payloads:
         self._known = {**dict(reversed(recalled.items())), **self._known}
 
     @property
-    def room(self) -> int:
+    def free(self) -> int:
         """How many more can be known before one is forgotten."""
         return self._limit - len(self._known)
 

@@ -50,7 +50,7 @@ def write(descriptor: int, key: bytes, data: bytes) -> None:
             offset += written
 
 
-def read(path: str, key: bytes) -> bytes:
+def read_block(path: str, key: bytes) -> bytes:
     """The data of the block at `path`.
 
     Raises `FileNotFoundError` where there is none, `CorruptData` where it is not the whole and unchanged block of

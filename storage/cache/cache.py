@@ -19,8 +19,8 @@ from pathlib import Path
 
 from core import CorruptData, InputError
 from storage.cache import block
-from storage.cache.cache_counters import CacheStats, Tally, added_up
-from storage.cache.cache_space import Making, Room
+from storage.cache.cache_counters import CacheCounters, CacheStats, sum_counters
+from storage.cache.cache_space import CacheSpace, PendingBlock
 
 WAIT_SECONDS = 10.0
 """As long as a slow server may take for a block of 8 MiB; who waits longer fetches without storing."""
@@ -41,9 +41,9 @@ class Cache:
     def __init__(self, directory: Path, max_bytes: int) -> None:
         self.directory = directory
         self.max_bytes = max_bytes
-        self._room = Room(directory, max_bytes)
+        self._room = CacheSpace(directory, max_bytes)
         self._process = 0
-        self._tally: Tally | None = None
+        self._tally: CacheCounters | None = None
         self._warned = False
 
     def get(self, key: str, fetch: Callable[[], bytes]) -> bytes:
@@ -62,7 +62,7 @@ class Cache:
 
     def stats(self) -> CacheStats:
         """What all processes that ever used the directory did, and what lies in it now."""
-        return added_up(self._counters, self._room.totals())
+        return sum_counters(self._counters, self._room.totals())
 
     @property
     def _counters(self) -> Path:
@@ -72,9 +72,9 @@ class Cache:
         """The first `get` of a process puts the directory in order and gets counters of its own."""
         tally = None
         try:
-            self._room.make()
-            tally = Tally(self._counters)
-            self._room.settle()
+            self._room.make_directories()
+            tally = CacheCounters(self._counters)
+            self._room.clean_up()
         except OSError as error:
             self._complain(error)
         self._tally = tally
@@ -83,7 +83,7 @@ class Cache:
 
     def _found(self, name: str, wanted: bytes, *, again: bool = False) -> bytes | None:
         try:
-            data = block.read(self._room.path(name), wanted)
+            data = block.read_block(self._room.path(name), wanted)
         except FileNotFoundError:
             return None
         except (CorruptData, OSError):
@@ -94,10 +94,10 @@ class Cache:
         return data
 
     def _fetched(self, name: str, wanted: bytes, fetch: Callable[[], bytes]) -> bytes:
-        if (tally := self._tally) and tally.is_lost():
+        if (tally := self._tally) and tally.is_deleted():
             self._begin()
         with ExitStack() as turn:
-            making = self._taken_turn(turn, name)
+            making = self._try_lock_pending(turn, name)
             # Another may have fetched it while this one waited for its turn.
             data = self._found(name, wanted, again=True) if making else None
             if data is not None:
@@ -108,17 +108,17 @@ class Cache:
         self._count(misses=1, bytes_missed=len(data))
         return data
 
-    def _taken_turn(self, turn: ExitStack, name: str) -> Making | None:
+    def _try_lock_pending(self, turn: ExitStack, name: str) -> PendingBlock | None:
         """The file to make the block in; none where it cannot be had, or another has it for too long."""
         try:
-            return turn.enter_context(self._room.making(name, WAIT_SECONDS))
+            return turn.enter_context(self._room.lock_pending(name, WAIT_SECONDS))
         except TimeoutError:  # a slow fetch is no trouble with the disk
             return None
         except OSError as error:
             self._complain(error)
             return None
 
-    def _store(self, making: Making, name: str, wanted: bytes, data: bytes) -> None:
+    def _store(self, making: PendingBlock, name: str, wanted: bytes, data: bytes) -> None:
         try:
             if self._room.reserve(making, block.size(wanted, data)):
                 block.write(making.descriptor, wanted, data)

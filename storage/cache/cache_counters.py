@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.cache.file_lock import is_free
+from storage.cache.file_lock import try_lock
 from storage.cache.ledger import Totals
 from storage.directory_store import FILE_MODE
 
@@ -40,7 +40,7 @@ class CacheStats:
     """Damaged blocks found, and fetched blocks that could not be stored."""
 
 
-class Tally:
+class CacheCounters:
     """The counters of one process. Raises `OSError` where their file cannot be made."""
 
     __slots__ = ("__weakref__", "_counts", "_descriptor", "_lock", "path", "process")
@@ -62,7 +62,7 @@ class Tally:
             with suppress(OSError):
                 os.pwrite(self._descriptor, COUNTS.pack(*self._counts), 0)
 
-    def is_lost(self) -> bool:
+    def is_deleted(self) -> bool:
         """Whether the file was deleted, with the directory it was in, so that counts in it are nobody's."""
         try:
             self.path.lstat()
@@ -74,7 +74,7 @@ class Tally:
         return f"<tally of process {self.process} at {self.path}>"
 
 
-def added_up(directory: Path, totals: Totals) -> CacheStats:
+def sum_counters(directory: Path, totals: Totals) -> CacheStats:
     """The figures of all processes that ever counted in the directory."""
     sums = [0] * 5
     for path in _paths(directory):
@@ -97,7 +97,7 @@ def added_up(directory: Path, totals: Totals) -> CacheStats:
     )
 
 
-EXPOSED = (
+METRICS = (
     ("hits_total", "counter", "Reads answered from the cache.", "hits"),
     ("misses_total", "counter", "Reads that were fetched.", "misses"),
     ("hit_bytes_total", "counter", "Bytes answered from the cache.", "bytes_hit"),
@@ -113,7 +113,7 @@ EXPOSED = (
 def exposition(stats: CacheStats) -> str:
     """The figures in Prometheus' text format 0.0.4."""
     lines = []
-    for name, kind, said, field in EXPOSED:
+    for name, kind, said, field in METRICS:
         lines.append(f"# HELP thresher_cache_{name} {said}")
         lines.append(f"# TYPE thresher_cache_{name} {kind}")
         lines.append(f"thresher_cache_{name} {getattr(stats, field)}")
@@ -130,7 +130,7 @@ def _claimed(directory: Path) -> tuple[Path, int]:
     new = (directory / os.urandom(8).hex() for _ in range(NEW_FILES))
     for path in (*_paths(directory), *new):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
-        if is_free(descriptor):
+        if try_lock(descriptor):
             return path, descriptor
         os.close(descriptor)
     raise BlockingIOError(f"the counters in {directory} are all taken")

@@ -17,20 +17,20 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage.cache.file_lock import held, is_free, lies_at
-from storage.cache.ledger import Change, Ledger, Totals
+from storage.cache.file_lock import is_file_at, locked, try_lock
+from storage.cache.ledger import Ledger, LedgerUpdate, Totals
 
 PAGE = 4096
 """Bytes: the unit in which ext4, XFS and tmpfs give room to files."""
 SHARDS = 256
 SAMPLE = 64
 """Blocks to choose from, at least, where there are as many. Redis finds 10 near an exact LRU, for single keys."""
-GOING = 16
+EVICT_ONE_IN = 16
 """One in this many of a sample goes: so many blocks are looked at for each that is evicted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CachedFile:
     """A file found by the hand."""
 
     read_at_ns: int
@@ -39,27 +39,27 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Making:
+class PendingBlock:
     """A file in which a block is made, locked by its maker."""
 
     path: Path
     descriptor: int
 
 
-def taken(length: int) -> int:
+def disk_bytes(length: int) -> int:
     """Bytes on disk of a file of `length` bytes."""
     return -(-length // PAGE) * PAGE
 
 
-def oldest(sample: Sequence[Seen], now_ns: int) -> list[Seen]:
+def eviction_candidates(sample: Sequence[CachedFile], now_ns: int) -> list[CachedFile]:
     """Which of a sample go: a sixteenth, at least one, read longest ago; before them what claims to have been read
     in the future, which is of a clock that was set back.
     """
     by_age = sorted(sample, key=lambda seen: (seen.read_at_ns if seen.read_at_ns <= now_ns else 0, seen.path))
-    return by_age[: max(1, len(sample) // GOING)]
+    return by_age[: max(1, len(sample) // EVICT_ONE_IN)]
 
 
-class Room:
+class CacheSpace:
     """The room under one directory for at most `bound` bytes. All methods may raise `OSError`."""
 
     __slots__ = ("_ledger", "blocks", "bound", "fetching")
@@ -70,22 +70,22 @@ class Room:
         self.fetching = directory / "fetching"
         self._ledger = Ledger(directory / "ledger", self._counted)
 
-    def make(self) -> None:
+    def make_directories(self) -> None:
         """Make the directories that are missing."""
         for directory in (self.blocks, self.fetching):
             directory.mkdir(parents=True, exist_ok=True)
 
     def totals(self) -> Totals:
         """What lies there, without waiting for anybody."""
-        return self._ledger.look()
+        return self._ledger.read_unlocked()
 
-    def settle(self) -> None:
+    def clean_up(self) -> None:
         """Remove what dead makers left, and what is above the bound (it was higher, or the machine burnt)."""
-        with self._ledger.changing() as change:
+        with self._ledger.update() as change:
             self._sweep(change)
             above = change.totals.bytes > self.bound
         while above:
-            with self._ledger.changing() as change:
+            with self._ledger.update() as change:
                 above = self._evict(change) and change.totals.bytes > self.bound
 
     def path(self, name: str) -> str:
@@ -93,32 +93,32 @@ class Room:
         return f"{self.blocks}/{name[:2]}/{name}"
 
     @contextmanager
-    def making(self, name: str, seconds: float) -> Iterator[Making]:
+    def lock_pending(self, name: str, seconds: float) -> Iterator[PendingBlock]:
         """The file to make a block in, of one thread of one process at a time; gone at the end of the context if it
         was not published. Raises `TimeoutError` where another one has it for more than `seconds`.
         """
         path = self.fetching / name
         with ExitStack() as stack:
             try:
-                descriptor = stack.enter_context(held(path, seconds))
+                descriptor = stack.enter_context(locked(path, seconds))
             except FileNotFoundError:
-                self.make()
-                descriptor = stack.enter_context(held(path, seconds))
-            making = Making(path=path, descriptor=descriptor)
+                self.make_directories()
+                descriptor = stack.enter_context(locked(path, seconds))
+            making = PendingBlock(path=path, descriptor=descriptor)
             try:
                 yield making
             finally:
                 with suppress(OSError):  # then the next sweep does it
                     self._discard(making)
 
-    def reserve(self, making: Making, length: int) -> bool:
+    def reserve(self, making: PendingBlock, length: int) -> bool:
         """Give the file its length and the room for it. Blocks are evicted until it fits. False: the bound is lower
         than that, or others are making files that fill it.
         """
-        while taken(length) <= self.bound:
-            with self._ledger.changing() as change:
+        while disk_bytes(length) <= self.bound:
+            with self._ledger.update() as change:
                 # It may have a length: that which a dead maker gave it.
-                more = taken(length) - taken(os.fstat(making.descriptor).st_size)
+                more = disk_bytes(length) - disk_bytes(os.fstat(making.descriptor).st_size)
                 if change.totals.bytes + more <= self.bound:
                     os.ftruncate(making.descriptor, length)
                     change.totals = replace(change.totals, bytes=change.totals.bytes + more)
@@ -130,10 +130,10 @@ class Room:
                         return False
         return False
 
-    def publish(self, making: Making, name: str) -> None:
+    def publish(self, making: PendingBlock, name: str) -> None:
         """Move the finished file under the name of its block, in place of what was there."""
         path = Path(self.path(name))
-        with self._ledger.changing() as change:
+        with self._ledger.update() as change:
             there = os.path.lexists(path)
             try:
                 making.path.rename(path)
@@ -146,16 +146,16 @@ class Room:
             else:
                 change.totals = replace(change.totals, blocks=change.totals.blocks + 1)
 
-    def _discard(self, making: Making) -> None:
-        if lies_at(making.descriptor, making.path):
+    def _discard(self, making: PendingBlock) -> None:
+        if is_file_at(making.descriptor, making.path):
             length = os.fstat(making.descriptor).st_size
             if length == 0:
                 making.path.unlink()
             else:
-                with self._ledger.changing() as change:
-                    _remove(change, Seen(read_at_ns=0, path=str(making.path), size=length))
+                with self._ledger.update() as change:
+                    _remove(change, CachedFile(read_at_ns=0, path=str(making.path), size=length))
 
-    def _sweep(self, change: Change) -> bool:
+    def _sweep(self, change: LedgerUpdate) -> bool:
         """Remove what dead makers left; whether there was something."""
         swept = False
         for seen in list(_files(str(self.fetching))):
@@ -163,21 +163,21 @@ class Room:
                 descriptor = os.open(seen.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
                 try:
                     # Nobody renames it meanwhile: that takes the ledger, which is ours.
-                    if is_free(descriptor) and lies_at(descriptor, Path(seen.path)):
+                    if try_lock(descriptor) and is_file_at(descriptor, Path(seen.path)):
                         _remove(change, replace(seen, size=os.fstat(descriptor).st_size))
                         swept = True
                 finally:
                     os.close(descriptor)
         return swept
 
-    def _evict(self, change: Change) -> bool:
+    def _evict(self, change: LedgerUpdate) -> bool:
         """Remove some files; whether there was one that may go."""
         if self._sweep(change):
             return True
         sample, hand = self._sample(change.totals.hand)
         if not sample:
             return False
-        going = oldest(sample, time.time_ns())
+        going = eviction_candidates(sample, time.time_ns())
         for seen in going:
             _remove(change, seen)
         change.totals = replace(
@@ -188,9 +188,9 @@ class Room:
         )
         return True
 
-    def _sample(self, hand: int) -> tuple[list[Seen], int]:
+    def _sample(self, hand: int) -> tuple[list[CachedFile], int]:
         """Blocks of the next directories, and where to go on."""
-        sample: list[Seen] = []
+        sample: list[CachedFile] = []
         for step in range(SHARDS):
             sample.extend(_files(f"{self.blocks}/{(hand + step) % SHARDS:02x}"))
             if len(sample) >= SAMPLE:
@@ -201,12 +201,12 @@ class Room:
         size = blocks = 0
         for shard in range(SHARDS):
             for seen in _files(f"{self.blocks}/{shard:02x}"):
-                size += taken(seen.size)
+                size += disk_bytes(seen.size)
                 blocks += 1
-        return size + sum(taken(seen.size) for seen in _files(str(self.fetching))), blocks
+        return size + sum(disk_bytes(seen.size) for seen in _files(str(self.fetching))), blocks
 
 
-def _files(directory: str) -> Iterator[Seen]:
+def _files(directory: str) -> Iterator[CachedFile]:
     try:
         scan = os.scandir(directory)
     except (FileNotFoundError, NotADirectoryError):
@@ -216,9 +216,9 @@ def _files(directory: str) -> Iterator[Seen]:
             with suppress(FileNotFoundError):
                 if entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
-                    yield Seen(read_at_ns=status.st_mtime_ns, path=entry.path, size=status.st_size)
+                    yield CachedFile(read_at_ns=status.st_mtime_ns, path=entry.path, size=status.st_size)
 
 
-def _remove(change: Change, seen: Seen) -> None:
+def _remove(change: LedgerUpdate, seen: CachedFile) -> None:
     Path(seen.path).unlink(missing_ok=True)  # somebody else may have deleted it, but it was counted
-    change.totals = replace(change.totals, bytes=change.totals.bytes - taken(seen.size))
+    change.totals = replace(change.totals, bytes=change.totals.bytes - disk_bytes(seen.size))

@@ -19,7 +19,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
 
 
 @contextmanager
-def held(path: Path, seconds: float) -> Iterator[int]:
+def locked(path: Path, seconds: float) -> Iterator[int]:
     """A descriptor of the file at `path`, created if missing, locked until the end of the context.
 
     Raises `TimeoutError` where another holds it for more than `seconds`, and `OSError` where the file cannot be
@@ -31,7 +31,7 @@ def held(path: Path, seconds: float) -> Iterator[int]:
         try:
             _wait(descriptor, path, deadline)
             try:
-                if lies_at(descriptor, path):
+                if is_file_at(descriptor, path):
                     yield descriptor
                     return
             finally:
@@ -41,7 +41,7 @@ def held(path: Path, seconds: float) -> Iterator[int]:
             os.close(descriptor)
 
 
-def is_free(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Whether nobody held the lock; whoever asked holds it from then on."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -52,7 +52,7 @@ def is_free(descriptor: int) -> bool:
 
 def _wait(descriptor: int, path: Path, deadline: float) -> None:
     pause = FIRST_PAUSE
-    while not is_free(descriptor):
+    while not try_lock(descriptor):
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError(f"{path} is locked by another process")
@@ -60,7 +60,7 @@ def _wait(descriptor: int, path: Path, deadline: float) -> None:
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def lies_at(descriptor: int, path: Path) -> bool:
+def is_file_at(descriptor: int, path: Path) -> bool:
     """Whether the open file is still the one at that path."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.lstat())

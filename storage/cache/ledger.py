@@ -15,7 +15,7 @@ from pathlib import Path
 
 import xxhash
 
-from storage.cache.file_lock import held
+from storage.cache.file_lock import locked
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux; where it is missing, all boots are one
 FORM = struct.Struct("<8s16sQQQQQ")
@@ -35,7 +35,7 @@ class Totals:
     hand: int = 0
 
 
-class Change:
+class LedgerUpdate:
     """The ledger while its lock is held: assign the new `totals` before the end of the context."""
 
     __slots__ = ("totals",)
@@ -55,17 +55,17 @@ class Ledger:
         self._boot = b""
 
     @contextmanager
-    def changing(self) -> Iterator[Change]:
+    def update(self) -> Iterator[LedgerUpdate]:
         """Alone with the files and their totals. Where the context raises, the files are counted next time.
 
         Raises `OSError` where the ledger cannot be written, or is held by another for `WAIT_SECONDS`.
         """
-        with held(self.path, WAIT_SECONDS) as descriptor:
+        with locked(self.path, WAIT_SECONDS) as descriptor:
             totals = self._read(descriptor, closed=True)
             if totals is None:
                 totals = self.recounted(self._read(descriptor, closed=False) or Totals())
             self._write(descriptor, totals, is_open=True)
-            change = Change(totals)
+            change = LedgerUpdate(totals)
             yield change
             self._write(descriptor, change.totals, is_open=False)
 
@@ -74,7 +74,7 @@ class Ledger:
         size, blocks = self._count()
         return replace(totals, bytes=size, blocks=blocks)
 
-    def look(self) -> Totals:
+    def read_unlocked(self) -> Totals:
         """The totals without waiting for anybody; some moments old or some bytes off while they are changed.
         Zeros where there is no ledger that can be read.
         """

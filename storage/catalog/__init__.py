@@ -14,6 +14,6 @@ they differ; `schema` brings the tables (`tables`) to today's shape with the mig
 
 from storage.catalog.catalog import Catalog
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart, Source
-from storage.catalog.refresh import Contents
+from storage.catalog.refresh import CatalogContents
 
-__all__ = ["ArchiveFile", "Catalog", "Contents", "Cost", "Run", "SealedPart", "Source"]
+__all__ = ["ArchiveFile", "Catalog", "CatalogContents", "Cost", "Run", "SealedPart", "Source"]

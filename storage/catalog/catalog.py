@@ -9,14 +9,14 @@ from sqlmodel import Session, col, select
 
 from core import InputError
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
-from storage.catalog.database import Damaged
+from storage.catalog.database import DamagedCatalog
 from storage.catalog.database_url import locate
-from storage.catalog.refresh import Contents, contents, faults, forget_all, refresh
-from storage.catalog.schema import begin_anew, prepare
+from storage.catalog.refresh import CatalogContents, count_contents, delete_all_rows, faults, refresh
+from storage.catalog.schema import prepare, recreate
 from storage.store import Store
 
 Result = TypeVar("Result")
-FETCHED = 1000
+ROWS_PER_FETCH = 1000
 """Rows that a question has in memory at a time."""
 
 
@@ -46,7 +46,7 @@ class Catalog:
         """
         self._mending(lambda: self._refresh(store))
 
-    def rebuild(self, store: Store) -> Contents:
+    def rebuild(self, store: Store) -> CatalogContents:
         """Make the catalog again from storage alone. Readers see the old one until the new one is whole."""
         return self._mending(lambda: self._rebuild(store))
 
@@ -85,7 +85,7 @@ class Catalog:
             query = query.where(SealedPart.source == source)
         sums: Counter[str] = Counter()
         with self._database.reading() as session:
-            for counts in session.exec(query.execution_options(yield_per=FETCHED)):
+            for counts in session.exec(query.execution_options(yield_per=ROWS_PER_FETCH)):
                 sums.update(counts)
         return dict(sums)
 
@@ -97,21 +97,21 @@ class Catalog:
         with self._database.reading() as session:
             return [(run, cost) for run, cost in session.exec(query)]
 
-    def contents(self) -> Contents:
+    def contents(self) -> CatalogContents:
         """How much it knows."""
         with self._database.reading() as session:
-            return contents(session)
+            return count_contents(session)
 
     def _mending(self, work: Callable[[], Result]) -> Result:
         """What the work gives, done again where it came upon damage."""
         try:
             return work()
-        except Damaged:
+        except DamagedCatalog:
             prepare(self._database)
         try:
             return work()
-        except Damaged:  # the tables are of the right names, but not what they should be
-            begin_anew(self._database)
+        except DamagedCatalog:  # the tables are of the right names, but not what they should be
+            recreate(self._database)
         return work()
 
     def _refresh(self, store: Store) -> None:
@@ -120,11 +120,11 @@ class Catalog:
                 self._check_storage(session, store)
             refresh(session, store)
 
-    def _rebuild(self, store: Store) -> Contents:
+    def _rebuild(self, store: Store) -> CatalogContents:
         with self._database.writing() as session:
-            forget_all(session)
+            delete_all_rows(session)
             refresh(session, store)
-            return contents(session)
+            return count_contents(session)
 
     def _check_storage(self, session: Session, store: Store) -> None:
         """Two storages would take turns in forgetting each other."""

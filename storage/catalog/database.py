@@ -16,7 +16,7 @@ VERSION_TABLE = "catalog_version"
 """Where the revision of the tables is written; it marks a database as a catalog of ours."""
 
 
-class Damaged(CorruptData):
+class DamagedCatalog(CorruptData):
     """What the database holds is not a whole catalog."""
 
 
@@ -29,7 +29,7 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Session]:
         """A transaction that waits for nobody and sees what is committed.
 
-        Raises `Damaged`, and `Unavailable` for all else that the database says no to; so does `writing`.
+        Raises `DamagedCatalog`, and `Unavailable` for all else that the database says no to; so does `writing`.
         """
         ...
 
@@ -37,17 +37,17 @@ class Database(Protocol):
         """The one transaction that may write now; committed where the context ends well."""
         ...
 
-    def alone(self) -> "AbstractContextManager[Database]":
+    def exclusive(self) -> "AbstractContextManager[Database]":
         """The same place, for somebody who is alone in preparing it. Inside, only what is given may be used."""
         ...
 
     def tables(self, connection: Connection) -> frozenset[str]:
         """Tables of the catalog, none where there is no catalog yet. Raises `InputError` where the place is
-        another program's, and `Damaged`.
+        another program's, and `DamagedCatalog`.
         """
         ...
 
-    def claim(self, connection: Connection) -> None:
+    def mark_as_catalog(self, connection: Connection) -> None:
         """Mark the place as ours."""
         ...
 
@@ -57,13 +57,13 @@ class Database(Protocol):
 
 
 @contextmanager
-def session_of(engine: Engine, told: Callable[[DBAPIError], ThresherError]) -> Iterator[Session]:
+def open_session(engine: Engine, translate_error: Callable[[DBAPIError], ThresherError]) -> Iterator[Session]:
     """A session whose errors are told in one line each."""
     try:
         with Session(engine, expire_on_commit=False) as session:
             yield session
     except DBAPIError as error:
-        raise told(error) from error
+        raise translate_error(error) from error
 
 
 def first_line(error: DBAPIError) -> str:

@@ -8,8 +8,8 @@ from sqlalchemy.exc import ArgumentError
 from core import InputError
 from core.printable_address import printable_address
 from storage.catalog.database import Database
-from storage.catalog.postgres import Postgres
-from storage.catalog.sqlite import SQLite
+from storage.catalog.postgres import PostgresDatabase
+from storage.catalog.sqlite import SQLiteDatabase
 
 POSTGRES = ("postgresql", "postgresql+psycopg")
 
@@ -33,10 +33,10 @@ def locate(url: str, project: Path) -> Database:
         raise InputError(
             f'project.catalog = "{url}": {path} cannot be a file; name one in a directory that exists'
         )
-    return SQLite(path)
+    return SQLiteDatabase(path)
 
 
-def _postgres(url: str) -> Postgres:
+def _postgres(url: str) -> PostgresDatabase:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -45,4 +45,4 @@ def _postgres(url: str) -> Postgres:
         raise InputError(
             f'project.catalog = "{printable_address(url)}" names no database: use "postgresql://user:password@host/database"'
         )
-    return Postgres(parsed.set(drivername="postgresql+psycopg"))
+    return PostgresDatabase(parsed.set(drivername="postgresql+psycopg"))

@@ -13,7 +13,7 @@ from sqlmodel import Session
 
 from core import InputError, ThresherError, Unavailable
 from storage.catalog.catalog_tables import TABLE_NAMES
-from storage.catalog.database import BUSY_S, VERSION_TABLE, Damaged, first_line, session_of
+from storage.catalog.database import BUSY_S, VERSION_TABLE, DamagedCatalog, first_line, open_session
 
 SCHEMA = "thresher"
 WRITER, REPAIRER = 0x54485253, 0x54485254
@@ -30,7 +30,7 @@ LOCK_TIMEOUT = "55P03"
 # Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
 
-class Postgres:
+class PostgresDatabase:
     """The catalog in the database at `url`, whose driver is psycopg 3."""
 
     __slots__ = ("_engine", "_name")
@@ -57,7 +57,7 @@ class Postgres:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """See `Database`."""
-        with session_of(self._engine, self._told) as session:
+        with open_session(self._engine, self._translate_error) as session:
             session.connection().execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
             yield session
 
@@ -70,7 +70,7 @@ class Postgres:
             session.commit()
 
     @contextmanager
-    def alone(self) -> "Iterator[Postgres]":
+    def exclusive(self) -> "Iterator[PostgresDatabase]":
         """See `Database`. Refreshes that are under way go on."""
         with self.reading() as session:
             _lock(session.connection(), REPAIRER)
@@ -89,7 +89,7 @@ class Postgres:
             )
         return names
 
-    def claim(self, connection: Connection) -> None:
+    def mark_as_catalog(self, connection: Connection) -> None:
         """See `Database`. A schema that was made for us is taken as it is."""
         if connection.execute(text("SELECT to_regnamespace(:schema)"), {"schema": SCHEMA}).scalar() is None:
             connection.execute(text(f"CREATE SCHEMA {SCHEMA}"))
@@ -107,7 +107,7 @@ class Postgres:
                 text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)")
             )
 
-    def _told(self, error: DBAPIError) -> ThresherError:
+    def _translate_error(self, error: DBAPIError) -> ThresherError:
         state = getattr(error.orig, "sqlstate", None) or ""
         if state == LOCK_TIMEOUT:
             return Unavailable(
@@ -116,7 +116,9 @@ class Postgres:
             )
         # Syntax and names, integrity: the tables are not as we made them.
         if state != NO_PRIVILEGE and state.startswith(("42", "23")):
-            return Damaged(f"the catalog {self} is damaged; run the command again ({first_line(error)})")
+            return DamagedCatalog(
+                f"the catalog {self} is damaged; run the command again ({first_line(error)})"
+            )
         return Unavailable(
             f"the catalog {self} cannot be used: {first_line(error)}; see to the server and run the command again"
         )

@@ -14,7 +14,7 @@ from sqlmodel import Session, SQLModel, col
 
 from core import CorruptData
 from storage.catalog.catalog_tables import TABLES, ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
-from storage.catalog.rows import of_manifest, of_run
+from storage.catalog.rows import manifest_rows, run_rows
 from storage.store import Store
 
 BATCH = 500
@@ -26,7 +26,7 @@ PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class CatalogContents:
     """How many of each the catalog knows."""
 
     manifests: int
@@ -52,14 +52,14 @@ class _Copied:
 def refresh(session: Session, store: Store) -> None:
     """Copy what is new in the storage, forget what is gone. Raises `CorruptData` for a damaged Manifest."""
     if session.execute(select(col(Mirrored.storage))).scalar() != store.uri:
-        forget_all(session)
+        delete_all_rows(session)
         session.add(Mirrored(storage=store.uri))
     if _agree(session, store, _MANIFESTS):
         _add_up_sources(session)
     _agree(session, store, _RUNS)
 
 
-def forget_all(session: Session) -> None:
+def delete_all_rows(session: Session) -> None:
     """Empty every table."""
     for table in TABLES:
         session.execute(delete(table))
@@ -96,13 +96,13 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def contents(session: Session) -> Contents:
+def count_contents(session: Session) -> CatalogContents:
     """Count the rows."""
 
     def count(table: type[SQLModel]) -> int:
         return int(session.execute(select(func.count()).select_from(table)).scalar_one())
 
-    return Contents(
+    return CatalogContents(
         manifests=count(SealedPart), runs=count(Run), files=count(ArchiveFile), sources=count(Source)
     )
 
@@ -199,12 +199,12 @@ _MANIFESTS = _Copied(
     name=col(SealedPart.manifest),
     stamp=col(SealedPart.stamp),
     owned=(col(SealedPart.manifest), col(ArchiveFile.manifest)),
-    rows=of_manifest,
+    rows=manifest_rows,
 )
 _RUNS = _Copied(
     prefix="runs/",
     name=col(Run.name),
     stamp=col(Run.stamp),
     owned=(col(Run.name), col(Cost.run)),
-    rows=of_run,
+    rows=run_rows,
 )

@@ -7,16 +7,16 @@ from sqlmodel import SQLModel
 from core import CorruptData
 from storage import run as runs
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
-from storage.manifest import Manifest, load
+from storage.manifest import Manifest, load_manifest
 from storage.store import Store
 
 INDEX = ".cdxj.gz"
 """How the name of an archive file's index ends."""
 
 
-def of_manifest(store: Store, name: str, stamp: str) -> list[SQLModel]:
+def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
     """Its part, and the WARC files that it seals. Raises `CorruptData` where it is missing or damaged."""
-    manifest = load(store, name)
+    manifest = load_manifest(store, name)
     step, _, version = manifest.step.partition("@")
     source = _text(manifest.part.partition("/")[0])
     sealed = SealedPart(
@@ -49,7 +49,7 @@ def _archive_files(name: str, source: str, manifest: Manifest) -> Iterator[Archi
             )
 
 
-def of_run(store: Store, name: str, stamp: str) -> list[SQLModel]:
+def run_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
     """The run and its cost; nothing of a damaged one."""
     try:
         run = runs.load(store, name)

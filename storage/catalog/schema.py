@@ -7,7 +7,7 @@ from sqlalchemy import Connection, text
 import storage.migrations
 from core import InputError
 from storage.catalog.catalog_tables import TABLE_NAMES
-from storage.catalog.database import VERSION_TABLE, Damaged, Database
+from storage.catalog.database import VERSION_TABLE, DamagedCatalog, Database
 from storage.migrations import REVISIONS
 
 HEAD = REVISIONS[-1]
@@ -22,19 +22,19 @@ def prepare(database: Database) -> None:
         with database.reading() as session:
             if _revision(database, session.connection()) == HEAD:
                 return
-    except Damaged:
+    except DamagedCatalog:
         pass  # looked at again when nobody else is about to repair it
-    with database.alone() as mine:
+    with database.exclusive() as mine:
         try:
             _migrate(mine)
-        except Damaged:
+        except DamagedCatalog:
             mine.clear()
             _migrate(mine)
 
 
-def begin_anew(database: Database) -> None:
+def recreate(database: Database) -> None:
     """Put the catalog away, whatever it looks like, and begin an empty one."""
-    with database.alone() as mine:
+    with database.exclusive() as mine:
         mine.clear()
         _migrate(mine)
 
@@ -55,7 +55,7 @@ def _revision(database: Database, connection: Connection) -> str:
     if not revision and not tables & TABLE_NAMES:
         return ""
     if revision not in REVISIONS or (revision == HEAD and not tables >= TABLE_NAMES):
-        raise Damaged(f"the catalog {database} is damaged; run the command again")
+        raise DamagedCatalog(f"the catalog {database} is damaged; run the command again")
     return revision
 
 
@@ -71,7 +71,7 @@ def _migrate(database: Database) -> None:
         revision = _revision(database, connection)
         if revision == HEAD:  # another process was first
             return
-        database.claim(connection)
+        database.mark_as_catalog(connection)
         config = Config()
         config.set_main_option(
             "script_location", str(Path(storage.migrations.__file__).parent).replace("%", "%%")
@@ -82,4 +82,4 @@ def _migrate(database: Database) -> None:
                 command.stamp(config, revision)
             command.upgrade(config, "head")
         except CommandError as error:
-            raise Damaged(f"the catalog {database} cannot be migrated: {error}") from error
+            raise DamagedCatalog(f"the catalog {database} cannot be migrated: {error}") from error

@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 from sqlmodel import Session
 
 from core import InputError, ThresherError, Unavailable
-from storage.catalog.database import BUSY_S, Damaged, session_of
+from storage.catalog.database import BUSY_S, DamagedCatalog, open_session
 
 APPLICATION = 0x54485253
 """SQLite's application_id of our catalogs: "THRS"."""
@@ -34,7 +34,7 @@ DAMAGE = frozenset(
 )
 
 
-class SQLite:
+class SQLiteDatabase:
     """The catalog in the file at `path`, which need not exist."""
 
     __slots__ = ("_locks", "_reads", "_writes", "path")
@@ -53,26 +53,26 @@ class SQLite:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """See `Database`."""
-        with self._locked(fcntl.LOCK_SH), session_of(self._reads, self._told) as session:
+        with self._locked(fcntl.LOCK_SH), open_session(self._reads, self._translate_error) as session:
             yield session
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """See `Database`."""
-        with self._locked(fcntl.LOCK_SH), session_of(self._writes, self._told) as session:
+        with self._locked(fcntl.LOCK_SH), open_session(self._writes, self._translate_error) as session:
             yield session
             session.commit()
 
     @contextmanager
-    def alone(self) -> "Iterator[SQLite]":
+    def exclusive(self) -> "Iterator[SQLiteDatabase]":
         """See `Database`. Nobody has the file open meanwhile, so it may be put aside."""
         with self._locked(fcntl.LOCK_EX):
-            yield SQLite(self.path, locks=False)
+            yield SQLiteDatabase(self.path, locks=False)
 
     def tables(self, connection: Connection) -> frozenset[str]:
         """See `Database`."""
         if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-            raise Damaged(self._damaged())
+            raise DamagedCatalog(self._damaged())
         names = frozenset(
             connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars()
         )
@@ -83,7 +83,7 @@ class SQLite:
             )
         return names
 
-    def claim(self, connection: Connection) -> None:
+    def mark_as_catalog(self, connection: Connection) -> None:
         """See `Database`."""
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
         connection.exec_driver_sql(f"PRAGMA user_version = {USER_VERSION}")
@@ -113,10 +113,10 @@ class SQLite:
     def _damaged(self) -> str:
         return f"the catalog {self} is damaged; run the command again"
 
-    def _told(self, error: DBAPIError) -> ThresherError:
+    def _translate_error(self, error: DBAPIError) -> ThresherError:
         code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
         if code in DAMAGE:
-            return Damaged(f"{self._damaged()} ({error.orig})")
+            return DamagedCatalog(f"{self._damaged()} ({error.orig})")
         if code == sqlite3.SQLITE_BUSY:
             return Unavailable(
                 f"the catalog {self} has been kept busy by another command for {BUSY_S} s; run this one again "

@@ -18,16 +18,16 @@ from uuid import UUID
 
 from storage.archive.archive_writer import CONFORMS_TO
 from storage.commoncrawl import index_facts
-from storage.commoncrawl.index.range_read import Reach, reaches
-from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.range_read import RangeRead, range_reads
+from storage.commoncrawl.index.row import CrawlIndexRow
 from storage.commoncrawl.record_check import read_member
-from storage.commoncrawl.row_results import Taken
-from storage.commoncrawl.transport.response_kind import Answered
-from storage.commoncrawl.transport.source_client import Ask, Client
+from storage.commoncrawl.row_results import RowResult
+from storage.commoncrawl.transport.response_kind import ResponseError
+from storage.commoncrawl.transport.source_client import RangeRequest, SourceClient
 from storage.warc import cdxj
-from storage.warc.compression import member
+from storage.warc.compression import gzip_member
 from storage.warc.exchange_records import EPOCH, warcinfo
-from storage.warc.index_lines import Lines
+from storage.warc.index_lines import IndexLines
 from storage.warc.records import ArchivedRecord
 
 ROWS = 10_000
@@ -39,20 +39,22 @@ NOT_THERE = "not_there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hauled:
+class BatchResult:
     """What came of a batch."""
 
-    taken: tuple[Taken, ...]
+    results: tuple[RowResult, ...]
     """One for each row, in the order of the file."""
     counts: Counter[str]
     """Records in the file, by type."""
-    lines: Lines
+    lines: IndexLines
     """Its index."""
 
 
-def batches(rows: Iterable[Row], most_rows: int = ROWS, most_bytes: int = BYTES) -> Iterator[tuple[Row, ...]]:
+def batches(
+    rows: Iterable[CrawlIndexRow], most_rows: int = ROWS, most_bytes: int = BYTES
+) -> Iterator[tuple[CrawlIndexRow, ...]]:
     """The rows in batches, each in the order of files and offsets."""
-    held: list[Row] = []
+    held: list[CrawlIndexRow] = []
     size = 0
     for row in rows:
         held.append(row)
@@ -64,7 +66,7 @@ def batches(rows: Iterable[Row], most_rows: int = ROWS, most_bytes: int = BYTES)
         yield _in_order(held)
 
 
-def identity(batch: Sequence[Row]) -> str:
+def batch_digest(batch: Sequence[CrawlIndexRow]) -> str:
     """SHA-256 of the ranges of a batch, in hexadecimal digits."""
     digest = hashlib.sha256()
     for row in batch:
@@ -72,21 +74,23 @@ def identity(batch: Sequence[Row]) -> str:
     return digest.hexdigest()
 
 
-def haul(client: Client, batch: Sequence[Row], path: Path, name: str, crawl: str) -> Hauled:
+def fetch_batch(
+    client: SourceClient, batch: Sequence[CrawlIndexRow], path: Path, name: str, crawl: str
+) -> BatchResult:
     """Write the file of a batch; `name` is what it will be called in the storage. Raises `Unavailable` where Common Crawl does not
     answer for long.
     """
-    taken: list[Taken] = []
+    taken: list[RowResult] = []
     counts: Counter[str] = Counter()
-    lines = Lines()
-    asks = (Ask(reach.filename, reach.first, reach.length, reach) for reach in reaches(batch))
+    lines = IndexLines()
+    asks = (RangeRequest(reach.filename, reach.first, reach.length, reach) for reach in range_reads(batch))
     with path.open("wb") as file:
-        file.write(member(_info(name, crawl, batch)))
+        file.write(gzip_member(_info(name, crawl, batch)))
         counts["warcinfo"] += 1
         for row, data in _arrived(client, asks):
             found = read_member(data, row) if data is not None else NOT_THERE
             if isinstance(found, str):
-                taken.append(Taken(row=row, reason=found))
+                taken.append(RowResult(row=row, reason=found))
                 continue
             counts["metadata"] += _append_facts(file, found, row)
             offset = file.tell()
@@ -94,17 +98,19 @@ def haul(client: Client, batch: Sequence[Row], path: Path, name: str, crawl: str
             counts[found.type] += 1
             entry = cdxj.row_of(found, replace(found.ref, file=name, offset=offset))
             assert entry is not None  # only what can be looked up is taken
-            lines.append(cdxj.line(entry))
-            taken.append(Taken(row=row, offset=offset))
-    return Hauled(taken=tuple(taken), counts=counts, lines=lines)
+            lines.append(cdxj.format_line(entry))
+            taken.append(RowResult(row=row, offset=offset))
+    return BatchResult(results=tuple(taken), counts=counts, lines=lines)
 
 
-def _arrived(client: Client, asks: Iterable[Ask]) -> Iterator[tuple[Row, bytes | None]]:
+def _arrived(
+    client: SourceClient, asks: Iterable[RangeRequest]
+) -> Iterator[tuple[CrawlIndexRow, bytes | None]]:
     """Each row with its bytes; with None where there are none."""
-    for ask, came in client.arriving(asks):
-        reach: Reach = ask.about
+    for ask, came in client.fetch_ahead(asks):
+        reach: RangeRead = ask.context
         error = came.exception()
-        if not (isinstance(error, Answered) and error.is_missing):
+        if not (isinstance(error, ResponseError) and error.is_missing):
             data = client.result(ask.key, came)
             yield from ((row, reach.cut(data, row)) for row in reach.rows)
         elif len(reach.rows) == 1:
@@ -114,22 +120,22 @@ def _arrived(client: Client, asks: Iterable[Ask]) -> Iterator[tuple[Row, bytes |
             yield from _arrived(client, map(_alone, reach.rows))
 
 
-def _alone(row: Row) -> Ask:
-    reach = Reach(filename=row.filename, first=row.offset, rows=(row,))
-    return Ask(row.filename, row.offset, row.length, reach)
+def _alone(row: CrawlIndexRow) -> RangeRequest:
+    reach = RangeRead(filename=row.filename, first=row.offset, rows=(row,))
+    return RangeRequest(row.filename, row.offset, row.length, reach)
 
 
-def _append_facts(file: BinaryIO, found: ArchivedRecord, row: Row) -> int:
+def _append_facts(file: BinaryIO, found: ArchivedRecord, row: CrawlIndexRow) -> int:
     """Write what the index says of a record that has an id to refer to; returns how many records that were."""
     try:
         response_id = UUID(found.record_id)
     except ValueError:
         return 0
-    file.write(member(index_facts.record(row, date_ms=found.date_ms, response_id=response_id)))
+    file.write(gzip_member(index_facts.facts_record(row, date_ms=found.date_ms, response_id=response_id)))
     return 1
 
 
-def _info(name: str, crawl: str, batch: Sequence[Row]) -> bytes:
+def _info(name: str, crawl: str, batch: Sequence[CrawlIndexRow]) -> bytes:
     """No clock, and no name of a mirror: its date is the first fetch of the batch."""
     first = min(batch, key=lambda row: row.timestamp)
     fields = {
@@ -143,7 +149,7 @@ def _info(name: str, crawl: str, batch: Sequence[Row]) -> bytes:
     return warcinfo(name.rpartition("/")[2], date_ms=_date_ms(first.timestamp), fields=fields)
 
 
-def _in_order(rows: list[Row]) -> tuple[Row, ...]:
+def _in_order(rows: list[CrawlIndexRow]) -> tuple[CrawlIndexRow, ...]:
     return tuple(sorted(rows, key=lambda row: (row.filename, row.offset)))
 
 

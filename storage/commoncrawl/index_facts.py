@@ -7,9 +7,9 @@ and it refers to the other (`WARC-Refers-To`). In front, as what a browser made 
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
-from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.row import CrawlIndexRow
 from storage.warc.dropped import WARC_FIELDS
-from storage.warc.exchange_records import attached_record
+from storage.warc.exchange_records import attachment_record
 from storage.warc.records import ArchivedRecord
 
 FROM = "from"
@@ -17,7 +17,7 @@ LINE = "\r\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class IndexFacts:
     """What is known of one record beside its bytes; empty where the index of its crawl does not say."""
 
     filename: str
@@ -33,9 +33,9 @@ class Facts:
     truncated: str = ""
 
 
-def of_row(row: Row) -> Facts:
+def of_row(row: CrawlIndexRow) -> IndexFacts:
     """The facts of a row."""
-    return Facts(
+    return IndexFacts(
         filename=row.filename,
         offset=row.offset,
         length=row.length,
@@ -47,7 +47,7 @@ def of_row(row: Row) -> Facts:
     )
 
 
-def encode(facts: Facts) -> bytes:
+def encode(facts: IndexFacts) -> bytes:
     """The block."""
     lines = {
         FROM: facts.filename,
@@ -64,14 +64,14 @@ def encode(facts: Facts) -> bytes:
     ).encode(errors="backslashreplace")
 
 
-def decode(block: bytes) -> Facts | None:
+def decode(block: bytes) -> IndexFacts | None:
     """The facts in a block; None where it holds others."""
     said: dict[str, str] = {}
     for line in block.decode(errors="replace").split("\n"):
         name, _, value = line.partition(":")
         said.setdefault(name.strip().lower(), value.strip())
     try:
-        return Facts(
+        return IndexFacts(
             filename=said[FROM],
             offset=int(said["offset"]),
             length=int(said["length"]),
@@ -85,9 +85,9 @@ def decode(block: bytes) -> Facts | None:
         return None
 
 
-def record(row: Row, *, date_ms: int, response_id: UUID) -> bytes:
+def facts_record(row: CrawlIndexRow, *, date_ms: int, response_id: UUID) -> bytes:
     """The metadata record of a row, uncompressed; `response_id` is that of the record that it tells of."""
-    return attached_record(
+    return attachment_record(
         "metadata",
         encode(of_row(row)),
         uri=row.url,
@@ -98,7 +98,7 @@ def record(row: Row, *, date_ms: int, response_id: UUID) -> bytes:
     )
 
 
-def told(page: ArchivedRecord, before: ArchivedRecord | None) -> ArchivedRecord:
+def with_index_facts(page: ArchivedRecord, before: ArchivedRecord | None) -> ArchivedRecord:
     """A page with what the index said of it, if the record in front of it (`before`) is one that tells of it.
 
     `facts` gets `from`, the file of Common Crawl's that it lies in; `truncated` is the index's word where the record has none of its

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core import InputError
 from storage.commoncrawl.file_names import is_file, segment
-from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.transport.source_client import SourceClient
 
 LONGEST = 1 << 10
 """Characters of a path."""
@@ -15,9 +15,9 @@ SUFFIXES = (".paths", ".paths.gz")
 """How the name of such a file ends."""
 
 
-def read_list(client: Client, key: str) -> tuple[str, ...]:
+def read_list(client: SourceClient, key: str) -> tuple[str, ...]:
     """The paths of a list of Common Crawl's. Raises `InputError` where there is none."""
-    return _parsed(client.whole(key), f"{client.uri}{key}")
+    return _parsed(client.read_all(key), f"{client.uri}{key}")
 
 
 def read_local(path: Path) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def archives(paths: Iterable[str], name: str) -> tuple[str, ...]:
     return found
 
 
-def chosen(paths: Iterable[str], *, segments: frozenset[str], files: int | None) -> Iterator[str]:
+def select_paths(paths: Iterable[str], *, segments: frozenset[str], files: int | None) -> Iterator[str]:
     """The first paths, in their order; of some segments where any are named."""
     left = files
     for path in paths:

@@ -3,11 +3,11 @@
 import io
 
 from core import InputError
-from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.row import CrawlIndexRow
 from storage.warc.exchange_records import sha1, target_uri
 from storage.warc.members import GZIP, HEAD_END, Member
-from storage.warc.payload import transfer_decoded
-from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
+from storage.warc.payload import decode_transfer
+from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_records
 from storage.warc.revisit import REVISIT
 
 SHORT = "short"
@@ -18,23 +18,23 @@ ANOTHER = "another_record"
 """Another type, or another URL."""
 WRONG_DIGEST = "wrong_digest"
 """The payload is not the one that was indexed."""
-TAKEN_TYPES = frozenset({"response", REVISIT})
+ACCEPTED_TYPES = frozenset({"response", REVISIT})
 
 
-def read_member(data: bytes, row: Row) -> ArchivedRecord | str:
+def read_member(data: bytes, row: CrawlIndexRow) -> ArchivedRecord | str:
     """The record in the bytes, or the reason why they are not what the row says."""
     if len(data) != row.length:
         return SHORT
     shown: list[Member] = []
     try:
-        found = list(read(io.BytesIO(data), name=row.filename, seen=shown.append))
+        found = list(read_records(io.BytesIO(data), name=row.filename, on_member=shown.append))
     except InputError:
         return BROKEN
     is_one = data.startswith(GZIP) and len(found) == 1 and found[0].length == len(data)
-    if not is_one or shown[0].problem or not shown[0].whole or found[0].type == DAMAGED:
+    if not is_one or shown[0].problem or not shown[0].is_whole or found[0].type == DAMAGED:
         return BROKEN
     (record,) = found
-    if record.type not in TAKEN_TYPES or not _is_same(record.url, row.url):
+    if record.type not in ACCEPTED_TYPES or not _is_same(record.url, row.url):
         return ANOTHER
     has_payload = record.type != REVISIT and row.digest
     return WRONG_DIGEST if has_payload and row.digest not in _digests(shown[0].data) else record
@@ -60,5 +60,5 @@ def _digests(data: bytes) -> set[str]:
     coding = ",".join(line.partition(":")[2] for line in fields if line.startswith("transfer-encoding:"))
     found = {sha1(entity)}
     if coding:
-        found.add(sha1(transfer_decoded(entity, coding, PAYLOAD_LIMIT)[0]))
+        found.add(sha1(decode_transfer(entity, coding, PAYLOAD_LIMIT)[0]))
     return {digest.removeprefix("sha1:") for digest in found}

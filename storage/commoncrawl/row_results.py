@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from storage import tables
-from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.row import CrawlIndexRow
 from storage.manifest import manifests
 from storage.store import Store
 
@@ -31,7 +31,7 @@ SCHEMA = pa.schema(
     [
         *(
             pa.field(each.name, pa.int64() if each.name in _NUMBERS else pa.string(), nullable=False)
-            for each in fields(Row)
+            for each in fields(CrawlIndexRow)
         ),
         pa.field("reason", pa.string(), nullable=False),
         pa.field("record_file", pa.string(), nullable=False),
@@ -42,25 +42,25 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class RowResult:
     """What became of one row."""
 
-    row: Row
+    row: CrawlIndexRow
     reason: str = ""
     """Why its record was refused; empty where it was taken."""
     offset: int = -1
     """Of its record in our file; -1 where it was refused."""
 
 
-def name(part: str) -> str:
+def table_name(part: str) -> str:
     """Where the table of a part lies."""
     return f"{DIRECTORY}/{part}.parquet"
 
 
-def write(path: Path, taken: Sequence[Taken], file: str) -> None:
+def write(path: Path, taken: Sequence[RowResult], file: str) -> None:
     """Write the table. The same rows give the same bytes."""
     columns: dict[str, list[Any]] = {
-        each.name: [getattr(one.row, each.name) for one in taken] for each in fields(Row)
+        each.name: [getattr(one.row, each.name) for one in taken] for each in fields(CrawlIndexRow)
     }
     columns["reason"] = [one.reason for one in taken]
     columns["record_file"] = ["" if one.reason else file for one in taken]
@@ -68,7 +68,7 @@ def write(path: Path, taken: Sequence[Taken], file: str) -> None:
     tables.write(path, pa.table(columns, schema=SCHEMA))
 
 
-class Known:
+class KnownRanges:
     """The ranges that a source has of Common Crawl."""
 
     __slots__ = ("_keys",)
@@ -76,7 +76,7 @@ class Known:
     def __init__(self, keys: npt.NDArray[np.void]) -> None:
         self._keys = np.sort(keys)
 
-    def __contains__(self, row: Row) -> bool:
+    def __contains__(self, row: CrawlIndexRow) -> bool:
         key = np.array([_key(row.filename, row.offset)], dtype=KEY)
         at = int(np.searchsorted(self._keys, key)[0])
         return at < len(self._keys) and bool(self._keys[at] == key[0])
@@ -85,7 +85,7 @@ class Known:
         return len(self._keys)
 
 
-def known(store: Store, source: str) -> Known:
+def known_ranges(store: Store, source: str) -> KnownRanges:
     """What the sealed tables of a source name."""
     found: list[npt.NDArray[np.void]] = [np.empty(0, dtype=KEY)]
     for manifest in manifests(store, STEP_NAME, source):
@@ -94,7 +94,7 @@ def known(store: Store, source: str) -> Known:
             found.extend(
                 np.fromiter(_keys(batch.to_pylist()), dtype=KEY) for batch in table.to_batches(BATCH)
             )
-    return Known(np.concatenate(found))
+    return KnownRanges(np.concatenate(found))
 
 
 def _keys(rows: Iterable[dict[str, Any]]) -> Iterable[tuple[int, int]]:

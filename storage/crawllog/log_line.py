@@ -32,12 +32,12 @@ from typing import Any, BinaryIO
 import zstandard
 
 from core import CorruptData
-from storage.archive.open_files import look, open_files
+from storage.archive.open_files import open_files, snapshot
 from storage.store import Store
 
 FOLDER = "log"
 SUFFIX = ".jsonl"
-SEALED = ".jsonl.zst"
+SEALED_SUFFIX = ".jsonl.zst"
 RETRY = "retry"
 PIECE = 1 << 18
 """Bytes unpacked at a time."""
@@ -46,7 +46,7 @@ _MS = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LogLine:
     """One line. What is not known is empty, 0 or None."""
 
     time_ms: int
@@ -73,7 +73,7 @@ class Line:
         return self.kind == "page" and self.outcome != RETRY
 
 
-def encode(line: Line) -> bytes:
+def encode(line: LogLine) -> bytes:
     """Return the text of a line, with its line break. It holds only ASCII."""
     moment = _EPOCH + line.time_ms * _MS
     body: dict[str, Any] = {
@@ -102,19 +102,19 @@ def encode(line: Line) -> bytes:
     return f"{json.dumps(body, separators=(',', ':'))}\n".encode()
 
 
-def decode(text: bytes) -> Line:
+def decode(text: bytes) -> LogLine:
     """Return the line of a text. Raise `ValueError`, `KeyError` or `TypeError` for what is none."""
     body = json.loads(text)
     moment = datetime.fromisoformat(body.pop("time"))
-    return Line(time_ms=(moment - _EPOCH) // _MS, **body)
+    return LogLine(time_ms=(moment - _EPOCH) // _MS, **body)
 
 
 def files(store: Store, crawl: str) -> Iterator[str]:
     """Yield the names of the sealed files of a crawl's log."""
-    yield from (name for name in store.list(f"{FOLDER}/{crawl}/") if name.endswith(SEALED))
+    yield from (name for name in store.list(f"{FOLDER}/{crawl}/") if name.endswith(SEALED_SUFFIX))
 
 
-def read(store: Store, name: str) -> Iterator[Line]:
+def read(store: Store, name: str) -> Iterator[LogLine]:
     """Yield the lines of a sealed file. Raise `CorruptData` naming the file and the first line that is none."""
     number = 0
     try:
@@ -130,7 +130,7 @@ def read(store: Store, name: str) -> Iterator[Line]:
         ) from error
 
 
-def lines(store: Store, crawl: str) -> Iterator[Line]:
+def lines(store: Store, crawl: str) -> Iterator[LogLine]:
     """Yield every line of a crawl's log, those of open files included: of one writer in order, of several in none.
 
     A file that is sealed meanwhile may be read twice, and none is passed over.
@@ -138,19 +138,19 @@ def lines(store: Store, crawl: str) -> Iterator[Line]:
     folder = f"{FOLDER}/{crawl}"
     for name in open_files(store, folder):
         if name.endswith(SUFFIX):
-            with look(store, folder, name) as path:
+            with snapshot(store, folder, name) as path:
                 if path is not None:
                     yield from whole_lines(path)
     for name in files(store, crawl):
         yield from read(store, name)
 
 
-def whole_lines(path: Path) -> Iterator[Line]:
+def whole_lines(path: Path) -> Iterator[LogLine]:
     """Yield what is whole of an open file; what a crash has left between its lines is passed over."""
     return (line for _, line in placed_lines(path))
 
 
-def placed_lines(path: Path) -> Iterator[tuple[int, Line]]:
+def placed_lines(path: Path) -> Iterator[tuple[int, LogLine]]:
     """`whole_lines`, each with the byte at which it begins."""
     place = 0
     with path.open("rb") as file:

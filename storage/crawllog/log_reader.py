@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 
-from storage.archive.open_files import look, open_files, read_on
-from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, decode, files, read, whole_lines
+from storage.archive.open_files import open_files, read_from, snapshot
+from storage.crawllog.log_line import FOLDER, SEALED_SUFFIX, SUFFIX, LogLine, decode, files, read, whole_lines
 from storage.store import Store
 
 
-def is_there(store: Store, crawl: str) -> bool:
+def has_log(store: Store, crawl: str) -> bool:
     """Whether a crawl has a log."""
     return any(True for _ in files(store, crawl)) or bool(_open_names(store, crawl))
 
 
-def ordered(store: Store, crawl: str) -> Iterator[Line]:
+def read_in_order(store: Store, crawl: str) -> Iterator[LogLine]:
     """Yield every line of a crawl's log in the order of time, those of open files included.
 
     Raise `CorruptData` for a file that is damaged.
@@ -27,9 +27,9 @@ def ordered(store: Store, crawl: str) -> Iterator[Line]:
     names = {_stem(name): name for name in (*_open_names(store, crawl), *files(store, crawl))}.values()
     firsts = sorted((line.time_ms, name) for name in names if (line := next(_of(store, crawl, name), None)))
     serial = count()  # no two lines are compared
-    heap: list[tuple[int, int, Line, Iterator[Line]]] = []
+    heap: list[tuple[int, int, LogLine, Iterator[LogLine]]] = []
 
-    def push(lines: Iterator[Line]) -> None:
+    def push(lines: Iterator[LogLine]) -> None:
         if (line := next(lines, None)) is not None:
             heapq.heappush(heap, (line.time_ms, next(serial), line, lines))
 
@@ -55,7 +55,7 @@ class _Read:
     """The beginning of a line whose end was not there yet."""
 
 
-class Follower:
+class LogFollower:
     """The lines that a log gets from now on. What was there before is passed over."""
 
     def __init__(self, store: Store, crawl: str) -> None:
@@ -64,13 +64,13 @@ class Follower:
         self._sealed = set(files(store, crawl))
         self._before = [line for name in _open_names(store, crawl) for line in self._more(name)]
 
-    def before(self, n: int) -> list[Line]:
+    def last_lines(self, n: int) -> list[LogLine]:
         """The newest `n` lines of the files that were open at the start."""
         newest = sorted(self._before, key=lambda line: line.time_ms)
         self._before = []
         return newest[max(len(newest) - n, 0) :]
 
-    def poll(self) -> list[Line]:
+    def poll(self) -> list[LogLine]:
         """The lines that are new since the last call, in the order of time."""
         found = [line for name in _open_names(self._store, self._crawl) for line in self._more(name)]
         for name in files(self._store, self._crawl):
@@ -80,12 +80,12 @@ class Follower:
                 found += islice(read(self._store, name), seen, None)
         return sorted(found, key=lambda line: line.time_ms)
 
-    def _more(self, name: str) -> Iterator[Line]:
+    def _more(self, name: str) -> Iterator[LogLine]:
         stem = _stem(name)
-        if f"{FOLDER}/{self._crawl}/{stem}{SEALED}" in self._sealed:
+        if f"{FOLDER}/{self._crawl}/{stem}{SEALED_SUFFIX}" in self._sealed:
             return
         so_far = self._open.setdefault(stem, _Read())
-        data = read_on(self._store, f"{FOLDER}/{self._crawl}", name, so_far.offset)
+        data = read_from(self._store, f"{FOLDER}/{self._crawl}", name, so_far.offset)
         if data is None:  # it was sealed just now
             return
         so_far.offset += len(data)
@@ -106,19 +106,19 @@ def _open_names(store: Store, crawl: str) -> list[str]:
     return [name for name in open_files(store, f"{FOLDER}/{crawl}") if name.endswith(SUFFIX)]
 
 
-def _of(store: Store, crawl: str, name: str) -> Iterator[Line]:
+def _of(store: Store, crawl: str, name: str) -> Iterator[LogLine]:
     """The lines of a file that was open or sealed when it was listed."""
-    if name.endswith(SEALED):
+    if name.endswith(SEALED_SUFFIX):
         yield from read(store, name)
         return
-    with look(store, f"{FOLDER}/{crawl}", name) as path:
+    with snapshot(store, f"{FOLDER}/{crawl}", name) as path:
         if path is not None:
             yield from whole_lines(path)
             return
-    sealed = f"{FOLDER}/{crawl}/{_stem(name)}{SEALED}"
+    sealed = f"{FOLDER}/{crawl}/{_stem(name)}{SEALED_SUFFIX}"
     if store.exists(sealed):
         yield from read(store, sealed)
 
 
 def _stem(name: str) -> str:
-    return name.rpartition("/")[2].removesuffix(SEALED).removesuffix(SUFFIX)
+    return name.rpartition("/")[2].removesuffix(SEALED_SUFFIX).removesuffix(SUFFIX)

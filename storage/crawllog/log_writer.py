@@ -18,18 +18,28 @@ from pathlib import Path
 import zstandard
 
 from core import Conflict, InputError
-from storage.archive.archive_writer import NAME
+from storage.archive.archive_writer import NAME_PATTERN
 from storage.archive.open_files import (
-    Left,
-    Unfinished,
-    begin,
-    is_of,
+    AbandonedFile,
+    OpenFile,
+    claim,
+    create_open_file,
+    is_file_or_tail,
     open_files,
-    tail_of,
-    take,
+    tail_name,
     writer_and_serial,
 )
-from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, encode, files, pieces, placed_lines, read
+from storage.crawllog.log_line import (
+    FOLDER,
+    SEALED_SUFFIX,
+    SUFFIX,
+    LogLine,
+    encode,
+    files,
+    pieces,
+    placed_lines,
+    read,
+)
 from storage.manifest import (
     JSON,
     Manifest,
@@ -44,7 +54,7 @@ from storage.store import Store
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"
-LOST = "lost"
+LOST_STEP = "lost"
 """The step of files of the log that were given up: only their counts are left."""
 ARCHIVES, VISITS = "archives", "visits"
 """Fields of the recipe: the archive files that lines refer to, and whether a page is to be visited again."""
@@ -56,7 +66,7 @@ MAX_AGE_S = 3600.0
 
 
 @dataclass(slots=True)
-class Tally:
+class LogCounts:
     """What a Manifest says of the lines of a file."""
 
     rows: int = 0
@@ -65,7 +75,7 @@ class Tally:
     archives: set[str] = field(default_factory=set)
     visits: bool = False
 
-    def counted(self, line: Line) -> Line:
+    def count(self, line: LogLine) -> LogLine:
         """Count a line; returns it."""
         self.rows += 1
         if line.is_final:
@@ -76,7 +86,7 @@ class Tally:
         return line
 
 
-class CrawlLog:
+class CrawlLogWriter:
     """The log of one crawl. `writer` names one life of one process, and is never used again."""
 
     def __init__(
@@ -90,26 +100,26 @@ class CrawlLog:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         for what, name in (("crawl", crawl), ("writer", writer)):
-            if not NAME.fullmatch(name):
+            if not NAME_PATTERN.fullmatch(name):
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
         self._store, self._crawl, self._writer = store, crawl, writer
         self._max_bytes, self._max_age_s, self._clock = max_bytes, max_age_s, clock
         self._fresh = bytearray()
-        self._tally = Tally()
-        self._open: Unfinished | None = None
+        self._tally = LogCounts()
+        self._open: OpenFile | None = None
         self._written = self._serial = 0
         self._begun = 0.0
         self._is_synced = True
 
-    def append(self, line: Line) -> None:
+    def append(self, line: LogLine) -> None:
         """Add a line. Not durable before `commit`."""
-        self._fresh += encode(self._tally.counted(line))
+        self._fresh += encode(self._tally.count(line))
 
     def commit(self) -> None:
         """Bring everything appended to disk. Where it raises, it may be called again."""
         if self._fresh:
             if self._open is None:
-                self._open = begin(self._store, f"{FOLDER}/{self._crawl}", self._name(SUFFIX))
+                self._open = create_open_file(self._store, f"{FOLDER}/{self._crawl}", self._name(SUFFIX))
                 self._written, self._begun = 0, self._clock()
             data = bytes(self._fresh)
             self._open.write(data, self._written)
@@ -136,8 +146,8 @@ class CrawlLog:
             return None
         texts = pieces(self._open.path)
         manifest = _publish(self._store, self._crawl, self._name(""), texts, self._tally)
-        self._open.end()
-        self._open, self._tally = None, Tally()
+        self._open.remove()
+        self._open, self._tally = None, LogCounts()
         self._serial += 1
         return manifest
 
@@ -148,7 +158,7 @@ class CrawlLog:
         return f"<log of {self._crawl} by {self._writer}: {self._written} bytes in its open file>"
 
 
-def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest | None:
+def put(store: Store, crawl: str, stem: str, lines: Iterable[LogLine]) -> Manifest | None:
     """Publish and seal a file of the log that has these lines; None where there are none. Raise `Conflict` where one of that name has
     others.
     """
@@ -156,12 +166,12 @@ def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest 
     first = next(rest, None)
     if first is None:
         return None
-    tally = Tally()
-    texts = (encode(tally.counted(line)) for line in chain((first,), rest))
+    tally = LogCounts()
+    texts = (encode(tally.count(line)) for line in chain((first,), rest))
     return _publish(store, crawl, stem, texts, tally)
 
 
-def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally: Tally) -> Manifest:
+def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally: LogCounts) -> Manifest:
     """Publish and seal a file of the log; `tally` is what has been counted when the texts are at their end."""
 
     def write(path: Path) -> None:
@@ -171,7 +181,7 @@ def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally:
                 packed.write(text)
 
     part = f"{crawl}/{stem}"
-    name = f"{FOLDER}/{part}{SEALED}"
+    name = f"{FOLDER}/{part}{SEALED_SUFFIX}"
     with store.stage(name) as staged:
         write(staged.path)
         output = Output(name=name, bytes=staged.path.stat().st_size, sha256=digest(staged.path), rows=0)
@@ -180,23 +190,23 @@ def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally:
     return _seal(store, part, output, tally)
 
 
-def seal_lost(store: Store, crawl: str) -> int:
+def reseal_unsealed(store: Store, crawl: str) -> int:
     """Seal the files of a crawl's log that have lost their Manifest, as they are; returns how many. Raise `CorruptData` for a
     file that cannot be read.
     """
     lost = 0
     for name in files(store, crawl):
-        lost += _seal_lost(store, name)
+        lost += _reseal_unsealed(store, name)
     return lost
 
 
-def _seal_lost(store: Store, name: str) -> bool:
-    part = name.removeprefix(f"{FOLDER}/").removesuffix(SEALED)
+def _reseal_unsealed(store: Store, name: str) -> bool:
+    part = name.removeprefix(f"{FOLDER}/").removesuffix(SEALED_SUFFIX)
     if store.exists(manifest_name(STEP_NAME, part)):
         return False
-    tally = Tally()
+    tally = LogCounts()
     for line in read(store, name):
-        tally.counted(line)
+        tally.count(line)
     output = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     _seal(store, part, output, tally)
     return True
@@ -204,12 +214,12 @@ def _seal_lost(store: Store, name: str) -> bool:
 
 def seal_as_lost(store: Store, manifest: Manifest) -> None:
     """Keep what a Manifest says that a file of the log held, for who counts pages: the file is given up."""
-    step = f"{LOST}@1"
+    step = f"{LOST_STEP}@1"
     nothing = replace(manifest, step=step, recipe={}, fingerprint=fingerprint(step, {}, ()), outputs=())
     seal(store, nothing)
 
 
-def _seal(store: Store, part: str, output: Output, tally: Tally) -> Manifest:
+def _seal(store: Store, part: str, output: Output, tally: LogCounts) -> Manifest:
     recipe: dict[str, JSON] = {
         "format": "JSON lines",
         ARCHIVES: sorted(tally.archives),
@@ -228,13 +238,13 @@ def _seal(store: Store, part: str, output: Output, tally: Tally) -> Manifest:
     return manifest
 
 
-def writers(store: Store, crawl: str) -> set[str]:
+def open_writers(store: Store, crawl: str) -> set[str]:
     """Who has an open file of a crawl's log."""
     names = open_files(store, f"{FOLDER}/{crawl}")
     return {writer_and_serial(crawl, name.removesuffix(SUFFIX))[0] for name in names} - {""}
 
 
-def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> int:
+def recover_log(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> int:
     """Seal what dead writers left of a crawl's log; returns how many files. May be killed, and run again."""
     folder, sealed = f"{FOLDER}/{crawl}", 0
     for name in open_files(store, folder):
@@ -242,42 +252,48 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
         writer, _ = writer_and_serial(crawl, stem)
         if stem == name or not writer or not writer_is_dead(writer):
             continue
-        with take(store, folder, name) as left:
+        with claim(store, folder, name) as left:
             if left is None:
                 continue
-            sealed += _recovered(store, crawl, stem, left)
-            left.end()
+            sealed += _recover_file(store, crawl, stem, left)
+            left.remove()
     return sealed
 
 
-def _recovered(store: Store, crawl: str, stem: str, left: Left) -> bool:
+def _recover_file(store: Store, crawl: str, stem: str, abandoned: AbandonedFile) -> bool:
     """Seal the lines of an open file that no published file has; False where there are none."""
     while True:
         listed = store.list(f"{FOLDER}/{crawl}/{stem}")
-        published = [name for name in listed if name.endswith(SEALED) and is_of(stem, _stem(name))]
+        published = [
+            name for name in listed if name.endswith(SEALED_SUFFIX) and is_file_or_tail(stem, _stem(name))
+        ]
         held: set[bytes] = set()
         for name in published:
-            _seal_lost(store, name)
-            held.update(_print(line) for line in read(store, name))
-        rest = ((at, line) for at, line in placed_lines(left.path) if not held or _print(line) not in held)
+            _reseal_unsealed(store, name)
+            held.update(_line_digest(line) for line in read(store, name))
+        rest = (
+            (at, line)
+            for at, line in placed_lines(abandoned.path)
+            if not held or _line_digest(line) not in held
+        )
         first = next(rest, None)
         if first is None:
             return False
         lines = chain((first[1],), (line for _, line in rest))
-        name = tail_of(stem, left.at(first[0])) if published else stem
+        name = tail_name(stem, abandoned.original_offset(first[0])) if published else stem
         try:
             put(store, crawl, name, lines)
         except Conflict:  # another was quicker: what that did not have is left
-            if f"{FOLDER}/{crawl}/{name}{SEALED}" in published:
+            if f"{FOLDER}/{crawl}/{name}{SEALED_SUFFIX}" in published:
                 raise
             continue
         return True
 
 
-def _print(line: Line) -> bytes:
+def _line_digest(line: LogLine) -> bytes:
     """What two lines have in common only if they are the same."""
     return blake2b(encode(line), digest_size=16).digest()
 
 
 def _stem(name: str) -> str:
-    return name.rpartition("/")[2].removesuffix(SEALED)
+    return name.rpartition("/")[2].removesuffix(SEALED_SUFFIX)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from storage.crawllog import log_line
 from storage.store import Store
 from storage.warc import cdxj
-from storage.warc.cdxj import Row
+from storage.warc.cdxj import CdxjRow
 
 INDEX = ".cdxj.gz"
 _BATCH = 10_000
@@ -46,43 +46,43 @@ INSERT INTO lines VALUES (?, ?, ?) ON CONFLICT (page) DO UPDATE SET at = exclude
 _DROP_LINE = "DELETE FROM lines WHERE page = ? AND at < ?"
 
 
-class Wanted(NamedTuple):
+class PageCapture(NamedTuple):
     """That a row is asked for."""
 
     page: str
     """What the captures of one page have in common."""
-    turn: float = 0
+    priority: float = 0
     """Pages come in the order of their turns; of those with the same, the one that was asked for longest ago first."""
-    whole: bool = True
+    is_capture: bool = True
     """Whether it is a capture of the page, and no complaint of its server."""
-    ended: bool = False
+    is_gone: bool = False
     """Whether there is no such page any more, as of then."""
 
 
-class Settled(NamedTuple):
+class PageSettlement(NamedTuple):
     """What a line of the log says of a page."""
 
     page: str
-    ended: bool = False
+    is_gone: bool = False
     """Whether there is no such page any more, as of then."""
 
 
-class Newest(NamedTuple):
+class NewestCapture(NamedTuple):
     """One page."""
 
-    row: Row
+    row: CdxjRow
     """Of its newest capture."""
-    asked_ms: int
+    requested_ms: int
     """When it was asked for last, whatever came."""
 
 
 @contextmanager
-def newest(
+def newest_captures(
     store: Store,
     crawl: str,
-    want: Callable[[Row], Wanted | None],
-    settled: Callable[[log_line.Line], Settled | None],
-) -> Iterator[Iterator[Newest]]:
+    page_capture: Callable[[CdxjRow], PageCapture | None],
+    page_settlement: Callable[[log_line.LogLine], PageSettlement | None],
+) -> Iterator[Iterator[NewestCapture]]:
     """Each page that is wanted, has a capture and is not ended, in the order of their turns.
 
     `settled` says which lines of the log tell of a page. Raises `CorruptData` naming an index or a log that is none.
@@ -91,17 +91,17 @@ def newest(
         database = sqlite3.connect(f"{directory}/newest.db", check_same_thread=False)
         try:
             database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_TABLE}")
-            _feed(database, _PUT, _captures(store, crawl, want))
-            _feed(database, _SETTLE, _settlements(store, crawl, settled))
-            yield (Newest(cdxj.parse(line), asked) for _, line, asked in database.execute(_TAKE))
+            _feed(database, _PUT, _captures(store, crawl, page_capture))
+            _feed(database, _SETTLE, _settlements(store, crawl, page_settlement))
+            yield (NewestCapture(cdxj.parse_line(line), asked) for _, line, asked in database.execute(_TAKE))
         finally:
             database.close()
 
 
 @contextmanager
 def last_lines(
-    found: Iterable[tuple[str, log_line.Line]], others: Iterable[tuple[str, int]] = ()
-) -> Iterator[Iterator[log_line.Line]]:
+    found: Iterable[tuple[str, log_line.LogLine]], others: Iterable[tuple[str, int]] = ()
+) -> Iterator[Iterator[log_line.LogLine]]:
     """Of each page the last of the lines that are `found` of it, in no order; but none of a page that `others`, which are
     read afterwards, have a later time of.
     """
@@ -123,7 +123,9 @@ def _feed(database: sqlite3.Connection, statement: str, values: Iterator[dict[st
         database.executemany(statement, batch)
 
 
-def _captures(store: Store, crawl: str, want: Callable[[Row], Wanted | None]) -> Iterator[dict[str, object]]:
+def _captures(
+    store: Store, crawl: str, want: Callable[[CdxjRow], PageCapture | None]
+) -> Iterator[dict[str, object]]:
     for name in store.list(f"warc/{crawl}/"):
         if not name.endswith(INDEX):
             continue
@@ -131,19 +133,19 @@ def _captures(store: Store, crawl: str, want: Callable[[Row], Wanted | None]) ->
             for row in cdxj.read(file, name=name):
                 wanted = want(row)
                 if wanted is not None:
-                    line = cdxj.line(row) if wanted.whole else None
+                    line = cdxj.format_line(row) if wanted.is_capture else None
                     yield {
                         "page": wanted.page,
-                        "turn": wanted.turn,
+                        "turn": wanted.priority,
                         "line": line,
                         "at": row.date_ms,
-                        "ended": wanted.ended,
+                        "ended": wanted.is_gone,
                     }
 
 
 def _settlements(
-    store: Store, crawl: str, settled: Callable[[log_line.Line], Settled | None]
+    store: Store, crawl: str, settled: Callable[[log_line.LogLine], PageSettlement | None]
 ) -> Iterator[dict[str, object]]:
     for line in log_line.lines(store, crawl):
         if line.is_final and (said := settled(line)) is not None:
-            yield {"page": said.page, "at": line.time_ms, "ended": said.ended}
+            yield {"page": said.page, "at": line.time_ms, "ended": said.is_gone}

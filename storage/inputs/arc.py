@@ -15,9 +15,9 @@ from ipaddress import ip_address
 from typing import BinaryIO, cast
 
 from core import Failure, InputError, failure_boundary
-from storage.inputs.decompression import inflated
-from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, LONGEST, Entry, Unusable
-from storage.inputs.file_slice import Part
+from storage.inputs.decompression import decompress
+from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
+from storage.inputs.file_slice import FileSlice
 from storage.inputs.tables.columns import milliseconds
 from storage.warc.exchange_records import MIME
 from storage.warc.members import CUT_OFF, NO_RECORD, members
@@ -45,7 +45,7 @@ class _Head:
     length: int | None
 
 
-def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Entry | Unusable]:
+def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each record of a seekable file, plain or compressed, but the first, which describes the file.
 
     Raises `InputError` for what is no ARC.
@@ -55,25 +55,27 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Entry | Unusable
             yield replace(item, place=place)
 
 
-def _items(file: BinaryIO, name: str) -> Iterator[Entry | Unusable]:
-    if inflated(file, name=name) is None:
+def _items(file: BinaryIO, name: str) -> Iterator[InputRecord | UnusableRecord]:
+    if decompress(file, name=name) is None:
         yield from _records(file, _form(file, name))
         return
     form: re.Pattern[bytes] | None = None
     for each in members(file, 0, None, 0, name=name, begin=BEGIN):
-        unpacked = inflated(cast("BinaryIO", BufferedReader(Part(file, each.offset, each.length))), name=name)
-        item: Entry | Unusable | None = None
+        unpacked = decompress(
+            cast("BinaryIO", BufferedReader(FileSlice(file, each.offset, each.length))), name=name
+        )
+        item: InputRecord | UnusableRecord | None = None
         if unpacked is not None:
             stream = BufferedReader(unpacked)
             form = form or _form(stream, name)
             for item in _records(stream, form):
                 yield item
         trouble = NO_RECORD if unpacked is None else unpacked.problem
-        if trouble and not isinstance(item, Unusable):
-            yield Unusable(place=0, reason=trouble, detail=f"at byte {each.offset} {DAMAGE[trouble]}")
+        if trouble and not isinstance(item, UnusableRecord):
+            yield UnusableRecord(place=0, reason=trouble, detail=f"at byte {each.offset} {DAMAGE[trouble]}")
 
 
-def _records(file: BinaryIO, form: re.Pattern[bytes]) -> Iterator[Entry | Unusable]:
+def _records(file: BinaryIO, form: re.Pattern[bytes]) -> Iterator[InputRecord | UnusableRecord]:
     line = _line(file)
     while line:
         head = _head(line, form)
@@ -93,7 +95,7 @@ def _form(file: BinaryIO, name: str) -> re.Pattern[bytes]:
     head = _head(line, re.compile(LINE % b""))
     if not line.startswith(MAGIC) or head is None:
         raise InputError(f"{name} is no ARC file: it begins with {line[:40]!r}; give ARC, plain or gzip")
-    described = file.read(min(head.length or 0, LONGEST))
+    described = file.read(min(head.length or 0, MAX_PAYLOAD_BYTES))
     if not head.length:  # it says nothing of its length: two lines are sure
         described = file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)
     names = next((line for line in described.splitlines() if line.startswith(b"URL ")), b"")
@@ -130,9 +132,9 @@ def _fields(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
     )
 
 
-def _record(file: BinaryIO, head: _Head, line: bytes) -> Entry | Unusable:
+def _record(file: BinaryIO, head: _Head, line: bytes) -> InputRecord | UnusableRecord:
     assert head.length is not None
-    if head.length > LONGEST + HEAD_ROOM:
+    if head.length > MAX_PAYLOAD_BYTES + HEAD_ROOM:
         left = head.length
         while left and (piece := file.read(min(left, 1 << 20))):
             left -= len(piece)
@@ -141,7 +143,7 @@ def _record(file: BinaryIO, head: _Head, line: bytes) -> Entry | Unusable:
     if len(block) < head.length:
         return _unusable(CUT_OFF, line)
     is_http = block[:5].upper() == b"HTTP/"
-    return Entry(
+    return InputRecord(
         place=0,
         uri=head.url,
         mime=HTTP_RESPONSE if is_http else head.mime,
@@ -151,8 +153,10 @@ def _record(file: BinaryIO, head: _Head, line: bytes) -> Entry | Unusable:
     )
 
 
-def _unusable(reason: str, line: bytes) -> Unusable:
-    return Unusable(place=0, reason=reason, detail=f"{_decoded(line.strip()[:200])!r}: {DAMAGE[reason]}")
+def _unusable(reason: str, line: bytes) -> UnusableRecord:
+    return UnusableRecord(
+        place=0, reason=reason, detail=f"{_decoded(line.strip()[:200])!r}: {DAMAGE[reason]}"
+    )
 
 
 def _address(written: str) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from storage.inputs.entry import LONGEST
+from storage.inputs.entry import MAX_PAYLOAD_BYTES
 
-LONGEST_LINE = 2 * LONGEST
+LONGEST_LINE = 2 * MAX_PAYLOAD_BYTES
 """Bytes: a JSON string may write a byte as six."""
 BOM = b"\xef\xbb\xbf"
 

@@ -33,12 +33,12 @@ DICTIONARY = b"\x37\xa4\x30\xec"
 """How a dictionary begins (RFC 8878, section 5)."""
 
 
-def swelling(size: int) -> int:
+def max_unpacked_bytes(size: int) -> int:
     """Return how many bytes an input of that size may unpack to."""
     return max(SWELL * size, SWELL_AT_LEAST)
 
 
-def swollen(name: str) -> InputError:
+def unpacked_too_large(name: str) -> InputError:
     """Return the error of an input that unpacks to more."""
     return InputError(
         f"{name} unpacks to more than {SWELL} times its size, as files do that are made to fill a disk; if it is honest,"
@@ -46,7 +46,7 @@ def swollen(name: str) -> InputError:
     )
 
 
-class Inflated(io.RawIOBase):
+class DecompressedStream(io.RawIOBase):
     """The bytes that a compressed file holds, forward only."""
 
     def __init__(self, pieces: Iterator[bytes], *, name: str, most: int) -> None:
@@ -69,10 +69,10 @@ class Inflated(io.RawIOBase):
                 self._ready = memoryview(next(self._pieces))
                 self._left -= len(self._ready)
                 if self._left < 0:
-                    raise swollen(self._name)
+                    raise unpacked_too_large(self._name)
             except StopIteration:
                 return 0
-            except _Ended as ended:
+            except _BrokenStreamError as ended:
                 self.problem = str(ended)
                 return 0
         count = min(len(buffer), len(self._ready))
@@ -80,15 +80,15 @@ class Inflated(io.RawIOBase):
         return count
 
 
-class _Ended(Exception):
+class _BrokenStreamError(Exception):
     """The stream ends before its end; the text is the problem."""
 
 
-def inflated(file: BinaryIO, *, name: str) -> Inflated | None:
+def decompress(file: BinaryIO, *, name: str) -> DecompressedStream | None:
     """The bytes of a seekable file that is compressed; None where it is not. Raises `InputError` for a dictionary of
     Zstandard that is none.
     """
-    most = swelling(file.seek(0, io.SEEK_END))
+    most = max_unpacked_bytes(file.seek(0, io.SEEK_END))
     file.seek(0)
     head = file.read(4)
     file.seek(0)
@@ -101,7 +101,7 @@ def inflated(file: BinaryIO, *, name: str) -> Inflated | None:
         pieces = _unpacked(file, _with_dictionary(file, name))
     elif head == ZSTD or head in SKIPPED:
         pieces = _unpacked(file, zstandard.ZstdDecompressor(max_window_size=WINDOW))
-    return None if pieces is None else Inflated(pieces, name=name, most=most)
+    return None if pieces is None else DecompressedStream(pieces, name=name, most=most)
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
@@ -111,11 +111,11 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
         while not engine.eof:
             fed = engine.unconsumed_tail
             if not fed and len(piece) < PIECE and not (fed := source.take()):
-                raise _Ended(CUT_OFF)
+                raise _BrokenStreamError(CUT_OFF)
             try:
                 piece = engine.decompress(fed, PIECE)
             except INFLATE_ERROR:
-                raise _Ended(BROKEN) from None
+                raise _BrokenStreamError(BROKEN) from None
             yield piece
         source.put_back(len(engine.unused_data))
 
@@ -127,11 +127,11 @@ def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
         while not engine.eof:
             fed = source.take() if engine.needs_input else b""
             if engine.needs_input and not fed:
-                raise _Ended(CUT_OFF)
+                raise _BrokenStreamError(CUT_OFF)
             try:
                 piece = engine.decompress(fed, PIECE)
             except OSError:
-                raise _Ended(BROKEN) from None
+                raise _BrokenStreamError(BROKEN) from None
             yield piece
         source.put_back(len(engine.unused_data))
 
@@ -142,11 +142,11 @@ def _unpacked(file: BinaryIO, engines: zstandard.ZstdDecompressor) -> Iterator[b
         engine = engines.decompressobj()
         while not engine.eof:
             if not (fed := source.take()):
-                raise _Ended(CUT_OFF)
+                raise _BrokenStreamError(CUT_OFF)
             try:
                 piece = engine.decompress(fed)
             except zstandard.ZstdError:
-                raise _Ended(BROKEN) from None
+                raise _BrokenStreamError(BROKEN) from None
             yield piece
         source.put_back(len(engine.unused_data))
 

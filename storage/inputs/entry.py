@@ -16,7 +16,7 @@ from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.warc.payload import TOO_LONG
 from storage.warc.records import WRONG_LENGTH
 
-LONGEST = 64 << 20
+MAX_PAYLOAD_BYTES = 64 << 20
 """Bytes of a payload."""
 LONGEST_COPIED = 256 << 20
 """Bytes of a WARC record that is copied as it lies."""
@@ -25,7 +25,7 @@ HTTP_RESPONSE = "application/http; msgtype=response"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class InputRecord:
     """One record that can be archived."""
 
     place: int
@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class CopiedRecord:
     """One record that is WARC already, and is archived byte for byte."""
 
     place: int
@@ -52,7 +52,7 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unusable:
+class UnusableRecord:
     """One record that is passed over, and counted."""
 
     place: int
@@ -62,13 +62,15 @@ class Unusable:
     """Where and what, for people: `line 7: Expecting value`."""
 
 
-def guarded(place: int, where: str, make: Callable[[], Entry | Unusable]) -> Entry | Unusable:
-    """Return what `make` returns; where the record makes it fail (`core.Failure`), an `Unusable` that says so."""
+def guard(
+    place: int, where: str, make: Callable[[], InputRecord | UnusableRecord]
+) -> InputRecord | UnusableRecord:
+    """Return what `make` returns; where the record makes it fail (`core.Failure`), an `UnusableRecord` that says so."""
     try:
         with failure_boundary("record"):
             return make()
     except Failure as failure:
-        return Unusable(place=place, reason=failure.reason, detail=f"{where}: {failure}")
+        return UnusableRecord(place=place, reason=failure.reason, detail=f"{where}: {failure}")
 
 
 DAMAGE: Mapping[str, str] = {
@@ -79,7 +81,7 @@ DAMAGE: Mapping[str, str] = {
     WRONG_LENGTH: "the record does not say how long it is",
 }
 """What is wrong where an archive holds no record that can be used, by reason code."""
-Item: TypeAlias = Entry | Copied | Unusable
+Item: TypeAlias = InputRecord | CopiedRecord | UnusableRecord
 Reader: TypeAlias = Callable[[BinaryIO, str, int], Iterator[Item]]
 """`reader(file, name, first)`: the records from number `first` on; `file` is at its beginning and not compressed; `name` is
 what errors and URIs call it."""

@@ -3,10 +3,10 @@
 import io
 from typing import Any, BinaryIO
 
-from storage.seekable import Seekable
+from storage.seekable import SeekableFile
 
 
-class Part(Seekable):
+class FileSlice(SeekableFile):
     """The `length` bytes of a seekable file from `offset` on, or as many as there are. Who else reads the file may seek in it meanwhile."""
 
     def __init__(self, file: BinaryIO, offset: int, length: int) -> None:

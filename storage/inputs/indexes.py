@@ -15,11 +15,11 @@ MARKS = (
 """How the bytes begin of a list of pages of a WACZ (section 5.2.2), and of a Manifest of ours."""
 
 
-class IndexFile(InputError):
+class IndexFileError(InputError):
     """The input is an index or a description of archives."""
 
 
-def index(head: bytes, name: str) -> str:
+def index_kind(head: bytes, name: str) -> str:
     """Return what kind of index file has that name and begins so; empty for any other file."""
     lower = name.lower()
     for mark, kind in MARKS:

@@ -15,12 +15,12 @@ from typing import BinaryIO, cast
 
 from core import Failure, InputError, failure_boundary
 from storage.inputs import arc, tar, text_files, wacz_input, warc_input
-from storage.inputs.decompression import DICTIONARY_FRAME, inflated, swelling, swollen
+from storage.inputs.decompression import DICTIONARY_FRAME, decompress, max_unpacked_bytes, unpacked_too_large
 from storage.inputs.dumps import stackexchange, wikipedia
-from storage.inputs.entry import Entry, Item, Reader, Unusable
-from storage.inputs.indexes import IndexFile, index
+from storage.inputs.entry import InputRecord, Item, Reader, UnusableRecord
+from storage.inputs.indexes import IndexFileError, index_kind
 from storage.inputs.tables import arrow, delimited, jsonl, parquet
-from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns
+from storage.inputs.tables.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
 from storage.warc.members import LZ4
 
 ITEM = 32
@@ -29,7 +29,7 @@ LOOKED_AT = 4096
 """Bytes at the beginning that tell."""
 WARC = "warc"
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4")
-ENDINGS: Mapping[str, str] = {
+SUFFIX_KINDS: Mapping[str, str] = {
     ".warc": WARC,
     ".wat": WARC,
     ".wet": WARC,
@@ -78,13 +78,13 @@ UNREADABLE: Mapping[bytes, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class InputKind:
     """What reads an input."""
 
     name: str
     """`name@version`: another version would make other records of the same bytes."""
     read: Reader
-    as_it_lies: bool = False
+    reads_raw_file: bool = False
     """Whether it reads the file itself, compressed or not; else what it holds."""
     seeks: bool = False
     """Whether it seeks in what the file holds."""
@@ -92,45 +92,47 @@ class Kind:
     """Whether it has rows, most of which must be good."""
 
     @property
-    def word(self) -> str:
+    def short_name(self) -> str:
         """What users call it: `jsonl`, `warc`, ..."""
         return self.name.partition("@")[0]
 
     @property
     def is_warc(self) -> bool:
         """Whether the file may be copied as it lies."""
-        return self.word == WARC
+        return self.short_name == WARC
 
     @property
     def is_archive(self) -> bool:
         """Whether it holds records of a crawl, and keeps archive files of its own."""
-        return self.word in {WARC, "arc", "wacz"}
+        return self.short_name in {WARC, "arc", "wacz"}
 
 
-def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") -> Mapping[str, Kind]:
+def input_kinds(
+    columns: Columns = DEFAULT_COLUMNS, *, by_line: bool = False, site: str = ""
+) -> Mapping[str, InputKind]:
     """Every kind by its word, as the user wants it read."""
-    texts = text_files.by_line if by_line else partial(text_files.whole, mime=text_files.PLAIN_BYTES)
+    texts = text_files.by_line if by_line else partial(text_files.read_whole, mime=text_files.PLAIN_BYTES)
     made = (
-        Kind(name="warc@1", read=warc_input.read, as_it_lies=True),
-        Kind(name="arc@1", read=arc.read, as_it_lies=True),
-        Kind(name="wacz@1", read=wacz_input.read, as_it_lies=True),
-        Kind(name="parquet@1", read=partial(parquet.read, columns=columns), seeks=True, rows=True),
-        Kind(name="arrow@1", read=partial(arrow.read, columns=columns, marked=True), rows=True),
-        Kind(name="arrow stream@1", read=partial(arrow.read, columns=columns), rows=True),
-        Kind(name="jsonl@1", read=partial(jsonl.read, columns=columns), rows=True),
-        Kind(name="csv@1", read=partial(delimited.read, columns=columns), rows=True),
-        Kind(name="tar@1", read=partial(tar.read, columns=columns)),
-        Kind(name="lines@1" if by_line else "text@1", read=texts),
-        Kind(name="wikipedia@1", read=wikipedia.read),
-        Kind(name="stackexchange@1", read=partial(stackexchange.read, host=site)),
-        Kind(name="html@1", read=partial(text_files.whole, mime=HTML_BYTES)),
-        Kind(name="pdf@1", read=partial(text_files.whole, mime="application/pdf")),
+        InputKind(name="warc@1", read=warc_input.read, reads_raw_file=True),
+        InputKind(name="arc@1", read=arc.read, reads_raw_file=True),
+        InputKind(name="wacz@1", read=wacz_input.read, reads_raw_file=True),
+        InputKind(name="parquet@1", read=partial(parquet.read, columns=columns), seeks=True, rows=True),
+        InputKind(name="arrow@1", read=partial(arrow.read, columns=columns, marked=True), rows=True),
+        InputKind(name="arrow stream@1", read=partial(arrow.read, columns=columns), rows=True),
+        InputKind(name="jsonl@1", read=partial(jsonl.read, columns=columns), rows=True),
+        InputKind(name="csv@1", read=partial(delimited.read, columns=columns), rows=True),
+        InputKind(name="tar@1", read=partial(tar.read, columns=columns)),
+        InputKind(name="lines@1" if by_line else "text@1", read=texts),
+        InputKind(name="wikipedia@1", read=wikipedia.read),
+        InputKind(name="stackexchange@1", read=partial(stackexchange.read, host=site)),
+        InputKind(name="html@1", read=partial(text_files.read_whole, mime=HTML_BYTES)),
+        InputKind(name="pdf@1", read=partial(text_files.read_whole, mime="application/pdf")),
     )
-    words = {kind.word: kind for kind in made}
+    words = {kind.short_name: kind for kind in made}
     return {**words, "text": words["lines" if by_line else "text"]}
 
 
-def kind_of(file: BinaryIO, name: str, known: Mapping[str, Kind]) -> Kind:
+def detect_kind(file: BinaryIO, name: str, known: Mapping[str, InputKind]) -> InputKind:
     """What a seekable file is. Raises `InputError` for what nothing here reads, or what is not what its name says."""
     file.seek(0)
     head = file.read(LOOKED_AT)
@@ -138,7 +140,7 @@ def kind_of(file: BinaryIO, name: str, known: Mapping[str, Kind]) -> Kind:
         raise InputError(f"{name} is empty; remove it")
     if head.startswith((LZ4, DICTIONARY_FRAME)):
         return known[WARC]
-    unpacked = inflated(file, name=name)
+    unpacked = decompress(file, name=name)
     if unpacked is not None:
         head = BufferedReader(unpacked, LOOKED_AT).read(LOOKED_AT)
         if not head:
@@ -151,27 +153,27 @@ def kind_of(file: BinaryIO, name: str, known: Mapping[str, Kind]) -> Kind:
     return known[_word(head, name)]
 
 
-def items(file: BinaryIO, name: str, kind: Kind, first: int = 0) -> Iterator[Item]:
+def read_items(file: BinaryIO, name: str, kind: InputKind, first: int = 0) -> Iterator[Item]:
     """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost.
 
     Where the reader itself fails (`core.Failure`), the last item says so. Raises `InputError` for a file that is refused.
     """
-    place, left = first, swelling(file.seek(0, io.SEEK_END))
+    place, left = first, max_unpacked_bytes(file.seek(0, io.SEEK_END))
     try:
-        with failure_boundary(kind.word):
+        with failure_boundary(kind.short_name):
             for item in _items(file, name, kind, first):
                 place = item.place + 1
                 # A dictionary, or a run, stands for as many rows as it says.
-                left -= ITEM + (len(item.payload) if isinstance(item, Entry) else 0)
+                left -= ITEM + (len(item.payload) if isinstance(item, InputRecord) else 0)
                 if kind.rows and left < 0:
-                    raise swollen(name)
+                    raise unpacked_too_large(name)
                 yield item
     except Failure as failure:
-        yield Unusable(place=place, reason=failure.reason, detail=str(failure))
+        yield UnusableRecord(place=place, reason=failure.reason, detail=str(failure))
 
 
-def _items(file: BinaryIO, name: str, kind: Kind, first: int) -> Iterator[Item]:
-    unpacked = None if kind.as_it_lies else inflated(file, name=name)
+def _items(file: BinaryIO, name: str, kind: InputKind, first: int) -> Iterator[Item]:
+    unpacked = None if kind.reads_raw_file else decompress(file, name=name)
     if unpacked is None:
         file.seek(0)
         yield from kind.read(file, name, first)
@@ -186,7 +188,7 @@ def _items(file: BinaryIO, name: str, kind: Kind, first: int) -> Iterator[Item]:
             place = item.place + 1
             yield item
     if unpacked.problem is not None:
-        yield Unusable(place=place, reason=unpacked.problem, detail="what the file holds behind it")
+        yield UnusableRecord(place=place, reason=unpacked.problem, detail="what the file holds behind it")
 
 
 def _word(head: bytes, name: str) -> str:
@@ -203,8 +205,8 @@ def _word(head: bytes, name: str) -> str:
         return said
     if said in MARKED:
         raise InputError(f"{name} says {said} and is none: it begins with {head[:16]!r}; get the file again")
-    if kind := index(head, name):
-        raise IndexFile(f"{name} is {kind}, which holds no text; give the archive that it is of")
+    if kind := index_kind(head, name):
+        raise IndexFileError(f"{name} is {kind}, which holds no text; give the archive that it is of")
     if b"\0" in head:
         raise InputError(f"{name} is nothing that is read here: it begins with {head[:16]!r}")
     if found := said or _guessed(head):
@@ -216,7 +218,7 @@ def _said(name: str) -> str | None:
     lower = name.lower()
     for ending in COMPRESSED:
         lower = lower.removesuffix(ending)
-    return next((kind for ending, kind in ENDINGS.items() if lower.endswith(ending)), None)
+    return next((kind for ending, kind in SUFFIX_KINDS.items() if lower.endswith(ending)), None)
 
 
 def _marked(head: bytes) -> str | None:

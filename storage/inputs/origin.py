@@ -6,10 +6,10 @@ from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from core import Failure, InputError, failure_boundary
-from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
-from storage.manifest import JSON, drift
-from storage.warc.compression import member
-from storage.warc.exchange_records import brought_record
+from storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, Item, UnusableRecord
+from storage.manifest import JSON, recipe_difference
+from storage.warc.compression import gzip_member
+from storage.warc.exchange_records import ingested_record
 
 MOST_HEAD = 32 << 10
 """Bytes of a record's head: FastWARC reads no more."""
@@ -35,18 +35,18 @@ class Origin:
     """Whether most of its records must be good."""
 
     @property
-    def how(self) -> dict[str, JSON]:
+    def reading_options(self) -> dict[str, JSON]:
         """How it is read; another way to read the same input would make other records."""
         return {"reader": self.reader, "options": dict(self.options)}
 
 
-def record(origin: Origin, item: Item) -> bytes | Unusable:
+def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
     """Return the record of an item as a gzip member. The same item of the same input gives the same bytes."""
-    if not isinstance(item, Entry):
-        return item.member if isinstance(item, Copied) else item
+    if not isinstance(item, InputRecord):
+        return item.member if isinstance(item, CopiedRecord) else item
     try:
         with failure_boundary("write"):
-            written = brought_record(
+            written = ingested_record(
                 warc_type(item),
                 item.payload,
                 uri=item.uri,
@@ -57,13 +57,13 @@ def record(origin: Origin, item: Item) -> bytes | Unusable:
                 facts=item.facts,
             )
     except Failure as failure:
-        return Unusable(place=item.place, reason=failure.reason, detail=str(failure))
+        return UnusableRecord(place=item.place, reason=failure.reason, detail=str(failure))
     if written.find(b"\r\n\r\n") > MOST_HEAD:
-        return Unusable(place=item.place, reason="head_too_long", detail=item.uri[:200])
-    return member(written)
+        return UnusableRecord(place=item.place, reason="head_too_long", detail=item.uri[:200])
+    return gzip_member(written)
 
 
-def warc_type(entry: Entry) -> Literal["response", "resource"]:
+def warc_type(entry: InputRecord) -> Literal["response", "resource"]:
     """Return the type of the record that an entry becomes."""
     return "response" if entry.mime == HTTP_RESPONSE else "resource"
 
@@ -78,9 +78,9 @@ def require_good(origin: Origin, *, good: int, passed: int, first_bad: str) -> N
         )
 
 
-def require_same_reading(origin: Origin, source: str, how: Mapping[str, JSON]) -> None:
-    """Raise `InputError` if the source holds the input, read in another way (`how`)."""
-    if difference := drift(how, origin.how):
+def require_same_reading(origin: Origin, source: str, reading_options: Mapping[str, JSON]) -> None:
+    """Raise `InputError` if the source holds the input, read in another way (`reading_options`)."""
+    if difference := recipe_difference(reading_options, origin.reading_options):
         raise InputError(
             f"ingest {origin.name}: {source} holds it, read otherwise: {difference}; read it so, or into another source"
         )

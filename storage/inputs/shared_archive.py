@@ -24,17 +24,17 @@ from typing import Self
 
 from core import CorruptData
 from storage.archive.open_files import STEP_NAME
-from storage.archive.provenance import opening, recipe_said
-from storage.archive.reseal import Contents, contents, reseal, seal_contents
-from storage.inputs.entry import Entry, Item, Unusable
-from storage.inputs.origin import PASSED_OVER, Origin, record, require_good, warc_type
-from storage.inputs.volumes import FULL, Size
+from storage.archive.provenance import read_recipe, warcinfo_member
+from storage.archive.reseal import ArchiveContents, read_contents, reseal, seal_contents
+from storage.inputs.entry import InputRecord, Item, UnusableRecord
+from storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
+from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
 from storage.manifest import JSON, Manifest, manifest_name, put_output
-from storage.s3.spool import spooled
+from storage.s3.spool import spool_file
 from storage.store import Store
-from storage.warc.compression import member, stem
-from storage.warc.exchange_records import inputs_record
-from storage.warc.records import read
+from storage.warc.compression import gzip_member, stem
+from storage.warc.exchange_records import input_list_record
+from storage.warc.records import read_records
 
 SMALL = 1 << 20
 """Bytes of the largest input that shares an archive file: above it, files of its own are no burden."""
@@ -60,13 +60,13 @@ class SharedInput:
     """Its records by type, and what was passed over."""
 
     @property
-    def how(self) -> dict[str, JSON]:
+    def reading_options(self) -> dict[str, JSON]:
         """How it was read."""
         return {"reader": self.reader, "options": dict(self.options)}
 
     def line(self) -> str:
         """Return it as a line of the list, without line break."""
-        body = {"name": self.name, "origin": self.origin, **self.how, "counts": dict(self.counts)}
+        body = {"name": self.name, "origin": self.origin, **self.reading_options, "counts": dict(self.counts)}
         return json.dumps(body, sort_keys=True)
 
 
@@ -78,10 +78,10 @@ class SharedArchive:
 
     __slots__ = ("_file", "_life", "_records", "_size", "_source", "listed")
 
-    def __init__(self, source: str, size: Size = FULL) -> None:
+    def __init__(self, source: str, size: VolumeSize = DEFAULT_SIZE) -> None:
         self._source, self._size = source, size
         self._life = ExitStack()
-        self._file = self._life.enter_context(self._life.enter_context(spooled("shared")).open("w+b"))
+        self._file = self._life.enter_context(self._life.enter_context(spool_file("shared")).open("w+b"))
         self._records = 0
         self.listed: list[SharedInput] = []
         """The inputs that wait, in their order."""
@@ -135,12 +135,12 @@ class SharedArchive:
         part = f"{self._source}/shared-{digest[:16]}"
         name = f"warc/{part}.warc.gz"
         recipe: dict[str, JSON] = {"ingested": f"{len(self.listed)} inputs", LIST: f"sha256:{digest}"}
-        found: list[Contents] = []
+        found: list[ArchiveContents] = []
 
         def write(path: Path) -> None:
             self._write(path, name, recipe, block)
             with path.open("rb") as file:
-                found.append(contents(file, name))
+                found.append(read_contents(file, name))
 
         warc = put_output(store, name, 0, write)
         passed = Counter[str]()
@@ -160,8 +160,8 @@ class SharedArchive:
         counts = Counter[str]()
         good, bad, first_bad = 0, 0, ""
         for item in items:
-            written = record(origin, item)
-            if isinstance(written, Unusable):
+            written = write_record(origin, item)
+            if isinstance(written, UnusableRecord):
                 counts[f"{PASSED_OVER}{written.reason}"] += 1
                 bad, first_bad = bad + 1, first_bad or written.detail
                 continue
@@ -169,7 +169,7 @@ class SharedArchive:
             good += 1
             if good > self._size.records or self._file.tell() - begin > LARGEST:
                 return None
-            assert isinstance(item, Entry), "an archive keeps files of its own"
+            assert isinstance(item, InputRecord), "an archive keeps files of its own"
             counts[warc_type(item)] += 1
         require_good(origin, good=good, passed=bad, first_bad=first_bad)
         self._records += good
@@ -182,8 +182,8 @@ class SharedArchive:
     def _write(self, path: Path, name: str, recipe: Mapping[str, JSON], block: bytes) -> None:
         file_name = name.rpartition("/")[2]
         with path.open("wb") as file:
-            file.write(opening(file_name, source=self._source, date_ms=0, recipe=recipe))
-            file.write(member(inputs_record(file_name, block)))
+            file.write(warcinfo_member(file_name, source=self._source, date_ms=0, recipe=recipe))
+            file.write(gzip_member(input_list_record(file_name, block)))
             self._file.seek(0)
             shutil.copyfileobj(self._file, file, 1 << 20)
 
@@ -199,7 +199,7 @@ def is_shared(manifest: Manifest) -> bool:
 def inputs_of(store: Store, name: str) -> list[SharedInput]:
     """Return the inputs of a shared archive file, in their order. Raise `CorruptData` if its list cannot be read."""
     with store.open(name) as file:
-        second = next(islice(read(file, name=name), 1, None), None)
+        second = next(islice(read_records(file, name=name), 1, None), None)
     lines = second.payload.splitlines() if second is not None and second.type == "metadata" else [b"none"]
     try:
         return [SharedInput(**json.loads(line)) for line in lines]
@@ -209,13 +209,13 @@ def inputs_of(store: Store, name: str) -> list[SharedInput]:
         ) from error
 
 
-def seal_published(store: Store, source: str) -> None:
+def seal_unsealed(store: Store, source: str) -> None:
     """Seal shared files that a killed command has published and not sealed: their inputs are not to be ingested again."""
     for name in list(store.list(f"warc/{source}/shared-")):
         if NAME.fullmatch(name) and not store.exists(
             manifest_name(STEP_NAME, stem(name).removeprefix("warc/"))
         ):
             with store.open(name) as file:
-                recipe = recipe_said(file, source)
+                recipe = read_recipe(file, source)
             if recipe is not None and LIST in recipe:
                 reseal(store, name)

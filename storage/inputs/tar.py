@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from core import Failure, InputError, failure_boundary
-from storage.inputs.entry import LONGEST, Entry, Unusable
-from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns, Spot, entry
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
+from storage.inputs.tables.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns, RowLocation, record_of_row
 from storage.inputs.text_files import PLAIN_BYTES, document
 from storage.warc.members import CUT_OFF
 
@@ -60,36 +60,39 @@ class _Tape:
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
-) -> Iterator[Entry | Unusable]:
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
+) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each sample. Raises `InputError` where the beginning is no tar."""
     for place, item in enumerate(_items(file, name, columns)):
         if place >= first:
             yield replace(item, place=place)
 
 
-def _items(file: BinaryIO, name: str, columns: Columns) -> Iterator[Entry | Unusable]:
+def _items(file: BinaryIO, name: str, columns: Columns) -> Iterator[InputRecord | UnusableRecord]:
     sample: list[_Member] = []
     for member in _members(file, name):
         if sample and (member.key != sample[0].key or len(sample) == MOST):
             yield from _guarded(sample, name, columns)
             sample = []
-        if sum(len(one.data) for one in sample) + len(member.data) > LONGEST:
+        if sum(len(one.data) for one in sample) + len(member.data) > MAX_PAYLOAD_BYTES:
             member = replace(member, data=b"", reason="too_long")  # noqa: PLW2901 - it is not held
         sample.append(member)
     if sample:
         yield from _guarded(sample, name, columns)
 
 
-def _guarded(sample: Sequence[_Member], name: str, columns: Columns) -> list[Entry | Unusable]:
+def _guarded(sample: Sequence[_Member], name: str, columns: Columns) -> list[InputRecord | UnusableRecord]:
     try:
         with failure_boundary("record"):
             return list(_sample(sample, name, columns))
     except Failure as failure:
-        return [Unusable(place=0, reason=failure.reason, detail=f"{each.path}: {failure}") for each in sample]
+        return [
+            UnusableRecord(place=0, reason=failure.reason, detail=f"{each.path}: {failure}")
+            for each in sample
+        ]
 
 
-def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[Entry | Unusable]:
+def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[InputRecord | UnusableRecord]:
     by_ending: dict[str, _Member] = {}
     for member in sample:
         if not member.reason and member.data:
@@ -98,27 +101,27 @@ def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[
     said = _object(by_ending.get(JSON))
     used = {id(source), id(by_ending[JSON]) if said is not None else None}
     found = _entry(source, said, sample[0].key, name, columns)
-    if isinstance(found, Unusable) and source is None:
+    if isinstance(found, UnusableRecord) and source is None:
         used = set()
     else:
         yield found
     for member in sample:
         if id(member) not in used:
             reason = member.reason or ("broken_json" if member.ending == JSON and said is None else "no_text")
-            yield Unusable(place=0, reason=reason, detail=f"{member.path}: {reason}")
+            yield UnusableRecord(place=0, reason=reason, detail=f"{member.path}: {reason}")
 
 
 def _entry(
     source: _Member | None, said: Mapping[str, Any] | None, key: str, name: str, columns: Columns
-) -> Entry | Unusable:
-    spot = Spot(name=name, place=0, fragment=source.path if source else key)
+) -> InputRecord | UnusableRecord:
+    spot = RowLocation(name=name, place=0, fragment=source.path if source else key)
     if source is None:
-        return entry(said or {}, columns, spot)
+        return record_of_row(said or {}, columns, spot)
     made = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
     if not source.data.strip():
-        return Unusable(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
-    about = entry({**(said or {}), "text": "-"}, replace(columns, text="", html=""), spot)
-    if isinstance(about, Unusable):
+        return UnusableRecord(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
+    about = record_of_row({**(said or {}), "text": "-"}, replace(columns, text="", html=""), spot)
+    if isinstance(about, UnusableRecord):
         return made
     facts = about.facts if "id" in about.facts else {**about.facts, "id": key}
     return replace(made, uri=about.uri, date_ms=about.date_ms, facts=facts)
@@ -170,6 +173,6 @@ def _member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> _Member:
         return replace(member, reason="no_file")
     if not base or base.startswith(".") or ending not in {*TYPES, JSON}:
         return replace(member, reason="no_text")
-    if info.size > LONGEST:
+    if info.size > MAX_PAYLOAD_BYTES:
         return replace(member, reason="too_long")
     return replace(member, data=opened.read())

@@ -6,33 +6,37 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from storage.inputs.bounded_lines import BOM, lines
-from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
-from storage.inputs.tables.columns import PLAIN, Spot
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
+from storage.inputs.tables.columns import PLAIN, RowLocation
 
 PLAIN_BYTES = "text/plain"
 """Of a text whose encoding nobody has said."""
 
 
-def whole(file: BinaryIO, name: str, first: int = 0, *, mime: str) -> Iterator[Entry | Unusable]:
+def read_whole(
+    file: BinaryIO, name: str, first: int = 0, *, mime: str
+) -> Iterator[InputRecord | UnusableRecord]:
     """The file as one record of that type."""
     if first:
         return
-    payload = file.read(LONGEST + 1)
+    payload = file.read(MAX_PAYLOAD_BYTES + 1)
     if not payload.strip():
-        yield Unusable(place=0, reason="no_text", detail="nothing in it")
-    elif len(payload) > LONGEST:
-        yield Unusable(
-            place=0, reason="too_long", detail=f"more than {LONGEST:,} bytes; give a document a line"
+        yield UnusableRecord(place=0, reason="no_text", detail="nothing in it")
+    elif len(payload) > MAX_PAYLOAD_BYTES:
+        yield UnusableRecord(
+            place=0,
+            reason="too_long",
+            detail=f"more than {MAX_PAYLOAD_BYTES:,} bytes; give a document a line",
         )
     else:
         yield document(payload, mime, place=0, uri=f"file:{quote(name)}", name=name)
 
 
-def document(payload: bytes, mime: str, *, place: int, uri: str, name: str) -> Entry:
+def document(payload: bytes, mime: str, *, place: int, uri: str, name: str) -> InputRecord:
     """A document of its own, whose text may be in any encoding."""
     if mime == PLAIN_BYTES:
         mime, payload = typed(payload)
-    return Entry(place=place, uri=uri, mime=mime, payload=payload, facts={"from": name})
+    return InputRecord(place=place, uri=uri, mime=mime, payload=payload, facts={"from": name})
 
 
 def typed(payload: bytes) -> tuple[str, bytes]:
@@ -44,20 +48,20 @@ def typed(payload: bytes) -> tuple[str, bytes]:
     return PLAIN, payload.removeprefix(BOM)
 
 
-def by_line(file: BinaryIO, name: str, first: int = 0) -> Iterator[Entry | Unusable]:
+def by_line(file: BinaryIO, name: str, first: int = 0) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each line that is not blank."""
     place = -1
-    for number, line in lines(file, LONGEST):
+    for number, line in lines(file, MAX_PAYLOAD_BYTES):
         if line is not None and not line.strip():
             continue
         place += 1
         if place < first:
             continue
-        spot = Spot(name=name, place=place, fragment=f"line={number}")
+        spot = RowLocation(name=name, place=place, fragment=f"line={number}")
         if line is None:
-            yield Unusable(
-                place=place, reason="too_long", detail=f"line {number}: more than {LONGEST:,} bytes"
+            yield UnusableRecord(
+                place=place, reason="too_long", detail=f"line {number}: more than {MAX_PAYLOAD_BYTES:,} bytes"
             )
             continue
         made = partial(document, line.rstrip(b"\r\n"), PLAIN_BYTES, place=place, uri=spot.uri, name=name)
-        yield guarded(place, spot.fragment, made)
+        yield guard(place, spot.fragment, made)

@@ -19,11 +19,18 @@ from typing import Literal
 
 from core import InputError
 from storage.archive.open_files import STEP_NAME
-from storage.archive.provenance import opening
-from storage.archive.reseal import Contents, contents, seal_contents
-from storage.inputs.entry import Entry, Item, Unusable
-from storage.inputs.origin import PASSED_OVER, Origin, passed_over, record, require_good, require_same_reading
-from storage.manifest import JSON, Manifest, load, manifest_name, put_output
+from storage.archive.provenance import warcinfo_member
+from storage.archive.reseal import ArchiveContents, read_contents, seal_contents
+from storage.inputs.entry import InputRecord, Item, UnusableRecord
+from storage.inputs.origin import (
+    PASSED_OVER,
+    Origin,
+    passed_over,
+    require_good,
+    require_same_reading,
+    write_record,
+)
+from storage.manifest import JSON, Manifest, load_manifest, manifest_name, put_output
 from storage.store import Store
 
 MOST_RECORDS, MOST_BYTES = 100_000, 256 << 20
@@ -31,18 +38,22 @@ Rest = Literal["more", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class VolumeSize:
     """Where a volume is full: with so many records, or so many bytes; a single record may be larger."""
 
     records: int = MOST_RECORDS
     bytes: int = MOST_BYTES
 
 
-FULL = Size()
+DEFAULT_SIZE = VolumeSize()
 
 
-def bring(
-    store: Store, source: str, origin: Origin, read: Callable[[int], Iterator[Item]], size: Size = FULL
+def ingest_volumes(
+    store: Store,
+    source: str,
+    origin: Origin,
+    read: Callable[[int], Iterator[Item]],
+    size: VolumeSize = DEFAULT_SIZE,
 ) -> Iterator[Manifest]:
     """Seal every volume of an input that is not sealed yet, and yield it. `read(first)` gives its records from number
     `first` on.
@@ -50,12 +61,12 @@ def bring(
     Raises `InputError`, leaving nothing behind, for an input without any record that can be used, for a table with more bad
     rows than good ones, and for another input where this one's volumes would lie.
     """
-    done = list(sealed(store, source, origin))
+    done = list(sealed_volumes(store, source, origin))
     if done and done[-1].recipe["rest"] == "none":
         return
     try:
         first = _end(done[-1]) if done else 0
-        rest = _Ahead(read(first))
+        rest = _Lookahead(read(first))
         while True:
             volume = _Volume(source, origin, len(done), first, done)
             done.append(_seal(store, volume, rest, size))
@@ -65,32 +76,34 @@ def bring(
             first = _end(done[-1])
     except InputError:
         for manifest in reversed(done):
-            forget(store, manifest)
+            delete_archive_file(store, manifest)
         raise
 
 
-def sealed(store: Store, source: str, origin: Origin) -> Iterator[Manifest]:
+def sealed_volumes(store: Store, source: str, origin: Origin) -> Iterator[Manifest]:
     """The volumes of an input that are sealed, in their order. Raises `InputError` where they are another's."""
     number = 0
     while store.exists(name := manifest_name(STEP_NAME, f"{source}/{_stem(origin, number)}")):
-        manifest = load(store, name)
+        manifest = load_manifest(store, name)
         if manifest.recipe.get("origin") != origin.identity:
             raise InputError(
                 f"ingest {origin.name}: {source} holds another file of that name; rename one of them"
             )
-        require_same_reading(origin, source, {field: manifest.recipe.get(field) for field in origin.how})
+        require_same_reading(
+            origin, source, {field: manifest.recipe.get(field) for field in origin.reading_options}
+        )
         yield manifest
         number += 1
 
 
-def forget(store: Store, manifest: Manifest) -> None:
+def delete_archive_file(store: Store, manifest: Manifest) -> None:
     """Delete an archive file: its seal first, so that nothing half there looks whole."""
     store.delete(manifest_name(STEP_NAME, manifest.part))
     for output in reversed(manifest.outputs):
         store.delete(output.name)
 
 
-class _Ahead:
+class _Lookahead:
     """Items with the next one known: only so can it be said of a volume that nothing follows."""
 
     def __init__(self, items: Iterator[Item]) -> None:
@@ -112,21 +125,21 @@ class _Volume:
         self.origin, self.first, self.end = origin, first, first
         self.rest: Rest = "none"
         self.passed_over: Counter[str] = Counter()
-        self.found: Contents | None = None
+        self.found: ArchiveContents | None = None
         self._before = before
 
-    def write(self, path: Path, rest: _Ahead, size: Size) -> None:
+    def write(self, path: Path, rest: _Lookahead, size: VolumeSize) -> None:
         records, bad = 0, ""
         with path.open("wb") as file:
-            date_ms = rest.next.date_ms if isinstance(rest.next, Entry) else 0
+            date_ms = rest.next.date_ms if isinstance(rest.next, InputRecord) else 0
             file.write(self._opening(date_ms))
             while rest.next is not None and (
                 not records or (records < size.records and file.tell() < size.bytes)
             ):
                 item = rest.take()
                 self.end = item.place + 1
-                found = record(self.origin, item)
-                if isinstance(found, Unusable):
+                found = write_record(self.origin, item)
+                if isinstance(found, UnusableRecord):
                     self.passed_over[f"{PASSED_OVER}{found.reason}"] += 1
                     bad = bad or found.detail
                 else:
@@ -137,21 +150,21 @@ class _Volume:
             file.write(self._opening(date_ms))
         self._refuse_bad(records, bad)
         with path.open("rb") as file:
-            self.found = contents(file, self.name)
+            self.found = read_contents(file, self.name)
 
     @property
     def recipe(self) -> dict[str, JSON]:
         return {
             "ingested": self.origin.name,
             "origin": self.origin.identity,
-            **self.origin.how,
+            **self.origin.reading_options,
             "records": f"{self.first:012d}-{self.end:012d}",
             "rest": self.rest,
         }
 
     def _opening(self, date_ms: int) -> bytes:
         source, _, name = self.name.removeprefix("warc/").partition("/")
-        return opening(name, source=source, date_ms=date_ms, recipe=self.recipe)
+        return warcinfo_member(name, source=source, date_ms=date_ms, recipe=self.recipe)
 
     def _refuse_bad(self, records: int, bad: str) -> None:
         before = Counter[str]()
@@ -162,7 +175,7 @@ class _Volume:
         require_good(self.origin, good=good, passed=passed, first_bad=bad)
 
 
-def _seal(store: Store, volume: _Volume, rest: _Ahead, size: Size) -> Manifest:
+def _seal(store: Store, volume: _Volume, rest: _Lookahead, size: VolumeSize) -> Manifest:
     warc = put_output(store, volume.name, 0, partial(volume.write, rest=rest, size=size))
     assert volume.found is not None
     return seal_contents(store, volume.part, warc, volume.found, volume.recipe, volume.passed_over)

@@ -20,9 +20,9 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from core import InputError
 from storage.inputs import warc_input
-from storage.inputs.decompression import swelling, swollen
-from storage.inputs.entry import Copied, Unusable
-from storage.inputs.file_slice import Part
+from storage.inputs.decompression import max_unpacked_bytes, unpacked_too_large
+from storage.inputs.entry import CopiedRecord, UnusableRecord
+from storage.inputs.file_slice import FileSlice
 
 PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
 ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")
@@ -43,7 +43,7 @@ HEADER = 30
 """Bytes of a ZIP's local header before the name (APPNOTE 6.3.10, section 4.3.7)."""
 
 
-def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusable]:
+def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[CopiedRecord | UnusableRecord]:
     """A record for each record of its WARC files, in the order of their names.
 
     Raises `InputError`, saying what is wrong, for what is no valid WACZ.
@@ -60,12 +60,14 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusabl
         ) from None
 
 
-def _records(file: BinaryIO, package: ZipFile, archives: list[ZipInfo]) -> Iterator[Copied | Unusable]:
+def _records(
+    file: BinaryIO, package: ZipFile, archives: list[ZipInfo]
+) -> Iterator[CopiedRecord | UnusableRecord]:
     for info in archives:
         if info.compress_type == ZIP_STORED:
             file.seek(info.header_offset + 26)
             lengths = struct.unpack("<HH", file.read(4))
-            part = Part(file, info.header_offset + HEADER + sum(lengths), info.file_size)
+            part = FileSlice(file, info.header_offset + HEADER + sum(lengths), info.file_size)
             yield from warc_input.read(cast("BinaryIO", BufferedReader(part)), info.filename)
         else:
             with TemporaryFile() as whole:
@@ -77,8 +79,8 @@ def _records(file: BinaryIO, package: ZipFile, archives: list[ZipInfo]) -> Itera
 def _checked(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
     """Its WARC files, when all is as it is described."""
     there = {info.filename: info for info in package.infolist()}
-    if sum(info.file_size for info in there.values()) > swelling(size):
-        raise swollen(name)
+    if sum(info.file_size for info in there.values()) > max_unpacked_bytes(size):
+        raise unpacked_too_large(name)
     if PACKAGE not in there:
         raise InputError(f"{name} is a ZIP file and no WACZ: there is no {PACKAGE} in it; unpack it")
     described = _description(package, there[PACKAGE], name)

@@ -15,10 +15,10 @@ from typing import Any, BinaryIO, cast
 
 from fastwarc.stream_io import Lz4Reader
 
-from storage.inputs.decompression import DICTIONARY_FRAME, Inflated, inflated
-from storage.inputs.entry import DAMAGE, LONGEST_COPIED, Copied, Unusable
-from storage.inputs.file_slice import Part
-from storage.warc.compression import member
+from storage.inputs.decompression import DICTIONARY_FRAME, DecompressedStream, decompress
+from storage.inputs.entry import DAMAGE, LONGEST_COPIED, CopiedRecord, UnusableRecord
+from storage.inputs.file_slice import FileSlice
+from storage.warc.compression import gzip_member
 from storage.warc.members import (
     BROKEN,
     GZIP,
@@ -37,29 +37,29 @@ RECORD_END = b"\r\n\r\n"
 BLANK = b"\r\n\0 "
 
 
-def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusable]:
+def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[CopiedRecord | UnusableRecord]:
     """A record for each record of a seekable file, whatever it is. Raises `InputError` for what is no WARC."""
     for place, item in enumerate(_items(file, name)):
         if place >= first:
             yield _at(place, item)
 
 
-Found = bytes | tuple[str, str]
+MemberOrProblem = bytes | tuple[str, str]
 """A member; or the reason why there is none, and where."""
 
 
-def _at(place: int, found: Found) -> Copied | Unusable:
+def _at(place: int, found: MemberOrProblem) -> CopiedRecord | UnusableRecord:
     if isinstance(found, bytes):
-        return Copied(place=place, member=found)
+        return CopiedRecord(place=place, member=found)
     reason, where = found
-    return Unusable(place=place, reason=reason, detail=f"{where} {DAMAGE[reason]}")
+    return UnusableRecord(place=place, reason=reason, detail=f"{where} {DAMAGE[reason]}")
 
 
-def _items(file: BinaryIO, name: str) -> Iterator[Found]:
+def _items(file: BinaryIO, name: str) -> Iterator[MemberOrProblem]:
     file.seek(0)
     head = file.read(8)
     if head.startswith(DICTIONARY_FRAME):
-        unpacked = inflated(file, name=name)
+        unpacked = decompress(file, name=name)
         assert unpacked is not None
         yield from _unpacked(BufferedReader(unpacked), unpacked, name, "in it")
         return
@@ -67,15 +67,15 @@ def _items(file: BinaryIO, name: str) -> Iterator[Found]:
         where = f"at byte {each.offset}"
         if head.startswith(PLAIN):
             yield _plain(each, where)
-        elif each.problem is None and each.whole and _is_one(each.data):
+        elif each.problem is None and each.is_whole and _is_one(each.data):
             if head.startswith(GZIP):
                 file.seek(each.offset)
                 yield file.read(each.length)
             else:
-                yield member(each.data)
+                yield gzip_member(each.data)
         elif each.problem is not None or each.data.strip(BLANK):
-            part = cast("BinaryIO", BufferedReader(Part(file, each.offset, each.length)))
-            unpacked = inflated(part, name=name)
+            part = cast("BinaryIO", BufferedReader(FileSlice(file, each.offset, each.length)))
+            unpacked = decompress(part, name=name)
             stream: Any = (
                 BufferedReader(unpacked) if unpacked else Lz4Reader(part) if head.startswith(LZ4) else None
             )
@@ -85,7 +85,9 @@ def _items(file: BinaryIO, name: str) -> Iterator[Found]:
                 yield from _unpacked(stream, unpacked, name, where)
 
 
-def _unpacked(stream: BinaryIO, unpacked: Inflated | None, name: str, where: str) -> Iterator[Found]:
+def _unpacked(
+    stream: BinaryIO, unpacked: DecompressedStream | None, name: str, where: str
+) -> Iterator[MemberOrProblem]:
     """The records of what is unpacked, as far as it can be."""
     with TemporaryFile() as plain:
         problem = None
@@ -95,7 +97,7 @@ def _unpacked(stream: BinaryIO, unpacked: Inflated | None, name: str, where: str
             problem = BROKEN
         problem = unpacked.problem if unpacked else problem
         plain.seek(0)
-        last: Found | None = None
+        last: MemberOrProblem | None = None
         if RECORD_BEGIN.match(plain.read(64)):
             for each in members(plain, 0, None, LONGEST_COPIED, name=name):
                 last = _plain(each, f"{where} (byte {each.offset} unpacked)" if each.offset else where)
@@ -104,10 +106,10 @@ def _unpacked(stream: BinaryIO, unpacked: Inflated | None, name: str, where: str
             yield problem or NO_RECORD, where
 
 
-def _plain(each: Member, where: str) -> Found:
+def _plain(each: Member, where: str) -> MemberOrProblem:
     if each.problem is not None:
         return each.problem, where
-    return member(each.data + RECORD_END) if each.whole else (TOO_LONG, where)
+    return gzip_member(each.data + RECORD_END) if each.is_whole else (TOO_LONG, where)
 
 
 def _is_one(data: bytes) -> bool:

@@ -24,15 +24,15 @@ from botocore.handlers import add_expect_header
 
 from core import InputError
 from core.printable_address import redact_secrets
-from storage.s3.request_retry import Patience
-from storage.s3.requests import Requests
-from storage.s3.s3_errors import refusal
+from storage.s3.request_retry import RetryPolicy
+from storage.s3.requests import RequestSender
+from storage.s3.s3_errors import user_error
 
 T = TypeVar("T")
 
-AT_ONCE = 16
+MAX_REQUESTS = 16
 """Requests on the wire at the same time."""
-PARTS_AT_ONCE = 4
+MAX_PARTS_IN_MEMORY = 4
 """Parts of uploads and blocks of whole reads in memory at the same time, over all threads."""
 CONNECT_S = 10
 READ_S = 60
@@ -41,7 +41,7 @@ CLOSE_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class BucketLocation:
     """What a `Bucket` stands for: objects are named `prefix` + name in it."""
 
     bucket: str
@@ -59,75 +59,79 @@ class Place:
 class Connection:
     """See the module. `close` ends the thread; requests that are on their way end with it."""
 
-    def __init__(self, place: Place, patience: Patience, *, answered: bool = False) -> None:
+    def __init__(self, place: BucketLocation, patience: RetryPolicy, *, answered: bool = False) -> None:
         """`answered` says whether the server has answered another process of the same command."""
-        self.place = place
+        self.location = place
         self._patience = patience
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = os.getpid()
         self._closed = False
-        self._requests = Requests(place.uri, patience, at_once=AT_ONCE)
+        self._requests = RequestSender(place.uri, patience, at_once=MAX_REQUESTS)
         self._stack = AsyncExitStack()
         self._client: Any = None
         self._opening = asyncio.Lock()
         self._greeted = False
         self._answered = answered
-        self.memory = asyncio.Semaphore(PARTS_AT_ONCE)
-        self.abilities: dict[str, bool] = {}
+        self.part_slots = asyncio.Semaphore(MAX_PARTS_IN_MEMORY)
+        self.capabilities: dict[str, bool] = {}
         """What was found out of the server, once a process."""
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, from any thread but the loop's own; called off if the wait is interrupted."""
-        return self.result(self.begin(work))
+        return self.result(self.submit(work))
 
     def result(self, future: Future[T]) -> T:
         """The result of what was begun; errors are one line each."""
         try:
-            with told(self._requests):
+            with client_errors_as_thresher_errors(self._requests):
                 return future.result()
         except BaseException:
             future.cancel()
             raise
 
-    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin `work` and return at once. Raises `ValueError` after `close`, and in another process."""
         if self._closed or self._pid != os.getpid():
             work.close()
-            raise ValueError(f"the connection to {self.place.uri} was closed, or came over a fork: open anew")
+            raise ValueError(
+                f"the connection to {self.location.uri} was closed, or came over a fork: open anew"
+            )
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def waiting_ms(self) -> int | None:
         """For how long the server has answered nothing; None while all is well."""
         return self._requests.waiting_ms()
 
-    async def carry(self, attempt: Callable[[Any], Awaitable[T]]) -> T:
+    async def send(self, attempt: Callable[[Any], Awaitable[T]]) -> T:
         """The result of `attempt(client)`, which is one request with the reading of its reply, sent again while
         that can help. Raises `ClientError` for a definite refusal, `Unavailable` at the end of the patience.
         """
         client = await self._opened()
         if not self._greeted:
-            first = self._requests.carry if self._answered else self._requests.reach
+            first = self._requests.send if self._answered else self._requests.send_first
             await first(
-                lambda: client.list_objects_v2(Bucket=self.place.bucket, Prefix=self.place.prefix, MaxKeys=1)
+                lambda: client.list_objects_v2(
+                    Bucket=self.location.bucket, Prefix=self.location.prefix, MaxKeys=1
+                )
             )
             self._greeted = True
-        return await self._requests.carry(lambda: attempt(client))
+        return await self._requests.send(lambda: attempt(client))
 
-    async def ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
+    async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """The reply to one operation on the bucket, named as the client names it."""
-        result: dict[str, Any] = await self.carry(
-            lambda client: getattr(client, operation)(Bucket=self.place.bucket, **arguments)
+        result: dict[str, Any] = await self.send(
+            lambda client: getattr(client, operation)(Bucket=self.location.bucket, **arguments)
         )
         return result
 
-    async def ask_once(self, operation: str, limit_s: float, **arguments: Any) -> None:
+    async def call_once(self, operation: str, limit_s: float, **arguments: Any) -> None:
         """Tidy up: one attempt, whose failure matters to nobody."""
         if self._client is None:
             return
         with suppress(ClientError, BotoCoreError, OSError, TimeoutError):
             async with asyncio.timeout(limit_s):
-                await getattr(self._client, operation)(Bucket=self.place.bucket, **arguments)
+                await getattr(self._client, operation)(Bucket=self.location.bucket, **arguments)
 
     def close(self) -> None:
         """End the thread and its connections; a process that did not begin them leaves them alone."""
@@ -145,7 +149,7 @@ class Connection:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(
-                    target=_serve, args=(self._loop,), name=f"storage {self.place.uri}", daemon=True
+                    target=_serve, args=(self._loop,), name=f"storage {self.location.uri}", daemon=True
                 ).start()
             return self._loop
 
@@ -153,20 +157,20 @@ class Connection:
         async with self._opening:
             if self._client is None:
                 session = aioboto3.Session()
-                endpoint = self.place.endpoint or configured_endpoint(session)
+                endpoint = self.location.endpoint or configured_endpoint(session)
                 try:
                     self._client = await self._stack.enter_async_context(
                         session.client("s3", endpoint_url=endpoint, config=client_config(session, endpoint))
                     )
                 except ValueError as error:  # what botocore says of an endpoint that is no URL
                     raise InputError(
-                        f"{self.place.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
+                        f"{self.location.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
                     ) from error
                 # Asking leave to send (Expect: 100-continue) costs every put a round trip, and a gateway that does
                 # not know it would leave us waiting.
                 self._client.meta.events.unregister("before-call.s3", add_expect_header)
                 at = redact_secrets(self._client.meta.endpoint_url)
-                self._requests.subject = f"{self.place.uri} at {at}"
+                self._requests.subject = f"{self.location.uri} at {at}"
         return self._client
 
     async def _end(self) -> None:
@@ -177,7 +181,7 @@ class Connection:
         await self._stack.aclose()
 
 
-async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_all(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """All results, in order; the first error ends the other works and is raised as it is."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -188,12 +192,12 @@ async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 @contextmanager
-def told(requests: Requests) -> Iterator[None]:
+def client_errors_as_thresher_errors(requests: RequestSender) -> Iterator[None]:
     """Turns what the client raises into one line for the user."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise refusal(error, requests.subject) from error
+        raise user_error(error, requests.subject) from error
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -222,10 +226,10 @@ def client_config(session: Any, endpoint: str | None) -> Config:
     chosen = session._session.get_scoped_config().get("s3", {})  # noqa: SLF001
     style = chosen.get("addressing_style") if isinstance(chosen, dict) else None
     return Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},  # `Requests` alone sends again
+        retries={"total_max_attempts": 1, "mode": "standard"},  # `RequestSender` alone sends again
         connect_timeout=CONNECT_S,
         read_timeout=READ_S,
-        max_pool_connections=AT_ONCE,
+        max_pool_connections=MAX_REQUESTS,
         s3={"addressing_style": style or ("path" if endpoint else "auto")},
         # We send and check SHA-256 ourselves; older servers do not know the trailers of the default.
         request_checksum_calculation="when_required",

@@ -30,7 +30,7 @@ def names(page: Callable[[str, str | None], Page], root: str, prefix: str) -> It
         yield name
 
 
-def youngest(
+def newest(
     page: Callable[[str, str | None], Page], root: str, directory: str, ending: str, most: int
 ) -> list[str]:
     """Names under `root` that lie directly in `directory` and end so: at most `most`, the one that was put last first."""

@@ -23,12 +23,18 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from core import InputError, Unavailable
-from storage.s3.connection import Connection, together
-from storage.s3.s3_errors import is_lost, is_misread, is_missing, is_taken, is_unknown_condition
+from storage.s3.connection import Connection, gather_all
+from storage.s3.s3_errors import (
+    is_invalid_part_list,
+    is_missing,
+    is_precondition_failed,
+    is_unknown_condition,
+    is_unknown_upload,
+)
 
 MARK = "thresher-mark"
 DIGEST = "thresher-sha256"
-FREE = {"IfNoneMatch": "*"}
+IF_NAME_FREE = {"IfNoneMatch": "*"}
 PROBES = ".probe/"
 """Where what we find the server out with lies, under the prefix; `sweep` removes what a kill left."""
 MOST_PARTS = 10_000
@@ -51,13 +57,13 @@ async def put(connection: Connection, key: str, data: bytes) -> bool:
     if not conditional:
         if await _mark_at(connection, key) is not None:
             return False
-        await connection.ask("put_object", **arguments)
+        await connection.call("put_object", **arguments)
         return await _mark_at(connection, key) == mark
     for _ in range(STARTS):
         try:
-            await connection.ask("put_object", **arguments, **FREE)
+            await connection.call("put_object", **arguments, **IF_NAME_FREE)
         except ClientError as error:
-            if not is_taken(error):
+            if not is_precondition_failed(error):
                 raise
             there = await _mark_at(connection, key)
             if there is not None:
@@ -70,14 +76,14 @@ async def put(connection: Connection, key: str, data: bytes) -> bool:
 
 async def put_file(connection: Connection, key: str, file: int, size: int) -> bool:
     """`put` of an open file."""
-    async with connection.memory:
+    async with connection.part_slots:
         return await put(connection, key, await asyncio.to_thread(os.pread, file, size, 0))
 
 
 async def upload(connection: Connection, key: str, file: int, size: int, *, part_bytes: int) -> bool:
     """Create the object from an open file, in parts. True: created; False: the name was taken.
 
-    Holds at most `PARTS_AT_ONCE` parts in memory, over all uploads of the connection. What it began on the
+    Holds at most `MAX_PARTS_IN_MEMORY` parts in memory, over all uploads of the connection. What it began on the
     server is aborted unless it is completed.
     """
     if await _mark_at(connection, key) is not None:
@@ -87,7 +93,7 @@ async def upload(connection: Connection, key: str, file: int, size: int, *, part
     part_bytes = max(part_bytes, -(-size // MOST_PARTS))
     for _ in range(STARTS):
         mark = _mark()
-        begun = await connection.ask(
+        begun = await connection.call(
             "create_multipart_upload",
             Key=key,
             ChecksumAlgorithm="SHA256",
@@ -99,10 +105,12 @@ async def upload(connection: Connection, key: str, file: int, size: int, *, part
             parts = await _send_parts(connection, this, file, size, part_bytes)
             if not conditional and await _mark_at(connection, key) is not None:
                 return False
-            created = await _complete(connection, this, parts, mark, condition=FREE if conditional else {})
+            created = await _complete(
+                connection, this, parts, mark, condition=IF_NAME_FREE if conditional else {}
+            )
         finally:
             if not created:
-                await connection.ask_once("abort_multipart_upload", ABORT_S, **this)
+                await connection.call_once("abort_multipart_upload", ABORT_S, **this)
         if created is not None:
             return created
     raise _never_ends(connection, key)
@@ -112,15 +120,15 @@ async def _send_parts(
     connection: Connection, this: Mapping[str, Any], file: int, size: int, part_bytes: int
 ) -> list[dict[str, Any]]:
     async def send(number: int) -> dict[str, Any]:
-        async with connection.memory:
+        async with connection.part_slots:
             data, checksum = await asyncio.to_thread(_part, file, (number - 1) * part_bytes, part_bytes)
-            sent = await connection.ask(
+            sent = await connection.call(
                 "upload_part", **this, PartNumber=number, Body=data, ChecksumSHA256=checksum
             )
         return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
 
     count = max(1, -(-size // part_bytes))
-    return await together(send(number) for number in range(1, count + 1))
+    return await gather_all(send(number) for number in range(1, count + 1))
 
 
 async def _complete(
@@ -133,11 +141,15 @@ async def _complete(
 ) -> bool | None:
     """True: the object is ours; False: another's; None: there is none, and the upload is to be begun anew."""
     try:
-        await connection.ask(
+        await connection.call(
             "complete_multipart_upload", **this, MultipartUpload={"Parts": parts}, **condition
         )
     except ClientError as error:
-        if not is_taken(error) and not is_lost(error) and not is_misread(error):
+        if (
+            not is_precondition_failed(error)
+            and not is_unknown_upload(error)
+            and not is_invalid_part_list(error)
+        ):
             raise
     else:
         if condition:
@@ -149,7 +161,7 @@ async def _complete(
 async def _mark_at(connection: Connection, key: str) -> str | None:
     """Whose object it is; None: there is none."""
     try:
-        head = await connection.ask("head_object", Key=key)
+        head = await connection.call("head_object", Key=key)
     except ClientError as error:
         if is_missing(error):
             return None
@@ -159,42 +171,42 @@ async def _mark_at(connection: Connection, key: str) -> str | None:
 
 async def _honours_put(connection: Connection) -> bool:
     """Whether the server keeps to the condition of a PutObject. Raises `InputError` where it keeps no marks."""
-    known = connection.abilities.get("put")
+    known = connection.capabilities.get("put")
     if known is None:
         key, mark = _probe_key(connection), _mark()
         try:
-            await connection.ask("put_object", Key=key, Body=b"", Metadata={MARK: mark})
+            await connection.call("put_object", Key=key, Body=b"", Metadata={MARK: mark})
             if await _mark_at(connection, key) != mark:
                 raise InputError(
-                    f"{connection.place.uri}: the server keeps no metadata of objects, which Thresher needs; "
+                    f"{connection.location.uri}: the server keeps no metadata of objects, which Thresher needs; "
                     "use another (docs/guides/s3.md)"
                 )
             known = await _is_refused(connection, "put_object", Key=key, Body=b"")
         finally:
-            await connection.ask_once("delete_object", ABORT_S, Key=key)
-        connection.abilities["put"] = known
+            await connection.call_once("delete_object", ABORT_S, Key=key)
+        connection.capabilities["put"] = known
     return known
 
 
 async def _honours_completion(connection: Connection) -> bool:
     """Whether the server keeps to the condition of a CompleteMultipartUpload; some do so for PutObject only."""
-    known = connection.abilities.get("complete")
+    known = connection.capabilities.get("complete")
     if known is not None:
         return known
     known = await _honours_put(connection)
     if known:
         key = _probe_key(connection)
-        await connection.ask("put_object", Key=key, Body=b"")
-        begun = await connection.ask("create_multipart_upload", Key=key)
+        await connection.call("put_object", Key=key, Body=b"")
+        begun = await connection.call("create_multipart_upload", Key=key)
         this = {"Key": key, "UploadId": begun["UploadId"]}
         try:
-            sent = await connection.ask("upload_part", **this, PartNumber=1, Body=b"probe")
+            sent = await connection.call("upload_part", **this, PartNumber=1, Body=b"probe")
             parts = {"Parts": [{"PartNumber": 1, "ETag": sent["ETag"]}]}
             known = await _is_refused(connection, "complete_multipart_upload", **this, MultipartUpload=parts)
         finally:
-            await connection.ask_once("abort_multipart_upload", ABORT_S, **this)
-            await connection.ask_once("delete_object", ABORT_S, Key=key)
-    connection.abilities["complete"] = known
+            await connection.call_once("abort_multipart_upload", ABORT_S, **this)
+            await connection.call_once("delete_object", ABORT_S, Key=key)
+    connection.capabilities["complete"] = known
     return known
 
 
@@ -202,13 +214,13 @@ async def _is_refused(connection: Connection, operation: str, **arguments: Any) 
     """Whether an operation that would overwrite is refused because of its condition."""
     for _ in range(STARTS):
         try:
-            await connection.ask(operation, **arguments, **FREE)
+            await connection.call(operation, **arguments, **IF_NAME_FREE)
         except ClientError as error:
-            if is_taken(error):
+            if is_precondition_failed(error):
                 return True
-            if is_misread(error):
+            if is_invalid_part_list(error):
                 continue
-            if not is_unknown_condition(error) and not is_lost(error):
+            if not is_unknown_condition(error) and not is_unknown_upload(error):
                 raise
         return False
     raise _never_ends(connection, arguments["Key"])
@@ -226,13 +238,13 @@ def _part(file: int, offset: int, length: int) -> tuple[bytes, str]:
 
 def _never_ends(connection: Connection, key: str) -> Unavailable:
     return Unavailable(
-        f"{connection.place.uri}: others took and freed the name {key} {STARTS} times while it was put; run the "
+        f"{connection.location.uri}: others took and freed the name {key} {STARTS} times while it was put; run the "
         "command again"
     )
 
 
 def _probe_key(connection: Connection) -> str:
-    return f"{connection.place.prefix}{PROBES}{_mark()}"
+    return f"{connection.location.prefix}{PROBES}{_mark()}"
 
 
 def _mark() -> str:

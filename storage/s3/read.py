@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from botocore.exceptions import ClientError
 
 from core import CorruptData
-from storage.s3.connection import Connection, together
+from storage.s3.connection import Connection, gather_all
 from storage.s3.put import DIGEST
-from storage.s3.s3_errors import Damaged, is_empty, is_missing, is_taken
+from storage.s3.s3_errors import DamagedReply, is_empty, is_missing, is_precondition_failed
 from storage.s3.server_clock import age_ms, server_time
-from storage.seekable import Seekable
+from storage.seekable import SeekableFile
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -62,7 +62,7 @@ class Head:
 async def head(connection: Connection, key: str) -> Head | None:
     """What is known of the object; None: there is none."""
     try:
-        return _head(await connection.ask("head_object", Key=key))
+        return _head(await connection.call("head_object", Key=key))
     except ClientError as error:
         if is_missing(error):
             return None
@@ -75,19 +75,19 @@ async def fetch(connection: Connection, key: str, etag: str, first: int, length:
     async def attempt(client: Any) -> bytes:
         last = first + length - 1
         reply = await client.get_object(
-            Bucket=connection.place.bucket, Key=key, Range=f"bytes={first}-{last}", IfMatch=etag
+            Bucket=connection.location.bucket, Key=key, Range=f"bytes={first}-{last}", IfMatch=etag
         )
         async with reply["Body"] as body:
             if reply.get("ContentRange", "").partition("/")[0] != f"bytes {first}-{last}":
-                raise Damaged(f"asked for bytes {first}-{last}")
+                raise DamagedReply(f"asked for bytes {first}-{last}")
             return _of_length(await body.read(), length)
 
     try:
-        return await connection.carry(attempt)
+        return await connection.send(attempt)
     except ClientError as error:
-        if is_taken(error) or is_missing(error):
+        if is_precondition_failed(error) or is_missing(error):
             raise CorruptData(
-                f"s3://{connection.place.bucket}/{key} was replaced or deleted while it was read; run the command "
+                f"s3://{connection.location.bucket}/{key} was replaced or deleted while it was read; run the command "
                 "again"
             ) from error
         raise
@@ -111,15 +111,15 @@ async def whole(connection: Connection, key: str) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Coming:
+class _PendingBlock:
     """A block on its way, and the offsets of its bytes."""
 
     span: range
     coming: Future[bytes]
 
 
-class Ranges(Seekable):
-    """An open object. Use it through `reader`, which buffers."""
+class ObjectFile(SeekableFile):
+    """An open object. Use it through `open_object`, which buffers."""
 
     def __init__(self, connection: Connection, key: str, known: Head, cache: BlockCache | None) -> None:
         super().__init__(known.size)
@@ -129,7 +129,7 @@ class Ranges(Seekable):
         self._cache = cache
         self._at = 0
         self._block = b""
-        self._ahead: _Coming | None = None
+        self._ahead: _PendingBlock | None = None
         self._end = -1
         """Of the last block given out: a request that begins there reads on."""
         self._window = FIRST
@@ -142,7 +142,7 @@ class Ranges(Seekable):
         if self._position >= self._known.size or not view:
             return 0
         if not self._at <= self._position < self._at + len(self._block):
-            self._at, self._block = self._bring(len(view))
+            self._at, self._block = self._fetch_block(len(view))
         start = self._position - self._at
         count = min(len(view), len(self._block) - start)
         view[:count] = memoryview(self._block)[start : start + count]
@@ -158,7 +158,7 @@ class Ranges(Seekable):
         self._block = b""
         super().close()
 
-    def _bring(self, wanted: int) -> tuple[int, bytes]:
+    def _fetch_block(self, wanted: int) -> tuple[int, bytes]:
         """The block in which the position lies, and its offset; begins to bring the next where that is likely
         to be asked for.
         """
@@ -176,7 +176,7 @@ class Ranges(Seekable):
             self._ahead = self._begin(self._end, self._window)
         return ahead.span.start, block
 
-    def _begin(self, first: int, length: int) -> _Coming:
+    def _begin(self, first: int, length: int) -> _PendingBlock:
         """Begin to bring that much from there; with a cache, the aligned block."""
         if self._cache is not None:
             first, length = first - first % BLOCK, BLOCK
@@ -187,12 +187,12 @@ class Ranges(Seekable):
 
         cache = self._cache
         if cache is None:
-            coming = self._connection.begin(work())
+            coming = self._connection.submit(work())
         else:
             etag = self._known.etag.strip('"')
-            name = f"{self._connection.place.bucket}/{self._key}/{etag}/{first}/{length}"
+            name = f"{self._connection.location.bucket}/{self._key}/{etag}/{first}/{length}"
             coming = _in_thread(lambda: cache.get(name, lambda: self._connection.run(work())))
-        return _Coming(span=range(first, first + length), coming=coming)
+        return _PendingBlock(span=range(first, first + length), coming=coming)
 
     def _check(self, data: memoryview) -> None:
         """Follow the checksum as long as all is read in order; what is read again changes nothing."""
@@ -204,27 +204,29 @@ class Ranges(Seekable):
             raise _damaged(self._connection, self._key)
 
 
-def reader(connection: Connection, key: str, known: Head, cache: BlockCache | None) -> io.BufferedReader:
+def open_object(connection: Connection, key: str, known: Head, cache: BlockCache | None) -> io.BufferedReader:
     """The object as a file."""
-    return io.BufferedReader(Ranges(connection, key, known, cache), BUFFER)
+    return io.BufferedReader(ObjectFile(connection, key, known, cache), BUFFER)
 
 
 async def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
     """The first block, which for most objects is all, in one request."""
 
     async def attempt(client: Any) -> tuple[Head, bytes]:
-        reply = await client.get_object(Bucket=connection.place.bucket, Key=key, Range=f"bytes=0-{BLOCK - 1}")
+        reply = await client.get_object(
+            Bucket=connection.location.bucket, Key=key, Range=f"bytes=0-{BLOCK - 1}"
+        )
         async with reply["Body"] as body:
             data = _of_length(await body.read(), int(reply["ContentLength"]))
         size = reply.get("ContentRange", "").rpartition("/")[2] or len(data)
         return _head({**reply, "ContentLength": size}), data
 
     try:
-        return await connection.carry(attempt)
+        return await connection.send(attempt)
     except ClientError as error:
         if not is_empty(error):
             raise
-    return _head(await connection.ask("head_object", Key=key)), b""
+    return _head(await connection.call("head_object", Key=key)), b""
 
 
 async def _in_blocks(connection: Connection, key: str, known: Head, beginning: bytes) -> bytes:
@@ -233,12 +235,12 @@ async def _in_blocks(connection: Connection, key: str, known: Head, beginning: b
     result.write(beginning)
 
     async def bring(first: int) -> None:
-        async with connection.memory:
+        async with connection.part_slots:
             data = await fetch(connection, key, known.etag, first, min(BLOCK, known.size - first))
             result.seek(first)
             result.write(data)
 
-    await together(bring(first) for first in range(len(beginning), known.size, BLOCK))
+    await gather_all(bring(first) for first in range(len(beginning), known.size, BLOCK))
     return result.getvalue()
 
 
@@ -269,12 +271,12 @@ def _head(reply: dict[str, Any]) -> Head:
 
 def _of_length(data: bytes, length: int) -> bytes:
     if len(data) != length:
-        raise Damaged(f"{len(data)} bytes instead of {length}")
+        raise DamagedReply(f"{len(data)} bytes instead of {length}")
     return data
 
 
 def _damaged(connection: Connection, key: str) -> CorruptData:
     return CorruptData(
-        f"s3://{connection.place.bucket}/{key} is not what was stored: its SHA-256 differs; delete it and run the "
+        f"s3://{connection.location.bucket}/{key} is not what was stored: its SHA-256 differs; delete it and run the "
         "step that makes it again"
     )

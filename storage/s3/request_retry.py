@@ -14,7 +14,7 @@ POLL_MS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How long to bear with a server. All times in milliseconds."""
 
     total_ms: int = 300_000
@@ -42,41 +42,47 @@ class Circuit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Admission:
     """A request may go now, where `wait_ms` is 0, else ask again then."""
 
     wait_ms: int = 0
     probe: bool = False
 
 
-def pause_ms(patience: Patience, failures: int, chance: float, at_least_ms: int = 0) -> int:
+def pause_ms(patience: RetryPolicy, failures: int, chance: float, at_least_ms: int = 0) -> int:
     """How long a request waits after so many failures of its own. `chance` lies in [0, 1)."""
     return max(at_least_ms, int(chance * _ceiling_ms(patience, failures)))
 
 
-def left_ms(patience: Patience, since_ms: int | None, now_ms: int) -> int:
+def remaining_ms(patience: RetryPolicy, since_ms: int | None, now_ms: int) -> int:
     """How long one that is in trouble since then may still wait; 0: it gives up."""
     return patience.total_ms if since_ms is None else max(0, since_ms + patience.total_ms - now_ms)
 
 
-def admit(circuit: Circuit, now_ms: int) -> tuple[Circuit, Turn]:
-    """Whether a request may go now. What is admitted is to end in `answered`, `failed` or `withdrawn`."""
+def admit(circuit: Circuit, now_ms: int) -> tuple[Circuit, Admission]:
+    """Whether a request may go now. What is admitted is to end in `record_answer`, `record_failure` or `record_cancellation`."""
     if circuit.probe_at_ms is None:
-        return circuit, Turn()
+        return circuit, Admission()
     if circuit.probing:
-        return circuit, Turn(wait_ms=POLL_MS)
+        return circuit, Admission(wait_ms=POLL_MS)
     if now_ms < circuit.probe_at_ms:
-        return circuit, Turn(wait_ms=circuit.probe_at_ms - now_ms)
-    return replace(circuit, probing=True), Turn(probe=True)
+        return circuit, Admission(wait_ms=circuit.probe_at_ms - now_ms)
+    return replace(circuit, probing=True), Admission(probe=True)
 
 
-def answered(circuit: Circuit) -> Circuit:
+def record_answer(circuit: Circuit) -> Circuit:
     """The server said something definite, whatever it was and whoever was asking."""
     return circuit if circuit == _SOUND else _SOUND
 
 
-def failed(
-    circuit: Circuit, patience: Patience, turn: Turn, now_ms: int, *, chance: float, at_least_ms: int = 0
+def record_failure(
+    circuit: Circuit,
+    patience: RetryPolicy,
+    turn: Admission,
+    now_ms: int,
+    *,
+    chance: float,
+    at_least_ms: int = 0,
 ) -> Circuit:
     """A request that was admitted by `turn` has failed; `at_least_ms` is what the server asked to wait."""
     failures = circuit.failures + 1
@@ -91,7 +97,7 @@ def failed(
     return replace(known, probe_at_ms=now_ms + pause, probing=False)
 
 
-def withdrawn(circuit: Circuit, turn: Turn) -> Circuit:
+def record_cancellation(circuit: Circuit, turn: Admission) -> Circuit:
     """A request that was admitted by `turn` was called off; it proved nothing."""
     return replace(circuit, probing=False) if turn.probe else circuit
 
@@ -99,6 +105,6 @@ def withdrawn(circuit: Circuit, turn: Turn) -> Circuit:
 _SOUND = Circuit()
 
 
-def _ceiling_ms(patience: Patience, failures: int) -> int:
+def _ceiling_ms(patience: RetryPolicy, failures: int) -> int:
     doublings = min(failures - 1, 30)  # beyond all patience; keeps the number small
     return min(patience.longest_ms, patience.first_ms << doublings)

@@ -31,7 +31,7 @@ from botocore.parsers import ResponseParserError
 from core import InputError, ThresherError, Unavailable
 from core.printable_address import redact_secrets
 
-AGAIN = frozenset(
+RETRYABLE_CODES = frozenset(
     {
         "SlowDown",
         "Throttling",
@@ -54,10 +54,10 @@ WRONG_KEYS = frozenset(
     {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "TokenRefreshRequired"}
 )
 WRONG_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint"})
-NO_ACCESS = frozenset({"AccessDenied", "AllAccessDisabled", "AccountProblem", "401", "403"})
+ACCESS_DENIED_CODES = frozenset({"AccessDenied", "AllAccessDisabled", "AccountProblem", "401", "403"})
 
 
-class Damaged(Exception):
+class DamagedReply(Exception):
     """A reply that cannot be what the server sent: too short, or of another range."""
 
 
@@ -65,39 +65,39 @@ REASONS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ((ConnectTimeoutError, ReadTimeoutError, TimeoutError), "no answer in time"),
     ((NoConnectionError,), "no connection"),
     ((HTTPClientError, TransportError, OSError, EOFError), "connection lost"),
-    ((Damaged, IncompleteReadError, ResponseParserError), "a damaged reply"),
+    ((DamagedReply, IncompleteReadError, ResponseParserError), "a damaged reply"),
     ((CredentialRetrievalError, MetadataRetrievalError), "credentials cannot be had"),
 )
 """What passes beside the codes, in the order in which it is looked for, and what the user is told of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class RetryableFailure:
     """A request to be sent again."""
 
     reason: str
     wait_ms: int = 0
     """What the server asked for (Retry-After)."""
-    replied: bool = False
+    has_reply: bool = False
     """Whether the server sent a reply."""
 
 
-def trouble(error: Exception) -> Trouble | None:
+def retryable_failure(error: Exception) -> RetryableFailure | None:
     """Why the request may be sent again, and how soon; None where that would change nothing."""
     if isinstance(error, ClientError):
-        passes = code(error) in AGAIN or status(error) in (408, 429) or _is_servers_fault(error)
+        passes = code(error) in RETRYABLE_CODES or status(error) in (408, 429) or _is_servers_fault(error)
         reason = f"{code(error)}, status {status(error)}"
         wait_ms = retry_after_ms(headers(error))
-        return Trouble(reason=reason, wait_ms=wait_ms, replied=True) if passes else None
+        return RetryableFailure(reason=reason, wait_ms=wait_ms, has_reply=True) if passes else None
     if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return None
     for kinds, reason in REASONS:
         if isinstance(error, kinds):
-            return Trouble(reason=reason)
+            return RetryableFailure(reason=reason)
     return None
 
 
-def refusal(error: Exception, subject: str) -> ThresherError:
+def user_error(error: Exception, subject: str) -> ThresherError:
     """The one line for what cannot be helped by asking again."""
     match error:
         case NoCredentialsError() | PartialCredentialsError():
@@ -141,17 +141,17 @@ def is_empty(error: ClientError) -> bool:
     return status(error) == 416
 
 
-def is_lost(error: ClientError) -> bool:
+def is_unknown_upload(error: ClientError) -> bool:
     """Whether there is no such multipart upload: completed, or aborted."""
     return code(error) == "NoSuchUpload"
 
 
-def is_misread(error: ClientError) -> bool:
+def is_invalid_part_list(error: ClientError) -> bool:
     """Whether the list of an upload's parts is not what the server has; no checksum goes with that list."""
     return code(error) in ("InvalidPart", "InvalidPartOrder", "MalformedXML")
 
 
-def is_taken(error: ClientError) -> bool:
+def is_precondition_failed(error: ClientError) -> bool:
     """Whether a precondition did not hold: the name is taken, or the object is another now."""
     return status(error) == 412
 
@@ -175,7 +175,7 @@ def _refused(code: str, status: int, subject: str) -> ThresherError:
         return Unavailable(
             f"{subject}: this machine's clock and the server's differ too much; set them right"
         )
-    if code in NO_ACCESS or status in (401, 403):
+    if code in ACCESS_DENIED_CODES or status in (401, 403):
         return Unavailable(
             f"{subject}: access refused ({code}); let the key read, write, list and delete there"
         )

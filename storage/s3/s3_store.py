@@ -24,10 +24,10 @@ from urllib.parse import urlsplit
 from core import CorruptData, InputError
 from core.printable_address import printable_address
 from storage.s3 import listing, put, read, uploads
-from storage.s3.connection import Connection, Place
+from storage.s3.connection import BucketLocation, Connection
 from storage.s3.read import BlockCache, Head
-from storage.s3.request_retry import Patience
-from storage.s3.spool import spool, spooled
+from storage.s3.request_retry import RetryPolicy
+from storage.s3.spool import open_spool, spool_file
 from storage.store import Staged, check_name
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ _BUCKET = re.compile(
 )  # today's AWS rules are stricter, other servers' are not
 
 
-class Bucket:
+class S3Store:
     """The objects in a bucket whose names begin with `prefix/`; the store's names are what follows.
 
     Keys, region and endpoint are those of the AWS_* variables and profiles, read where the first request is
@@ -60,13 +60,13 @@ class Bucket:
         *,
         endpoint: str | None = None,
         cache: BlockCache | None = None,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
         part_bytes: int = PART_BYTES,
     ) -> None:
         under = prefix.strip("/")
-        self._place = Place(bucket=bucket, prefix=f"{under}/" if under else "", endpoint=endpoint)
+        self._place = BucketLocation(bucket=bucket, prefix=f"{under}/" if under else "", endpoint=endpoint)
         self._cache = cache
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._part_bytes = part_bytes
         self._shared = _Connections(self._place, self._patience)
 
@@ -77,8 +77,8 @@ class Bucket:
         *,
         key: str = "project.storage",
         cache: BlockCache | None = None,
-        patience: Patience | None = None,
-    ) -> "Bucket":
+        patience: RetryPolicy | None = None,
+    ) -> "S3Store":
         """The bucket of an address `s3://BUCKET/PREFIX`. Raises `InputError` for another, naming `key` as where
         it stood; what may be a secret is not repeated.
         """
@@ -100,10 +100,10 @@ class Bucket:
         Running out of room inside the context raises `Unavailable`.
         """
         check_name(name)
-        with spooled(name) as path:
+        with spool_file(name) as path:
             yield Staged(self, name, path)
 
-    def adopt(self, path: Path, name: str) -> bool:
+    def put_file(self, path: Path, name: str) -> bool:
         """Publish the bytes of a local file, which stays and must not change meanwhile, under `name`.
         True: done now; False: the name was taken before.
         """
@@ -118,7 +118,7 @@ class Bucket:
         """The object for reading, seekable. Raises `CorruptData` where it is missing; so does a read where it was
         replaced meanwhile, or where all of it was read and is not what was stored.
         """
-        return read.reader(self._connection, self._key(name), self._head(name), self._cache)
+        return read.open_object(self._connection, self._key(name), self._head(name), self._cache)
 
     def read(self, name: str) -> bytes:
         """All bytes of an object, checked. Raises `CorruptData` where it is missing or damaged."""
@@ -147,19 +147,19 @@ class Bucket:
         """Names that begin with `prefix`, in byte order, as a stream; at least one request a directory."""
         return listing.names(self._page, self._place.prefix, prefix)
 
-    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+    def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         """Names of the objects directly in `directory` that end so, at most `most`, the one that was put last first. One request
         for each 1000 objects there.
         """
-        return listing.youngest(self._page, self._place.prefix, f"{directory}/", ending, most)
+        return listing.newest(self._page, self._place.prefix, f"{directory}/", ending, most)
 
     def delete(self, name: str) -> None:
         """Remove the object, durably; one that is not there is removed already."""
-        self._run(self._connection.ask("delete_object", Key=self._key(name)))
+        self._run(self._connection.call("delete_object", Key=self._key(name)))
 
-    def within(self, directory: str) -> "Bucket":
+    def substore(self, directory: str) -> "S3Store":
         """The objects below a name, as a store of their own over the same connection."""
-        child = Bucket(
+        child = S3Store(
             self._place.bucket,
             f"{self._place.prefix}{directory}",
             endpoint=self._place.endpoint,
@@ -182,9 +182,9 @@ class Bucket:
         probes = f"{self._place.prefix}{put.PROBES}"
         aborted = self._run(uploads.abort_uploads(self._connection, self._place.prefix, age_ms))
         deleted = self._run(uploads.delete_all(self._connection, probes, age_ms))
-        return aborted + deleted + spool().sweep()
+        return aborted + deleted + open_spool().sweep()
 
-    def waiting_since_ms(self) -> int | None:
+    def unavailable_since_ms(self) -> int | None:
         """When the server stopped answering this process, in milliseconds since 1970; None while all is well."""
         waiting = self._connection.waiting_ms()
         return None if waiting is None else time.time_ns() // 1_000_000 - waiting
@@ -197,7 +197,7 @@ class Bucket:
         """The reply to one request for a list."""
         more = {"ContinuationToken": token} if token else {}
         return self._run(
-            self._connection.ask("list_objects_v2", Prefix=under, Delimiter="/", MaxKeys=PAGE, **more)
+            self._connection.call("list_objects_v2", Prefix=under, Delimiter="/", MaxKeys=PAGE, **more)
         )
 
     @property
@@ -233,7 +233,7 @@ class Bucket:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Bucket.__init__(self, **state)
+        S3Store.__init__(self, **state)
         self._shared.answered()
 
     def __repr__(self) -> str:
@@ -243,7 +243,7 @@ class Bucket:
 class _Connections:
     """The connection of each process that uses a bucket object: of this one, and of those it was forked from."""
 
-    def __init__(self, place: Place, patience: Patience) -> None:
+    def __init__(self, place: BucketLocation, patience: RetryPolicy) -> None:
         self._place = place
         self._patience = patience
         self._first: int | None = os.getpid()
@@ -269,7 +269,7 @@ class _Connections:
             mine.close()
 
 
-def _place_of(uri: str, key: str) -> Place:
+def _place_of(uri: str, key: str) -> BucketLocation:
     try:
         parts = urlsplit(uri)
         is_plain = parts.scheme == "s3" and not parts.query and not parts.fragment
@@ -288,4 +288,4 @@ def _place_of(uri: str, key: str) -> Place:
     prefix = parts.path.strip("/")
     if prefix:
         check_name(prefix)
-    return Place(bucket=parts.netloc, prefix=prefix)
+    return BucketLocation(bucket=parts.netloc, prefix=prefix)

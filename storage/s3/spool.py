@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core import Unavailable
-from storage.directory_store import NO_ROOM, Files
+from storage.directory_store import NO_SPACE_ERRNOS, DirectoryStore
 
 
-def spool() -> Files:
+def open_spool() -> DirectoryStore:
     """The node's spool. Raises `Unavailable` where another user made what bears its name."""
     directory = Path(tempfile.gettempdir()) / f"thresher-{os.getuid()}"
     try:
@@ -27,20 +27,20 @@ def spool() -> Files:
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise Unavailable(f"the spool {directory} belongs to another user: remove it, or set TMPDIR")
-    return Files(directory)
+    return DirectoryStore(directory)
 
 
 @contextmanager
-def spooled(name: str) -> Iterator[Path]:
+def spool_file(name: str) -> Iterator[Path]:
     """A private file for what is to become `name`; gone at the end of the context. Running out of room inside
     the context raises `Unavailable`.
     """
-    files = spool()
+    files = open_spool()
     with files.stage(name) as staged:
         try:
             yield staged.path
         except OSError as error:
-            if error.errno not in NO_ROOM:
+            if error.errno not in NO_SPACE_ERRNOS:
                 raise
             raise Unavailable(
                 f"no room left for the spool at {files.root} ({os.strerror(error.errno or 0)}): free some, or set "

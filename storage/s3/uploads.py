@@ -6,8 +6,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from storage.s3.connection import Connection, together
-from storage.s3.s3_errors import is_lost
+from storage.s3.connection import Connection, gather_all
+from storage.s3.s3_errors import is_unknown_upload
 from storage.s3.server_clock import age_ms, server_time
 
 
@@ -16,7 +16,7 @@ async def abort_uploads(connection: Connection, prefix: str, older_ms: int) -> i
     count = 0
     async for page, now in _pages(connection, prefix):
         old = [each for each in page if age_ms(each["Initiated"], now) >= older_ms]
-        await together(_abort(connection, each["Key"], each["UploadId"]) for each in old)
+        await gather_all(_abort(connection, each["Key"], each["UploadId"]) for each in old)
         count += len(old)
     return count
 
@@ -26,12 +26,12 @@ async def delete_all(connection: Connection, prefix: str, older_ms: int = 0) -> 
     count = 0
     more: dict[str, str] = {}
     while True:
-        page = await connection.ask("list_objects_v2", Prefix=prefix, **more)
+        page = await connection.call("list_objects_v2", Prefix=prefix, **more)
         now = server_time(page)
         old = [
             each["Key"] for each in page.get("Contents", ()) if age_ms(each["LastModified"], now) >= older_ms
         ]
-        await together(connection.ask("delete_object", Key=key) for key in old)
+        await gather_all(connection.call("delete_object", Key=key) for key in old)
         count += len(old)
         if not page.get("IsTruncated"):
             return count
@@ -41,7 +41,7 @@ async def delete_all(connection: Connection, prefix: str, older_ms: int = 0) -> 
 async def _pages(connection: Connection, prefix: str) -> AsyncIterator[tuple[list[dict[str, Any]], datetime]]:
     more: dict[str, str] = {}
     while True:
-        page = await connection.ask("list_multipart_uploads", Prefix=prefix, **more)
+        page = await connection.call("list_multipart_uploads", Prefix=prefix, **more)
         yield page.get("Uploads", []), server_time(page)
         if not page.get("IsTruncated"):
             return
@@ -50,7 +50,7 @@ async def _pages(connection: Connection, prefix: str) -> AsyncIterator[tuple[lis
 
 async def _abort(connection: Connection, key: str, upload: str) -> None:
     try:
-        await connection.ask("abort_multipart_upload", Key=key, UploadId=upload)
+        await connection.call("abort_multipart_upload", Key=key, UploadId=upload)
     except ClientError as error:
-        if not is_lost(error):  # another sweeper was quicker
+        if not is_unknown_upload(error):  # another sweeper was quicker
             raise

@@ -22,7 +22,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class CaptureMetadata:
     """The context of one exchange. Raises `InputError` for a fact whose name is no name."""
 
     via: str = ""
@@ -44,7 +44,7 @@ class Notes:
                 raise InputError(f"{name!r} cannot name a fact of a page: use letters, digits and dashes")
 
 
-def encode(notes: Notes, capture: Capture) -> bytes:
+def encode(notes: CaptureMetadata, capture: Capture) -> bytes:
     """The block."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in _lines(notes, capture))
     return f"{lines}{_outlinks(notes)}".encode(errors="backslashreplace")
@@ -63,7 +63,7 @@ def decode(block: bytes) -> tuple[dict[str, str], tuple[str, ...]]:
     return facts, tuple(outlinks)
 
 
-def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
+def _lines(notes: CaptureMetadata, capture: Capture) -> Iterator[tuple[str, str]]:
     yield "fetchTimeMs", str(capture.elapsed_ms)
     timing = capture.timing
     for name, milliseconds in (
@@ -85,7 +85,7 @@ def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
         yield name, _one_line(value)
 
 
-def _outlinks(notes: Notes) -> str:
+def _outlinks(notes: CaptureMetadata) -> str:
     urls, left = notes.outlinks, 0
     if sum(map(len, urls)) > MOST_OUTLINKS:
         room = takewhile(lambda size: size <= MOST_OUTLINKS, accumulate(map(len, urls)))

@@ -21,7 +21,7 @@ from typing import BinaryIO
 from core import CorruptData, RecordRef
 from core.surt import surt
 from storage.warc.exchange_records import EPOCH, target_uri
-from storage.warc.index_lines import Lines
+from storage.warc.index_lines import IndexLines
 from storage.warc.records import ArchivedRecord
 from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
 
@@ -42,7 +42,7 @@ TEXT = ("conversion", "text/plain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class CdxjRow:
     """One record that can be looked up."""
 
     surt: str
@@ -82,7 +82,7 @@ class Row:
         return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
 
 
-def row(
+def make_row(
     *,
     ref: RecordRef,
     url: str,
@@ -95,11 +95,11 @@ def row(
     record_id: str = "",
     content_encoding: str | None = None,
     revisit: Revisit | None = None,
-) -> Row:
+) -> CdxjRow:
     """The row of a record. Validators that are too long, or no values of a header, are left out."""
     encoding = "" if revisit else encoding_of(content_encoding)
-    return Row(
-        surt=key(url),
+    return CdxjRow(
+        surt=surt_key(url),
         timestamp=timestamp(date_ms),
         url=url,
         mime=mime,
@@ -120,11 +120,11 @@ def row(
     )
 
 
-def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
+def row_of(record: ArchivedRecord, ref: RecordRef) -> CdxjRow | None:
     """The row of a record that was read back and lies at `ref`; None for one that nobody looks up."""
     if record.type not in INDEXED and (record.type, record.mime) != TEXT:
         return None
-    return row(
+    return make_row(
         ref=ref,
         url=record.url,
         date_ms=record.date_ms,
@@ -144,7 +144,7 @@ def encoding_of(header: str | None) -> str:
     return (header or "").strip().lower()
 
 
-def line(row: Row) -> str:
+def format_line(row: CdxjRow) -> str:
     """The row as its line, without line break. Holds only ASCII."""
     more = f', "sha256": {quoted(row.sha256)}' if row.sha256 else ""
     if row.etag:
@@ -168,7 +168,7 @@ def line(row: Row) -> str:
     )
 
 
-def write(path: Path, lines: Lines) -> None:
+def write(path: Path, lines: IndexLines) -> None:
     """Write the lines, in the order of their bytes, as gzip. The same lines give the same bytes."""
     packer = zlib.compressobj(LEVEL, wbits=_GZIP)
     with path.open("wb") as file:
@@ -177,7 +177,7 @@ def write(path: Path, lines: Lines) -> None:
         file.write(packer.flush())
 
 
-def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[Row]:
+def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[CdxjRow]:
     """The rows in the order of the file; with `host` those alone whose line names it, which is much sooner done.
 
     Raises `CorruptData` naming the file and the first line that is none.
@@ -187,7 +187,7 @@ def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[Row]:
         with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
             for text in lines:
                 if host in text.lower() if host else True:
-                    yield parse(text)
+                    yield parse_line(text)
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
         raise CorruptData(
@@ -195,7 +195,7 @@ def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[Row]:
         ) from error
 
 
-def key(url: str) -> str:
+def surt_key(url: str) -> str:
     """The index key of any URL; the URL itself where it has none, as cdxj-indexer has it."""
     url = target_uri(url)
     try:
@@ -210,11 +210,11 @@ def timestamp(date_ms: int) -> str:
     return moment.isoformat(timespec="seconds")[:19].translate(_BARE)
 
 
-def parse(text: str) -> Row:
+def parse_line(text: str) -> CdxjRow:
     """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
     surt, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
-    return Row(
+    return CdxjRow(
         surt=surt,
         timestamp=moment,
         url=found["url"],

@@ -25,7 +25,7 @@ ZSTD_LEVEL = 3
 """Zstandard's own default."""
 SUFFIXES: Mapping[Compression, str] = {"gzip": ".warc.gz", "zstd": ".warc.zst"}
 """How the name of a file ends that is compressed so."""
-ENDINGS = (*SUFFIXES.values(), ".warc.lz4", ".warc")
+ARCHIVE_SUFFIXES = (*SUFFIXES.values(), ".warc.lz4", ".warc")
 """How the names of archive files end, those that were brought in among them."""
 
 
@@ -36,7 +36,7 @@ def compressor(compression: Compression) -> Compress:
     return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress
 
 
-def member(record: bytes) -> bytes:
+def gzip_member(record: bytes) -> bytes:
     """The record as one gzip member, without time or name in its header. The same record gives the same member in every process."""
     compressed: bytes = igzip.compress(record, REPEATABLE_LEVEL, mtime=0)
     return compressed
@@ -49,10 +49,10 @@ def compression_of(name: str) -> Compression | None:
 
 def stem(name: str) -> str:
     """The name of an archive file without its ending; of any other, the name."""
-    return next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
+    return next((name.removesuffix(ending) for ending in ARCHIVE_SUFFIXES if name.endswith(ending)), name)
 
 
-def checked(name: str) -> Compression:
+def require_compression(name: str) -> Compression:
     """The name of a compression. Raises `InputError` for any other."""
     if name not in get_args(Compression):
         raise InputError(f"{name!r} is no compression of archive files: give {' or '.join(SUFFIXES)}")

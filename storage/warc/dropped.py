@@ -20,7 +20,7 @@ COUNT = re.compile(r"[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class DroppedPage:
     """One page that was fetched and not archived."""
 
     reason: str
@@ -43,7 +43,7 @@ class Dropped:
             )
 
 
-def encode(dropped: Dropped) -> bytes:
+def encode(dropped: DroppedPage) -> bytes:
     """The block."""
     lines = [
         ("reason", dropped.reason),
@@ -58,7 +58,7 @@ def encode(dropped: Dropped) -> bytes:
     return "".join(f"{name}: {value}\r\n" for name, value in lines).encode()
 
 
-def decode(block: bytes) -> Dropped | None:
+def decode(block: bytes) -> DroppedPage | None:
     """What `encode` made, read back; None for any other block."""
     if not block.startswith(b"reason: "):
         return None
@@ -80,7 +80,7 @@ def decode(block: bytes) -> Dropped | None:
     ):
         return None
     status, length = map(int, counts)
-    return Dropped(
+    return DroppedPage(
         reason=facts["reason"],
         status=status,
         mime=facts["mime"],

@@ -24,9 +24,9 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from core import Capture, InputError
 from core.capture import Truncation
-from storage.warc.capture_metadata import Notes
+from storage.warc.capture_metadata import CaptureMetadata
 from storage.warc.capture_metadata import encode as encode_notes
-from storage.warc.dropped import WARC_FIELDS, Dropped
+from storage.warc.dropped import WARC_FIELDS, DroppedPage
 from storage.warc.dropped import encode as encode_dropped
 from storage.warc.revisit import PROFILES, Revisit
 
@@ -104,17 +104,17 @@ def capture_records(
     return request, response
 
 
-def notes_id(response: UUID) -> UUID:
+def metadata_id(response: UUID) -> UUID:
     """Id of the metadata record beside the response of that id."""
     return uuid5(response, "metadata")
 
 
-def notes_record(capture: Capture, notes: Notes, *, record_id: UUID) -> bytes:
+def metadata_record(capture: Capture, notes: CaptureMetadata, *, record_id: UUID) -> bytes:
     """The metadata record beside the response of that id, uncompressed."""
     block = encode_notes(notes, capture)
     head = [
         ("WARC-Type", "metadata"),
-        ("WARC-Record-ID", f"<{notes_id(record_id).urn}>"),
+        ("WARC-Record-ID", f"<{metadata_id(record_id).urn}>"),
         ("WARC-Concurrent-To", f"<{record_id.urn}>"),
         ("WARC-Target-URI", target_uri(capture.url.wire)),
         ("WARC-Date", warc_date(capture.started_ms)),
@@ -124,7 +124,7 @@ def notes_record(capture: Capture, notes: Notes, *, record_id: UUID) -> bytes:
     return _record(head, block)
 
 
-def attached_record(
+def attachment_record(
     kind: Attachment,
     block: bytes,
     *,
@@ -156,7 +156,7 @@ def attached_record(
     return _record(head, block)
 
 
-def brought_record(
+def ingested_record(
     kind: Literal["resource", "response"],
     block: bytes,
     *,
@@ -189,7 +189,7 @@ def brought_record(
     return _record(head, block)
 
 
-def dropped_record(capture: Capture, dropped: Dropped, *, record_id: UUID) -> bytes:
+def dropped_record(capture: Capture, dropped: DroppedPage, *, record_id: UUID) -> bytes:
     """The metadata record that stands for an exchange which is not archived, uncompressed."""
     block = encode_dropped(dropped)
     head = [
@@ -219,7 +219,7 @@ def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes
     return _record(head, body)
 
 
-def inputs_record(filename: str, block: bytes) -> bytes:
+def input_list_record(filename: str, block: bytes) -> bytes:
     """Return the metadata record that lists the inputs of the file of that name (JSON lines), uncompressed.
 
     It refers to the file's warcinfo record, and its date is the epoch: no clock goes in.

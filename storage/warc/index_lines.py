@@ -14,7 +14,7 @@ CHUNK = 2_048
 _LEVEL = 1
 
 
-class Lines:
+class IndexLines:
     """ASCII lines, none of which has a line break. Gone through, as often as one likes, in the order of their bytes."""
 
     __slots__ = ("_chunks", "_loose", "_packed")

@@ -61,7 +61,7 @@ class Member:
     length: int
     data: bytes
     """Decompressed; empty where there is a problem."""
-    whole: bool
+    is_whole: bool
     """Whether `data` is all of it and not only its beginning."""
     problem: str | None
 
@@ -70,9 +70,9 @@ class _Damaged(Exception):
     """No whole member begins here; the text is the problem."""
 
 
-Taken = tuple[bytes, bool, int]
+MemberBytes = tuple[bytes, bool, int]
 """First bytes decompressed, whether they are all, and the offset behind the member."""
-Take = Callable[[BinaryIO, int, int], Taken]
+MemberReader = Callable[[BinaryIO, int, int], MemberBytes]
 
 
 def members(
@@ -104,12 +104,12 @@ def members(
             spent += max(0, file.tell() - offset)
             after = _next_record(file, offset + 1, magic, begin) if spent <= most_spent else size
             data, whole = b"", False
-        yield Member(offset=offset, length=after - offset, data=data, whole=whole, problem=problem)
+        yield Member(offset=offset, length=after - offset, data=data, is_whole=whole, problem=problem)
         offset = after
 
 
-def _codec(head: bytes, name: str) -> tuple[bytes, Take]:
-    takes: dict[bytes, Take] = {GZIP: _gzip, PLAIN: _plain, ZSTD: _zstd, LZ4: _lz4}
+def _codec(head: bytes, name: str) -> tuple[bytes, MemberReader]:
+    takes: dict[bytes, MemberReader] = {GZIP: _gzip, PLAIN: _plain, ZSTD: _zstd, LZ4: _lz4}
     for magic, take in takes.items():
         if head.startswith(magic):
             return magic, take
@@ -121,7 +121,7 @@ def _codec(head: bytes, name: str) -> tuple[bytes, Take]:
     )
 
 
-def _gzip(file: BinaryIO, offset: int, limit: int) -> Taken:
+def _gzip(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
     file.seek(offset)
     engine = isal_zlib.decompressobj(31)
     kept: list[bytes] = []
@@ -143,7 +143,7 @@ def _gzip(file: BinaryIO, offset: int, limit: int) -> Taken:
     return b"".join(kept), size <= limit, file.tell() - len(engine.unused_data)
 
 
-def _plain(file: BinaryIO, offset: int, limit: int) -> Taken:
+def _plain(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
     file.seek(offset)
     start = file.read(HEAD_LIMIT)
     if not RECORD_BEGIN.match(start):
@@ -166,7 +166,7 @@ def _plain(file: BinaryIO, offset: int, limit: int) -> Taken:
     return data, size <= limit, after
 
 
-def _zstd(file: BinaryIO, offset: int, limit: int) -> Taken:
+def _zstd(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
     """RFC 8878, section 3.1.1: the blocks of a frame say how long they are."""
     file.seek(offset)
     magic, flags = _unpack(file, "<4sB")
@@ -184,7 +184,7 @@ def _zstd(file: BinaryIO, offset: int, limit: int) -> Taken:
     return _framed(file, offset, file.tell() + 4 * (flags >> 2 & 1), limit, ZstdReader)
 
 
-def _lz4(file: BinaryIO, offset: int, limit: int) -> Taken:
+def _lz4(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
     """LZ4 frame format 1.6.4: the blocks of a frame say how long they are."""
     file.seek(offset)
     magic, flags = _unpack(file, "<4sB")
@@ -205,7 +205,9 @@ def _unpack(file: BinaryIO, layout: str) -> tuple[Any, ...]:
     return struct.unpack(layout, data)
 
 
-def _framed(file: BinaryIO, offset: int, after: int, limit: int, reader: Callable[[BinaryIO], Any]) -> Taken:
+def _framed(
+    file: BinaryIO, offset: int, after: int, limit: int, reader: Callable[[BinaryIO], Any]
+) -> MemberBytes:
     if after > file.seek(0, io.SEEK_END):
         raise _Damaged(CUT_OFF)
     file.seek(offset)

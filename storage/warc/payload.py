@@ -14,8 +14,8 @@ import zstandard
 from fastwarc.stream_io import BrotliReader
 from isal import isal_zlib
 
-CHUNKED = "broken_chunks"
-ENCODING = "broken_content_encoding"
+BROKEN_CHUNKS = "broken_chunks"
+BROKEN_ENCODING = "broken_content_encoding"
 TOO_LONG = "too_long"
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
 ENCODINGS_AT_MOST = 4
@@ -34,7 +34,7 @@ Decoded = tuple[bytes, str | None]
 """What was decoded, and the problem if there was one."""
 
 
-def dechunked(body: bytes, limit: int) -> Decoded:
+def decode_chunked(body: bytes, limit: int) -> Decoded:
     """The entity in a chunked body (RFC 9112, section 7.1; extensions and trailers are passed over).
 
     A body whose first line is no chunk size is returned as it is: many archives store it decoded.
@@ -46,9 +46,9 @@ def dechunked(body: bytes, limit: int) -> Decoded:
     while True:
         end = body.find(b"\n", at)
         digits = body[at : max(end, at)].partition(b";")[0].strip()
-        length = hexadecimal(digits)
+        length = parse_chunk_size(digits)
         if length is None:
-            return (b"".join(pieces), CHUNKED) if pieces else (body[:limit], CHUNKED)
+            return (b"".join(pieces), BROKEN_CHUNKS) if pieces else (body[:limit], BROKEN_CHUNKS)
         if length == 0:
             return b"".join(pieces), None
         begin = end + 1
@@ -58,32 +58,32 @@ def dechunked(body: bytes, limit: int) -> Decoded:
         if size > limit:
             return b"".join(pieces), TOO_LONG
         if len(piece) < length:
-            return b"".join(pieces), CHUNKED
+            return b"".join(pieces), BROKEN_CHUNKS
         at = begin + length
         at += 2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at)
 
 
-def transfer_decoded(body: bytes, encodings: str, limit: int) -> Decoded:
+def decode_transfer(body: bytes, encodings: str, limit: int) -> Decoded:
     """The entity in a body, of a `Transfer-Encoding`: chunks, and what else it names as far as it can be undone."""
     names = [name for each in encodings.lower().split(",") if (name := each.strip()) not in ("", "identity")]
     problem = None
     if "chunked" in encodings.lower():
-        body, problem = dechunked(body, limit)
-    entity, undecoded = content_decoded(body, ",".join(name for name in names if name != "chunked"), limit)
+        body, problem = decode_chunked(body, limit)
+    entity, undecoded = decode_content(body, ",".join(name for name in names if name != "chunked"), limit)
     return entity, problem or undecoded
 
 
-def content_decoded(entity: bytes, encodings: str, limit: int) -> Decoded:
+def decode_content(entity: bytes, encodings: str, limit: int) -> Decoded:
     """The entity without its `Content-Encoding`s, which are undone from the last to the first."""
     names = [name for each in encodings.lower().split(",") if (name := each.strip()) not in ("", "identity")]
     if not entity or not names:
         return entity[:limit], TOO_LONG if len(entity) > limit else None
     if len(names) > ENCODINGS_AT_MOST:
-        return entity[:limit], ENCODING
+        return entity[:limit], BROKEN_ENCODING
     problem = None
     for name in reversed(names):
         decode = DECODERS.get(name)
-        decoded, found = decode(entity, limit) if decode else (b"", ENCODING)
+        decoded, found = decode(entity, limit) if decode else (b"", BROKEN_ENCODING)
         problem = problem or found
         if decoded or not found:
             entity = decoded
@@ -92,7 +92,7 @@ def content_decoded(entity: bytes, encodings: str, limit: int) -> Decoded:
     return entity[:limit], problem
 
 
-def hexadecimal(digits: bytes) -> int | None:
+def parse_chunk_size(digits: bytes) -> int | None:
     """The number that the digits of a chunk size are; None where they are none."""
     if not 0 < len(digits) <= 16 or not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
         return None
@@ -108,7 +108,7 @@ def _gzip(data: bytes, limit: int) -> Decoded:
     size = at = 0
     while True:
         found, problem, end = _inflated(data, at, 31, limit - size)
-        if problem == ENCODING:
+        if problem == BROKEN_ENCODING:
             found = max(found, _inflated(_headless(data[at:]), 0, -15, limit - size)[0], key=len)
         pieces.append(found)
         size += len(found)
@@ -133,7 +133,7 @@ def _headless(member: bytes) -> bytes:
 def _deflate(data: bytes, limit: int) -> Decoded:
     """With the zlib wrapper that the standard asks for, or raw, as some servers send it."""
     found, problem, _ = _inflated(data, 0, 15, limit)
-    if problem == ENCODING and not found:
+    if problem == BROKEN_ENCODING and not found:
         found, problem, _ = _inflated(data, 0, -15, limit)
     return found, problem
 
@@ -154,14 +154,14 @@ def _inflated(data: bytes, at: int, wrapper: int, limit: int) -> tuple[bytes, st
         try:
             piece = engine.decompress(fed, min(PIECE, limit + 1 - size))
         except INFLATE_ERROR:
-            return b"".join(pieces), ENCODING, at
+            return b"".join(pieces), BROKEN_ENCODING, at
         pieces.append(piece)
         size += len(piece)
         if size > limit:
             return b"".join(pieces)[:limit], TOO_LONG, at
         fed = engine.unconsumed_tail
         if not piece and not fed and at == len(data) and not engine.eof:
-            return b"".join(pieces), ENCODING, at
+            return b"".join(pieces), BROKEN_ENCODING, at
     return b"".join(pieces), None, at - len(engine.unused_data)
 
 
@@ -172,7 +172,7 @@ def _brotli(data: bytes, limit: int) -> Decoded:
 def _zstd(data: bytes, limit: int) -> Decoded:
     found, problem = _read(_zstd_reader(data), zstandard.ZstdError, limit)
     if problem is None and not _is_whole_zstd(data):
-        problem = ENCODING
+        problem = BROKEN_ENCODING
     return found, problem
 
 
@@ -200,7 +200,7 @@ def _read(stream: Any, error: type[Exception], limit: int) -> Decoded:
             if len(found) > limit:
                 return bytes(found[:limit]), TOO_LONG
     except error:
-        return bytes(found), ENCODING
+        return bytes(found), BROKEN_ENCODING
     return bytes(found), None
 
 

@@ -21,7 +21,7 @@ from storage.warc.dropped import DROPPED, WARC_FIELDS
 from storage.warc.dropped import decode as dropped
 from storage.warc.exchange_records import PAYLOAD_SHA256
 from storage.warc.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
-from storage.warc.payload import TOO_LONG, content_decoded, transfer_decoded
+from storage.warc.payload import TOO_LONG, decode_content, decode_transfer
 from storage.warc.revisit import REVISIT, Revisit, profile_of
 
 PAYLOAD_LIMIT = 64 << 20
@@ -100,26 +100,26 @@ class ArchivedRecord:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
-def read(
+def read_records(
     file: BinaryIO,
     first: int = 0,
     end: int | None = None,
     *,
     name: str,
     limit: int = PAYLOAD_LIMIT,
-    seen: Callable[[Member], None] | None = None,
+    on_member: Callable[[Member], None] | None = None,
 ) -> Iterator[ArchivedRecord]:
     """The records that begin at byte `first` or later, and before byte `end`, in the order of the file.
 
     `first` is 0 or the offset of a record; one record alone is `read(file, offset, offset + 1)`. `name` is what
-    their `ref`s and errors call the file. `seen` is shown each record as it lies there, before it is understood.
+    their `ref`s and errors call the file. `on_member` is shown each record as it lies there, before it is understood.
     Raises `InputError` for a file that is no WARC.
     """
     for member in members(file, first, end, limit + HEAD_ROOM, name=name):
         if member.problem is None and not member.data.strip(BLANK):
             continue
-        if seen is not None:
-            seen(member)
+        if on_member is not None:
+            on_member(member)
         try:
             with failure_boundary("record"):
                 record = _record(member, name, limit)
@@ -139,7 +139,7 @@ def block_of(member: Member) -> bytes | None:
     """Return the block of a record as it lies in the file; None where the record has no head, or is too long for memory."""
     begin = _head_end(member.data)
     length = LENGTH.search(member.data, 0, begin.end()) if begin else None
-    if begin is None or length is None or not member.whole:
+    if begin is None or length is None or not member.is_whole:
         return None
     return member.data[begin.end() :][: int(length[1])]
 
@@ -176,8 +176,8 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
     block, beyond = member.data[begin.end() :][:length], member.data[begin.end() + length :].strip(BLANK)
     if beyond.startswith(PLAIN):
         return _damaged(member, file, MANY_RECORDS)
-    problem = None if member.whole else TOO_LONG
-    if member.whole and (beyond or len(block) < length):
+    problem = None if member.is_whole else TOO_LONG
+    if member.is_whole and (beyond or len(block) < length):
         problem = WRONG_LENGTH
     kind = _value(head, "WARC-Type").lower() or "unknown"
     mime = mime_of(head.get("Content-Type"))
@@ -287,8 +287,8 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
             return _Found(block[:limit], NO_HEAD if block else None)
         status, headers, entity = odd
     transfer, encodings, types = (_values(headers, name) for name in HEADERS_OF_PAYLOAD)
-    entity, problem = transfer_decoded(entity, transfer, limit) if transfer else (entity, None)
-    payload, undecoded = content_decoded(entity, encodings, limit)
+    entity, problem = decode_transfer(entity, transfer, limit) if transfer else (entity, None)
+    payload, undecoded = decode_content(entity, encodings, limit)
     return _Found(payload, problem or undecoded, mime_of(types), status, headers)
 
 

@@ -64,7 +64,7 @@ Head = Mapping[bytes, bytes]
 """Fields of a record by their names in lower case."""
 
 
-def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
+def make_validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
     """Make the function that checks members which belong together, before they are appended.
 
     It raises `CorruptData` that names the rule. It belongs to one thread.

@@ -26,7 +26,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
 
 
-class Wacz:
+class WaczWriter:
     """The file being written: `add` what belongs into it, then `finish`."""
 
     __slots__ = ("_resources", "_zip")

@@ -16,7 +16,7 @@ from surt import surt as reference
 
 from core.surt import surt
 from storage.warc.exchange_records import target_uri
-from tests.shared import shared
+from tests.shared import shared_file
 
 HREF = re.compile(rb"""(?:href|src)\s*=\s*["']([^"'<>]{1,2000})["']""", re.IGNORECASE)
 PAGES = ("extraction/pages.tar.zst", "extraction/pages-nogold.tar.zst", "extraction-modern/pages.tar.zst")
@@ -164,7 +164,7 @@ def links(every):
     """What real pages refer to, as written and as an address."""
     found = set()
     for name in PAGES:
-        with shared(name).open("rb") as file:
+        with shared_file(name).open("rb") as file:
             stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
             with tarfile.open(fileobj=stream, mode="r|") as pages:
                 for number, member in enumerate(pages):
@@ -183,7 +183,7 @@ def absolute(link):
 
 
 def unpacked(name):
-    data = shared(name).read_bytes()
+    data = shared_file(name).read_bytes()
     if name.endswith(".zst"):
         data = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(io.BytesIO(data)).read()
     return data.decode()

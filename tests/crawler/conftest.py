@@ -3,20 +3,20 @@ import asyncio
 import pytest
 
 from crawler import WorkerConfig
-from frontier import Budget, Discovery, Frontier, Scope, Settings, canonical
+from frontier import Budget, CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
-from storage.directory_store import Files
-from tests.crawler.nameserver import Names
+from frontier.link.embedded import embedded_server
+from storage.directory_store import DirectoryStore
+from tests.crawler.nameserver import NameServer
 from tests.crawler.server import Server
 
 LOOPBACK = ("127.0.0.0/8",)
-UNPACED = Settings(min_delay_ms=0, min_ip_delay_ms=0)
+UNPACED = CrawlSettings(min_delay_ms=0, min_ip_delay_ms=0)
 
 
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory):
-    with embedded(tmp_path_factory.mktemp("redis")) as address:
+    with embedded_server(tmp_path_factory.mktemp("redis")) as address:
         yield address
 
 
@@ -37,7 +37,7 @@ class Crawl:
     def config(self, worker, *, min_delay_s=0.0, min_ip_delay_s=0.0, budget=None, **changes):
         """What a worker is told; the crawl has these delays and this budget from now on."""
         self.update(
-            Settings(
+            CrawlSettings(
                 contact="mailto:test@example.org",
                 min_delay_ms=round(1000 * min_delay_s),
                 min_ip_delay_ms=round(1000 * min_ip_delay_s),
@@ -48,7 +48,7 @@ class Crawl:
             "crawl": self.name,
             "worker": worker,
             "redis": self.redis,
-            "store": Files(self.root),
+            "store": DirectoryStore(self.root),
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
             "nameservers": self.nameservers,
@@ -74,7 +74,7 @@ class Crawl:
         self.ask(lambda frontier: frontier.update(settings))
 
     def seed(self, *urls, scope="host", **fields):
-        found = [canonical(url) for url in urls]
+        found = [canonicalize(url) for url in urls]
         self.ask(
             lambda frontier: frontier.add(
                 [Discovery(url=url, scope=Scope.of(scope, url), **fields) for url in found]
@@ -97,5 +97,5 @@ def crawl(redis, tmp_path, request):
 @pytest.fixture
 def names():
     """Addresses of names, to be filled in; `names.asked` says which were looked up."""
-    with Names().served() as served:
+    with NameServer().served() as served:
         yield served

@@ -21,26 +21,30 @@ def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links)
     return found(html, url, codec)
 
 
-def infect():
+def install_parser():
     crawler.reading.page_reading.extract_links = links
-    crawler.reading.page_reading.listing = listing
+    crawler.reading.page_reading.read_sitemap = listing
 
 
 def end(*args):
     """`crawler.archive_filter.end`, with that parser."""
-    infect()
-    return crawler.archive_filter.end(*args)
+    install_parser()
+    return crawler.archive_filter.page_result(*args)
 
 
 def settlement(*args, **options):
     """`crawler.reading.page_reading.settlement`, with that parser."""
-    infect()
-    return crawler.reading.page_reading.settlement(*args, **options)
+    install_parser()
+    return crawler.reading.page_reading.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):
     """`crawler.reading.page_reading.settlement`, which raises for a page with the mark on it."""
-    return fail() if MARK in found.body else crawler.reading.page_reading.settlement(lease, found, **options)
+    return (
+        fail()
+        if MARK in found.body
+        else crawler.reading.page_reading.page_settlement(lease, found, **options)
+    )
 
 
 def meaning(lease, found, base, follows):
@@ -48,7 +52,7 @@ def meaning(lease, found, base, follows):
     return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
 
 
-def listing(body, found=crawler.reading.page_reading.listing):
+def listing(body, found=crawler.reading.page_reading.read_sitemap):
     """What reads a sitemap, and dies of one with the mark on it."""
     return die() if MARK in body else found(body)
 
@@ -58,10 +62,10 @@ def robots_record(lease, record, follows):
     die()
 
 
-class Unforeseen(Exception):
+class UnexpectedError(Exception):
     """What nobody thought of."""
 
 
 def fail(*_, **__):
     """What raises, of whatever it reads."""
-    raise Unforeseen("of a page")
+    raise UnexpectedError("of a page")

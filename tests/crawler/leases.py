@@ -1,10 +1,10 @@
 """Leases as a frontier would grant them."""
 
-from frontier import Kind, Lease, Scope, canonical
+from frontier import Kind, Lease, Scope, canonicalize
 
 
 def lease(url="http://example.org/", **changes):
-    found = canonical(url)
+    found = canonicalize(url)
     settings = {
         "url": found,
         "kind": Kind.PAGE,

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from core import Capture
 from crawler import recover, run_worker
-from crawler.archive_filter import MOST_OUTLINKS, finished
+from crawler.archive_filter import MOST_OUTLINKS, lease_result
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import settlement, settlement_of_dropped
-from crawler.reading.page_response import answer
-from frontier import canonical
-from storage.directory_store import Files
+from crawler.reading.page_reading import page_settlement, settlement_of_dropped
+from crawler.reading.page_response import page_response
+from frontier import canonicalize
+from storage.directory_store import DirectoryStore
 from storage.warc.dropped import DROPPED, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
 from tests.crawler.leases import lease
@@ -48,7 +48,7 @@ def odd(found):
 
 def captured(status=200, body=b"", headers=(), truncated=None):
     return Capture(
-        url=canonical("http://example.org/"),
+        url=canonicalize("http://example.org/"),
         request=b"",
         response=b"",
         head_length=0,
@@ -78,10 +78,10 @@ def test_what_remains_of_a_dropped_page_ends_its_lease_as_the_page_would(
     headers = (("Retry-After", retry_after),) if retry_after is not None else ()
     capture = captured(status, body, headers, truncated)
     held = lease("http://example.org/", depth=depth, max_depth=max_depth)
-    whole = settlement(held, answer(capture))
+    whole = page_settlement(held, page_response(capture))
     told = {found.url.text for found in whole.discoveries[::2]} if known else set()
-    made = finished(held, capture, RECORD_ID, screen=nothing, known=told)
-    assert made.answer == settlement(held, answer(capture), told)
+    made = lease_result(held, capture, RECORD_ID, archive_filter=nothing, known_urls=told)
+    assert made.decision == page_settlement(held, page_response(capture), told)
     if status in {301, 302}:
         assert made.dropped is None
         return
@@ -94,8 +94,8 @@ def test_what_remains_of_a_dropped_page_ends_its_lease_as_the_page_would(
 def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
     capture = captured(body=b'<a href="/a">a</a>')
     args = (lease("http://example.org/"), capture, RECORD_ID)
-    plain = finished(*args, screen=None, known=set())
-    assert plain == finished(*args, screen=everything, known=set())
+    plain = lease_result(*args, archive_filter=None, known_urls=set())
+    assert plain == lease_result(*args, archive_filter=everything, known_urls=set())
     assert plain.records == ((capture, RECORD_ID),)
 
 
@@ -113,7 +113,7 @@ def test_a_screen_sees_the_body_decoded_whatever_its_type():
                 "headers": (("Content-Type", kind), ("Content-Encoding", "gzip")),
             }
         )
-        finished(lease("http://example.org/"), capture, RECORD_ID, screen=look, known=set())
+        lease_result(lease("http://example.org/"), capture, RECORD_ID, archive_filter=look, known_urls=set())
     assert seen == [("text/html", b"words"), ("text/plain", b"words")]
 
 
@@ -121,9 +121,11 @@ def test_a_page_with_more_links_than_a_record_takes_is_archived_whole():
     path = "x" * 1900
     body = b'<base href="http://example.org/%b/">' % path.encode()
     body += b"".join(b"<a href=%d>" % number for number in range(MOST_OUTLINKS // 1900 + 1000))
-    made = finished(lease("http://example.org/"), captured(body=body), RECORD_ID, screen=nothing, known=set())
+    made = lease_result(
+        lease("http://example.org/"), captured(body=body), RECORD_ID, archive_filter=nothing, known_urls=set()
+    )
     assert made.dropped is None
-    assert len(made.answer.discoveries) > 17_000
+    assert len(made.decision.discoveries) > 17_000
 
 
 def kinds(crawl):
@@ -184,7 +186,7 @@ def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, afte
     wait_for(lambda: len(site.requests) > after)
     process.kill()
     process.join()
-    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name))
+    crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
     kept = kinds(crawl)
     run_worker(crawl.config("next", screen=odd))
     assert crawl.stats.drained
@@ -201,8 +203,10 @@ def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, afte
 )
 def test_a_page_that_asks_not_to_be_archived_leaves_a_note_where_that_is_obeyed(saying):
     args = (lease("http://example.org/"), captured(**saying), RECORD_ID)
-    kept = finished(*args, screen=None, known=set())
+    kept = lease_result(*args, archive_filter=None, known_urls=set())
     assert kept.dropped is None
-    left = finished(*args, screen=None, known=set(), options=PageOptions(obey=("nofollow", "noarchive")))
+    left = lease_result(
+        *args, archive_filter=None, known_urls=set(), options=PageOptions(obey=("nofollow", "noarchive"))
+    )
     assert left.dropped.reason == "noarchive"
-    assert left.answer == kept.answer
+    assert left.decision == kept.decision

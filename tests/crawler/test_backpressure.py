@@ -2,16 +2,16 @@
 
 import pytest
 
-from crawler.gate_monitor import Gate
+from crawler.gate_monitor import GateMonitor
 from crawler.rotation import Rotation
-from frontier import Flow
+from frontier import GateState
 
 PLAIN = Rotation(max_bytes=1 << 30, max_age_ms=3_600_000)
 MIB = 1 << 20
 
 
 def flow(*, shut=False, limit=1 << 40):
-    return Flow(follower="p", backlog=0, limit=limit, estimate=0, reported_ms=0, shut=shut)
+    return GateState(follower="p", backlog=0, limit=limit, estimate=0, reported_ms=0, shut=shut)
 
 
 class Clock:
@@ -32,14 +32,14 @@ def gate(asked, told, clock):
         asked.append(clock())
         return told[0]
 
-    return Gate(ask, clock)
+    return GateMonitor(ask, clock)
 
 
 async def test_a_gate_that_nobody_shuts_admits_always_and_is_looked_at_once_a_second(asked):
     clock = Clock()
     made = gate(asked, [None], clock)
     for _ in range(25):
-        assert await made.admits()
+        assert await made.may_lease()
         clock.now += 0.1
     assert len(asked) == 3
 
@@ -47,12 +47,12 @@ async def test_a_gate_that_nobody_shuts_admits_always_and_is_looked_at_once_a_se
 async def test_a_shut_gate_admits_one_question_a_second(asked):
     clock, told = Clock(), [flow(shut=True)]
     made = gate(asked, told, clock)
-    assert [await made.admits() for _ in range(3)] == [True, False, False]
-    assert made.shut
+    assert [await made.may_lease() for _ in range(3)] == [True, False, False]
+    assert made.is_shut
     clock.now += 1
     told[0] = flow()
-    assert [await made.admits() for _ in range(3)] == [True, True, True]
-    assert not made.shut
+    assert [await made.may_lease() for _ in range(3)] == [True, True, True]
+    assert not made.is_shut
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 import crawler.decode_budget
-from crawler.decode_budget import MOST, SMALL, DecodedBytes
-from crawler.lease_handler import Fetched, Steward
+from crawler.decode_budget import MAX_BUDGET_BYTES, SMALL_BODY_BYTES, DecodeBudget
+from crawler.lease_handler import FetchResult, LeaseHandler
 from crawler.machine.activity import Activity
-from crawler.page_process import HEAVY
-from crawler.reading.page_options import USUAL
-from storage.warc.payload import TOO_LONG, content_decoded
+from crawler.page_process import HEAVY_PAGE_BYTES
+from crawler.reading.page_options import DEFAULT_OPTIONS
+from storage.warc.payload import TOO_LONG, decode_content
 from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import HTML, capture
@@ -42,20 +42,20 @@ class Waiting:
 
 
 def steward(aside, screen=None):
-    made = Steward(
+    made = LeaseHandler(
         crawl="c",
         worker="w",
         client=None,
-        entrance=None,
-        loop=None,
+        address_limiter=None,
+        scheduler=None,
         settler=SimpleNamespace(known=frozenset()),
-        screen=screen,
+        archive_filter=screen,
         renderer=None,
         activity=Activity.make(),
-        decoded=DecodedBytes(),
-        options=lambda: USUAL,
+        decode_budget=DecodeBudget(),
+        options=lambda: DEFAULT_OPTIONS,
     )
-    made._aside = aside
+    made._page_process = aside
     return made
 
 
@@ -72,25 +72,25 @@ async def test_bombs_that_wait_to_be_read_are_not_held(bomb, kind, screen):
     reader = steward(aside, screen)
     tracemalloc.start()
     try:
-        found = Fetched(found=capture(bomb, kind, GZIP))
+        found = FetchResult(result=capture(bomb, kind, GZIP))
         reading = [asyncio.create_task(reader.read(lease(), found)) for _ in range(MANY)]
         await settle()
         assert aside.asked == MANY
-        assert tracemalloc.get_traced_memory()[1] < MANY * 4 * HEAVY
+        assert tracemalloc.get_traced_memory()[1] < MANY * 4 * HEAVY_PAGE_BYTES
     finally:
         tracemalloc.stop()
         aside.turn.set()
-    assert [ended.answer.reason for ended in await asyncio.gather(*reading)] == ["parser_crash"] * MANY
+    assert [ended.decision.reason for ended in await asyncio.gather(*reading)] == ["parser_crash"] * MANY
 
 
 async def test_what_is_short_is_read_at_once():
     aside = Waiting()
-    body = gzip.compress(b"<html><body><p>" + b"x" * HEAVY)
+    body = gzip.compress(b"<html><body><p>" + b"x" * HEAVY_PAGE_BYTES)
     page = capture(body, HTML, GZIP)
     short = capture(gzip.compress(b"<html><p>short"), HTML, GZIP)
-    ended = await steward(aside).read(lease(), Fetched(found=short))
-    assert (ended.answer.outcome, aside.asked) == ("fetched", 0)
-    waiting = asyncio.create_task(steward(aside).read(lease(), Fetched(found=page)))
+    ended = await steward(aside).read(lease(), FetchResult(result=short))
+    assert (ended.decision.outcome, aside.asked) == ("fetched", 0)
+    waiting = asyncio.create_task(steward(aside).read(lease(), FetchResult(result=page)))
     await settle()
     assert aside.asked == 1
     aside.turn.set()
@@ -98,15 +98,15 @@ async def test_what_is_short_is_read_at_once():
 
 
 async def test_long_bodies_wait_until_there_is_room(bomb):
-    held = DecodedBytes()
+    held = DecodeBudget()
     tasks = [asyncio.create_task(held.decode(capture(bomb, HTML, GZIP))) for _ in range(5)]
     await asyncio.wait(tasks[:2])
     await settle()
     done = [task.result() for task in tasks if task.done()]
-    assert sum(found.held for found in done) == MOST
+    assert sum(found.reserved_bytes for found in done) == MAX_BUDGET_BYTES
     assert all((len(found.body), found.problem) == (PAYLOAD_LIMIT, TOO_LONG) for found in done)
     assert [task.done() for task in tasks] == [True, True, False, False, False]
-    held.give_back(done[0].held)
+    held.release(done[0].reserved_bytes)
     await tasks[2]
     await settle()
     assert [task.done() for task in tasks] == [True, True, True, False, False]  # in their order
@@ -114,44 +114,52 @@ async def test_long_bodies_wait_until_there_is_room(bomb):
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     for found in (done[1], tasks[2].result()):
-        held.give_back(found.held)
-    assert held.free == MOST
+        held.release(found.reserved_bytes)
+    assert held.free_bytes == MAX_BUDGET_BYTES
 
 
 async def test_what_a_body_does_not_need_is_free_for_others():
-    held, body = DecodedBytes(), gzip.compress(bytes(2 * SMALL))
+    held, body = DecodeBudget(), gzip.compress(bytes(2 * SMALL_BODY_BYTES))
     found = [await held.decode(capture(body, HTML, GZIP)) for _ in range(10)]
-    assert held.free == MOST - sum(each.held for each in found) == MOST - 20 * SMALL
+    assert (
+        held.free_bytes
+        == MAX_BUDGET_BYTES - sum(each.reserved_bytes for each in found)
+        == MAX_BUDGET_BYTES - 20 * SMALL_BODY_BYTES
+    )
 
 
 async def test_short_and_plain_bodies_wait_for_nobody(bomb):
-    held = DecodedBytes()
+    held = DecodeBudget()
     for _ in range(2):
         await held.decode(capture(bomb, HTML, GZIP))
-    assert held.free == 0
-    for body, headers in ((b"<p>a", ()), (gzip.compress(b"<p>a"), (GZIP,)), (bytes(3 * SMALL), ())):
+    assert held.free_bytes == 0
+    for body, headers in (
+        (b"<p>a", ()),
+        (gzip.compress(b"<p>a"), (GZIP,)),
+        (bytes(3 * SMALL_BODY_BYTES), ()),
+    ):
         found = await asyncio.wait_for(held.decode(capture(body, HTML, *headers)), 1)
-        assert (found.held, found.problem) == (0, None)
+        assert (found.reserved_bytes, found.problem) == (0, None)
 
 
 async def test_whoever_leaves_with_the_turn_in_hand_gives_it_back(bomb):
-    held = DecodedBytes()
+    held = DecodeBudget()
     first = [await held.decode(capture(bomb, HTML, GZIP)) for _ in range(2)]
     waits = asyncio.create_task(held.decode(capture(bomb, HTML, GZIP)))
     await settle()
-    held.give_back(first[0].held)  # its turn; it has not heard of it yet
+    held.release(first[0].reserved_bytes)  # its turn; it has not heard of it yet
     waits.cancel()
     with suppress(asyncio.CancelledError):
         await waits
-    held.give_back(first[1].held)
-    assert held.free == MOST
+    held.release(first[1].reserved_bytes)
+    assert held.free_bytes == MAX_BUDGET_BYTES
 
 
 async def test_a_context_gives_back_what_it_held(bomb):
-    held = DecodedBytes()
-    async with held.decoded(capture(bomb, HTML, GZIP)) as body:
-        assert (len(body), held.free) == (PAYLOAD_LIMIT, MOST - PAYLOAD_LIMIT)
-    assert held.free == MOST
+    held = DecodeBudget()
+    async with held.hold(capture(bomb, HTML, GZIP)) as body:
+        assert (len(body), held.free_bytes) == (PAYLOAD_LIMIT, MAX_BUDGET_BYTES - PAYLOAD_LIMIT)
+    assert held.free_bytes == MAX_BUDGET_BYTES
 
 
 async def test_a_large_body_is_decoded_beside_the_event_loop(bomb, monkeypatch):
@@ -159,9 +167,11 @@ async def test_a_large_body_is_decoded_beside_the_event_loop(bomb, monkeypatch):
 
     def decoded(payload, encodings, limit):
         threads.append((limit, threading.current_thread()))
-        return content_decoded(payload, encodings, limit)
+        return decode_content(payload, encodings, limit)
 
-    monkeypatch.setattr(crawler.decoded, "content_decoded", decoded)
-    async with DecodedBytes().decoded(capture(bomb, HTML, GZIP)) as body:
+    monkeypatch.setattr(crawler.decoded, "decode_content", decoded)
+    async with DecodeBudget().hold(capture(bomb, HTML, GZIP)) as body:
         assert len(body) == PAYLOAD_LIMIT
-    assert [thread is threading.main_thread() for limit, thread in threads if limit > SMALL] == [False]
+    assert [thread is threading.main_thread() for limit, thread in threads if limit > SMALL_BODY_BYTES] == [
+        False
+    ]

@@ -3,11 +3,11 @@
 import asyncio
 from types import SimpleNamespace
 
-from crawler.decode_budget import DecodedBytes
-from crawler.lease_handler import Steward
+from crawler.decode_budget import DecodeBudget
+from crawler.lease_handler import LeaseHandler
 from crawler.machine.activity import Activity
-from crawler.wire import at_once
-from frontier import GivenUp
+from crawler.wire import acquire_at_once
+from frontier import TakeoverError
 from tests.crawler.leases import lease
 
 
@@ -30,22 +30,22 @@ class Slow:
 
 async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
     client, stopped = Slow(), []
-    steward = Steward(
+    steward = LeaseHandler(
         crawl="c",
         worker="w",
         client=client,
-        entrance=SimpleNamespace(of=lambda _: at_once),
-        loop=SimpleNamespace(stop=lambda: stopped.append(True)),
+        address_limiter=SimpleNamespace(of=lambda _: acquire_at_once),
+        scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),
         settler=SimpleNamespace(),
-        screen=None,
+        archive_filter=None,
         renderer=None,
         activity=Activity.make(),
-        decoded=DecodedBytes(),
+        decode_budget=DecodeBudget(),
     )
     exchange = asyncio.create_task(steward.exchange(lease()))
     await client.asked.wait()
-    error = GivenUp("not heard of")
-    steward.give_up(error)
+    error = TakeoverError("not heard of")
+    steward.abort(error)
     async with asyncio.timeout(1):
         await exchange
     assert client.broken_off

@@ -16,10 +16,10 @@ import crawler.reading.page_reading
 import crawler.replay.replay
 from core import Failure
 from crawler import recover, run_worker
-from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy
+from crawler.page_process import HEAVY_PAGE_BYTES, MOST_LINKS, PageProcess, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from tests.crawler import crashing_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.crawls.test_firewall import lines
@@ -58,7 +58,7 @@ def is_socket(number):
 
 @pytest.fixture
 def aside():
-    aside = Aside(longest_s=5)
+    aside = PageProcess(timeout_s=5)
     yield aside
     aside.close()
 
@@ -125,10 +125,10 @@ async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
 
 
 def test_long_pages_and_those_of_many_links_are_heavy():
-    assert is_heavy(b"x" * (HEAVY + 1))
+    assert is_heavy(b"x" * (HEAVY_PAGE_BYTES + 1))
     assert is_heavy(b"<a href=x" * (MOST_LINKS + 1))
     assert is_heavy(b"<IFRAME/src=x>" * (MOST_LINKS + 1))
-    assert not is_heavy(b"x" * HEAVY)
+    assert not is_heavy(b"x" * HEAVY_PAGE_BYTES)
     assert not is_heavy(b"<a href=x>" * MOST_LINKS + b"<abbr>" * 20_000)
 
 
@@ -161,7 +161,7 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
         return workers
 
     assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
-    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, gone, crawl=crawl.name))
+    crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, gone, crawl=crawl.name))
     assert life(crawl.config("w2")) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == 21
@@ -171,7 +171,9 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
 def everything(crawl, crashed):
     """Take up what dead workers left."""
     crawl.ask(
-        lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name, crashed=crashed)
+        lambda frontier: recover(
+            DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name, crashed_workers=crashed
+        )
     )
 
 
@@ -234,7 +236,7 @@ def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, si
         dead = {f"w{deaths}"}
         crawl.ask(
             lambda frontier, dead=dead: recover(
-                Files(crawl.root), frontier, everybody, crawl=crawl.name, crashed=dead
+                DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name, crashed_workers=dead
             )
         )
         deaths += 1
@@ -246,14 +248,14 @@ def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, si
 
 
 def test_a_heavy_page_that_is_deadly_kills_no_worker(crawl, site, deadly):
-    site.answers["/"] = page(DEADLY.decode() + " " * HEAVY)
+    site.answers["/"] = page(DEADLY.decode() + " " * HEAVY_PAGE_BYTES)
     crawl.seed(f"{site.url}/")
     assert life(crawl.config("w1")) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
 
 
 def test_a_heavy_page_is_read_like_another(crawl, site):
-    swollen = gzip.compress(b"<a href=/a>" + b" " * HEAVY)
+    swollen = gzip.compress(b"<a href=/a>" + b" " * HEAVY_PAGE_BYTES)
     site.answers["/"] = page(swollen, "Content-Encoding: gzip")
     site.answers["/a"] = page("the end")
     crawl.seed(f"{site.url}/")
@@ -268,7 +270,7 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
         for _ in range(2):
             for lease in await frontier.lease(1, worker=worker, lease_ms=60_000):
                 if lease.kind is Kind.PAGE:
-                    return lease.orphan
+                    return lease.is_recovered
                 await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
         return None
 

@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from crawler.reading.outcome import UNREAD
-from crawler.reading.page_reading import settled
-from crawler.settler import Finished, Settler
+from crawler.reading.outcome import READING_FAILED
+from crawler.reading.page_reading import settlement_for
+from crawler.settler import LeaseResult, Settler
 from tests.crawler.leases import lease
 
 HOUR = 3_600_000
@@ -31,17 +31,17 @@ async def test_a_line_that_is_written_late_has_the_time_at_which_its_batch_began
         clock.now_ms += HOUR
 
     settler = Settler(
-        SimpleNamespace(appended=0, growing=None, commit=lambda: None, seal=lambda: None),
+        SimpleNamespace(add=0, open_file=None, commit=lambda: None, seal=lambda: None),
         SimpleNamespace(settle=settle),
         lambda _: None,
         log=SimpleNamespace(append=lines.append, commit=lambda: None, seal=lambda: None, is_due=False),
         gate=SimpleNamespace(flow=None),
-        pulse=SimpleNamespace(check=lambda: None),
+        heartbeat=SimpleNamespace(check=lambda: None),
         rotation=SimpleNamespace(),
         clock_ms=clock,
-        before=stand_still,
+        before_batch=stand_still,
     )
-    settler.add(Finished(lease=lease(), answer=settled(lease(), UNREAD)))
+    settler.add(LeaseResult(lease=lease(), decision=settlement_for(lease(), READING_FAILED)))
     settler.close()
     await settler.run()
     assert [line.time_ms for line in lines] == [1_000]

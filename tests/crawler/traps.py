@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hashlib import sha256
 from itertools import combinations, count
 
-Maze = Iterator[tuple[str, str]]
+Trap = Iterator[tuple[str, str]]
 
 NAVIGATION = "".join(
     f'<li><a href="/{name.lower()}/">{name}</a></li>'
@@ -83,7 +83,7 @@ def token(number: int) -> str:
     return sha256(str(number).encode()).hexdigest()[:24]
 
 
-def calendar(pattern: str, language: str = "en") -> Maze:
+def calendar(pattern: str, language: str = "en") -> Trap:
     """One page a month, for ever. `pattern` gets year, month and the month's name."""
     names = MONTHS[language]
     for number in count():
@@ -94,7 +94,7 @@ def calendar(pattern: str, language: str = "en") -> Maze:
         yield url, page(f"{names[month]} {year}", f"{around}<table><tr>{days}</tr></table><p>No events.</p>")
 
 
-def days() -> Maze:
+def days() -> Trap:
     """One page a day, for ever, with the name of the day."""
     for number in count():
         day = date(2026, 1, 1) + timedelta(days=number)
@@ -102,7 +102,7 @@ def days() -> Maze:
         yield f"http://a.test/events/{day:%Y/%m/%d}/", page(title, "<p>Nothing happens on this day.</p>")
 
 
-def sessions(pattern: str) -> Maze:
+def sessions(pattern: str) -> Trap:
     """The same twelve pages, each time under a new session, which the text tells as well."""
     for number in count():
         name = f"page{number % 12}"
@@ -110,7 +110,7 @@ def sessions(pattern: str) -> Maze:
         yield pattern.format(token=token(number), name=name), page("Shop", body)
 
 
-def same_page() -> Maze:
+def same_page() -> Trap:
     """Whatever is asked for, the same is answered."""
     for number in count():
         yield (
@@ -119,7 +119,7 @@ def same_page() -> Maze:
         )
 
 
-def soft_404() -> Maze:
+def soft_404() -> Trap:
     """Not found, with status 200 and the path in the text."""
     words = ["red", "green", "blue", "tall", "small", "great", "old", "new", "warm", "cold"]
     for number in count():
@@ -128,7 +128,7 @@ def soft_404() -> Maze:
         yield f"http://a.test/{path}", page(f"/{path} not found", body)
 
 
-def facets(goods: int) -> Maze:
+def facets(goods: int) -> Trap:
     """Twenty filters in every combination, over so many goods: each filter leaves about half of them."""
     for size in count(1):
         for chosen in combinations(range(20), size):
@@ -142,7 +142,7 @@ def facets(goods: int) -> Maze:
             yield f"http://a.test/shop?{query}", page("Widgets", f"<ul>{names or 'Nothing matches'}</ul>")
 
 
-def pagination() -> Maze:
+def pagination() -> Trap:
     """Forty pages of a list, and then empty ones for ever."""
     for number in count(1):
         entries = (
@@ -151,19 +151,19 @@ def pagination() -> Maze:
         yield f"http://a.test/list?page={number}", page("List", f"<ul>{entries}</ul><a>next</a>")
 
 
-def there_and_back() -> Maze:
+def looping_relative_links() -> Trap:
     """Relative links that never come home: /a/b/a/b/..."""
     for number in range(1, 400):
         yield f"http://a.test/{'a/b/' * number}", page("Docs", "<p>See <a href='a/b/'>there</a>.</p>")
 
 
-def farm() -> Maze:
+def link_farm() -> Trap:
     """Every name under a domain has one page."""
     for number in count():
         yield f"http://{word(number)}.farm.test/", page(word(number), f"<p>Buy {word(number)} here.</p>")
 
 
-def babble() -> Maze:
+def random_words() -> Trap:
     """Random words: no two pages alike."""
     for number in count():
         body = " ".join(word(number * 50 + place) for place in range(50))

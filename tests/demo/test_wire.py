@@ -8,21 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Unavailable
-from demo.wire import MAX_HEAD, Answer, bound, framed, threaded
+from demo.wire import MAX_HEAD, Response, bind_sockets, chunked_body, serve_in_thread
 
 ADDRESS = "127.18.9.1"
 ANSWERS = {
-    "/": Answer(status=200, headers=(("Content-Type", "text/plain"),), body=b"hello"),
-    "/chunked": Answer(status=200, body=b"x" * 10_000, chunked=True),
-    "/large": Answer(status=200, body=b"y" * 3_000_000),
-    "/zip": Answer(status=200, body=b"z" * 1000, compressed=True),
+    "/": Response(status=200, headers=(("Content-Type", "text/plain"),), body=b"hello"),
+    "/chunked": Response(status=200, body=b"x" * 10_000, chunked=True),
+    "/large": Response(status=200, body=b"y" * 3_000_000),
+    "/zip": Response(status=200, body=b"z" * 1000, compressed=True),
 }
 
 
 @pytest.fixture(scope="module")
 def port():
-    port, sockets = bound([ADDRESS])
-    with threaded(lambda request: ANSWERS.get(request.target, Answer(status=404)), sockets):
+    port, sockets = bind_sockets([ADDRESS])
+    with serve_in_thread(lambda request: ANSWERS.get(request.target, Response(status=404)), sockets):
         yield port
 
 
@@ -97,7 +97,7 @@ def test_gzip_has_no_time_in_it(port):
 
 @given(body=st.binary(max_size=20_000))
 def test_chunks_hold_the_body(body):
-    rest, whole = framed(body), b""
+    rest, whole = chunked_body(body), b""
     while True:
         size, _, rest = rest.partition(b"\r\n")
         length = int(size, 16)
@@ -110,7 +110,7 @@ def test_chunks_hold_the_body(body):
 
 
 def test_one_port_on_many_addresses():
-    port, sockets = bound([f"127.18.9.{last}" for last in range(1, 9)])
+    port, sockets = bind_sockets([f"127.18.9.{last}" for last in range(1, 9)])
     try:
         assert {one.getsockname()[1] for one in sockets} == {port}
     finally:
@@ -120,9 +120,9 @@ def test_one_port_on_many_addresses():
 
 def test_a_port_that_is_taken_is_named(port):
     with pytest.raises(Unavailable, match=f"{ADDRESS}:{port}"):
-        bound([ADDRESS], port)
+        bind_sockets([ADDRESS], port)
 
 
 def test_an_address_of_somebody_else_is_named():
     with pytest.raises(Unavailable, match=r"192\.0\.2\.1"):
-        bound(["192.0.2.1"])
+        bind_sockets(["192.0.2.1"])

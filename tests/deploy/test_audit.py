@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from deploy import audit as module
-from deploy.audit import NOT_AUDITED, audit, judged
+from deploy.audit import NOT_AUDITED, audit, audit_result
 
 CLEAN = {"name": "a", "version": "1", "vulns": []}
 UNKNOWN = {"name": "b", "skip_reason": "not found"}
@@ -23,7 +23,7 @@ BROKEN = {"name": "c", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions
     ],
 )
 def test_what_was_audited_is_told_from_what_was_not(packages, code, said):
-    found, lines = judged({"dependencies": packages})
+    found, lines = audit_result({"dependencies": packages})
     assert found == code
     assert said in "\n".join(lines)
 

@@ -28,7 +28,7 @@ languages = ["en", "de", "fr", "es"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommandResult:
     """What a command answered."""
 
     code: int
@@ -61,7 +61,7 @@ class User:
     def environment(self):
         return {**os.environ, "THRESHER_PROJECT": str(self.directory), "PYTHONPATH": str(ROOT)}
 
-    def types(self, *words, code=0, text=None, timeout=240):
+    def run(self, *words, code=0, text=None, timeout=240):
         done = subprocess.run(
             self.command(*words),
             env=self.environment,
@@ -73,9 +73,9 @@ class User:
             check=False,
         )
         assert done.returncode == code, f"{words}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return Said(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
-    def starts(self, *words):
+    def start(self, *words):
         log = (self.directory / "killed.log").open("a")
         return subprocess.Popen(
             self.command(*words),

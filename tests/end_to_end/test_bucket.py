@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from demo.web import Web
-from storage.s3.s3_store import Bucket
+from storage.s3.s3_store import S3Store
 from tests.end_to_end.conftest import TOML, User, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
 
@@ -27,7 +27,7 @@ def undisturbed(web, tmp_path_factory):
     directory = tmp_path_factory.mktemp("undisturbed")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "seeds.txt").write_text("\n".join(web.seeds))
-    User(directory).types(*WORDS, "out")
+    User(directory).run(*WORDS, "out")
     return rows((directory / "out").glob("data/shard-*.parquet"))
 
 
@@ -41,7 +41,7 @@ def place(user, web, server, monkeypatch, tmp_path):
         TOML.replace("[project]", f'[project]\nstorage = "s3://{BUCKET}/{prefix}/data"')
     )
     (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
-    store = Bucket(BUCKET, prefix)
+    store = S3Store(BUCKET, prefix)
     yield store
     store.close()
 
@@ -78,7 +78,7 @@ def test_everything_killed_and_run_again(user, web, place, server, undisturbed, 
     def asked():
         return len(web.log) - begun
 
-    process = user.starts(*command(place))
+    process = user.start(*command(place))
     assert wait_until(lambda: STAGES[stage](place, asked), process), "it ended before it was killed"
     kill_tree(process)
     server.kill()
@@ -96,7 +96,7 @@ def test_everything_killed_and_run_again(user, web, place, server, undisturbed, 
 @pytest.mark.slow
 def test_the_server_killed_and_restarted_under_way_is_waited_for(user, web, place, server, undisturbed):
     begun = len(web.log)
-    process = user.starts(*command(place))
+    process = user.start(*command(place))
     for stage in STAGES.values():
         assert wait_until(lambda stage=stage: stage(place, lambda: len(web.log) - begun), process)
         server.kill()

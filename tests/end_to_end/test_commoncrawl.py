@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.commoncrawl import Answer, make, serving
+from tests.commoncrawl import ErrorResponse, serve_files, write_crawl
 
 ADDRESS = "commoncrawl:CC-MAIN-2024-22"
 
@@ -10,13 +10,13 @@ ADDRESS = "commoncrawl:CC-MAIN-2024-22"
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     root = tmp_path_factory.mktemp("commoncrawl")
-    make(root)
+    write_crawl(root)
     return root
 
 
 @pytest.fixture
 def theirs(tree, user):
-    with serving(tree) as server:
+    with serve_files(tree) as server:
         with (user.directory / "thresher.toml").open("a") as file:
             file.write(f'[ingest]\ncommoncrawl = "{server.base}"\n')
         yield server
@@ -43,7 +43,7 @@ def test_single_records_of_domains_become_documents(user, theirs):
 
 
 def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
-    theirs.plan = lambda asked: Answer(404, "NoSuchKey") if "00001.warc.wet" in asked.path else None
+    theirs.plan = lambda asked: ErrorResponse(404, "NoSuchKey") if "00001.warc.wet" in asked.path else None
     said = user.types("ingest", "texts", f"{ADDRESS}/wet", "--json", code=2)
     assert (said.json["added"], len(said.json["refused"])) == (2, 1)
     assert "00001.warc.wet.gz: there is no such file" in said.line

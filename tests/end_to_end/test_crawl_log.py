@@ -42,8 +42,8 @@ def crawled(tmp_path_factory):
     user = User(directory)
     with Server(web()).in_thread() as site:
         (directory / "seeds.txt").write_text(f"{site.url}/\n{NOBODY}\n")
-        user.types("seed", "seeds.txt", "--scope", "prefix")
-        yield user, site, user.types("crawl", "--verbose", code=3)
+        user.run("seed", "seeds.txt", "--scope", "prefix")
+        yield user, site, user.run("crawl", "--verbose", code=3)
 
 
 def logged(user, *words):

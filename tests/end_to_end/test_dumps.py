@@ -2,7 +2,7 @@
 
 import bz2
 
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.storage.dumps import page, posts, revision, row, wiki
 
 WIKI = wiki(
@@ -20,7 +20,7 @@ POSTS = posts(
 def archived(user, source):
     (path,) = (user.directory / "data" / "warc" / source).glob("*.warc.gz")
     with path.open("rb") as file:
-        return [record for record in read(file, name=path.name) if record.type == "resource"]
+        return [record for record in read_records(file, name=path.name) if record.type == "resource"]
 
 
 def test_articles_of_a_wikipedia_dump_lie_in_the_archive(user):

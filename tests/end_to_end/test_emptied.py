@@ -4,17 +4,17 @@ import pytest
 from redis import Redis
 
 from demo.web import Web
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from tests.end_to_end.conftest import TOML, wait_until
 
 
 @pytest.mark.slow
 def test_a_job_whose_server_is_emptied_ends_with_an_error_and_exports_nothing(user, tmp_path):
-    with Web().serve() as web, embedded(tmp_path / "shared") as redis:
+    with Web().serve() as web, embedded_server(tmp_path / "shared") as redis:
         text = TOML.replace("[project]", f'[project]\nredis = "{redis}"')
         (user.directory / "thresher.toml").write_text(text)
         (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
-        process = user.starts("run", "seeds.txt", "--out", "out", "--scope", "host", "--workers", "2")
+        process = user.start("run", "seeds.txt", "--out", "out", "--scope", "host", "--workers", "2")
         assert wait_until(lambda: len(web.log) > 100, process)
         Redis.from_url(redis).flushall()
         assert process.wait(60) == 1

@@ -29,9 +29,9 @@ def whole(tmp_path_factory):
     (directory / "pages.warc.gz").write_bytes(b"".join(response(f"https://e.org/a/{n}") for n in range(5)))
     (directory / "tokenizer.json").write_text(tokenizer.load_tokenizer_file(None).json)
     user = User(directory)
-    user.types("ingest", "s", "rows.jsonl", "plain.warc", "pages.warc.gz")
+    user.run("ingest", "s", "rows.jsonl", "plain.warc", "pages.warc.gz")
     for words in (["process"], ["dedup"], EXPORT, ["status"]):
-        user.types(*words)
+        user.run(*words)
     for path in (directory / "data").rglob("*"):  # older than what is being sealed
         if path.is_file():
             os.utime(path, (path.stat().st_atime - 3600, path.stat().st_mtime - 3600))
@@ -199,26 +199,26 @@ def test_every_command_says_what_is_wrong_and_what_makes_it_well(whole, tmp_path
             path.write_bytes(data)
             continue
         words, code, said = step
-        answer = user.types(*words, code=code)
+        answer = user.run(*words, code=code)
         assert said in answer.out + answer.err, words
         assert "Traceback" not in answer.err
     assert not (user.directory / "s.wacz").exists()
-    assert user.types("verify").out.endswith("all as they were sealed\n")
+    assert user.run("verify").out.endswith("all as they were sealed\n")
     if kind != "archive that was not backed up":
-        user.types(*EXPORT)
+        user.run(*EXPORT)
         assert contents(user.directory) == contents(whole)
-    assert user.types("verify", "out").out.endswith("all as they were sealed\n")
+    assert user.run("verify", "out").out.endswith("all as they were sealed\n")
 
 
 def test_a_catalog_is_right_or_made_again(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "project")
     user = User(tmp_path / "project")
-    path, right = user.directory / "catalog.db", user.types("status", "--json").json["sources"]
+    path, right = user.directory / "catalog.db", user.run("status", "--json").json["sources"]
     data = path.read_bytes()
     for share in (0.001, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95):
         path.write_bytes(data)
         flip(path, share)
-        if user.types("status", "--json").json["sources"] != right:
-            assert "thresher catalog rebuild" in user.types("verify", code=1).err
-            user.types("verify", "--repair", code=1)
-        assert user.types("status", "--json").json["sources"] == right
+        if user.run("status", "--json").json["sources"] != right:
+            assert "thresher catalog rebuild" in user.run("verify", code=1).err
+            user.run("verify", "--repair", code=1)
+        assert user.run("status", "--json").json["sources"] == right

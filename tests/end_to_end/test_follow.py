@@ -54,7 +54,7 @@ def archived_bytes(user):
 
 
 def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded):
-    follower = seeded.starts("process", "main", "--follow", "--workers", "1")
+    follower = seeded.start("process", "main", "--follow", "--workers", "1")
     crawled = seeded.types("crawl", "main", "--json").json
     assert follower.wait(120) == 0
     found = source(seeded)
@@ -70,12 +70,12 @@ def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_stalled_step_holds_the_crawl_and_nothing_is_lost(seeded, web):
-    follower = seeded.starts("process", "main", "--follow", "--workers", "1")
+    follower = seeded.start("process", "main", "--follow", "--workers", "1")
     assert wait_until(lambda: (source(seeded)["flow"] or {}).get("limit") == LIMIT, follower)
     # The driver goes first: a worker that is stopped has nobody to complain to.
     for each in reversed(tree(follower)):
         each.suspend()
-    crawl = seeded.starts("crawl", "main", "--json")
+    crawl = seeded.start("crawl", "main", "--json")
     assert wait_until(lambda: source(seeded)["waits"].startswith("crawl for process"), crawl)
     time.sleep(5)
     before, asked = archived_bytes(seeded), len(web.log)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from storage.s3.s3_store import Bucket
+from storage.s3.s3_store import S3Store
 from tests.storage.made_inputs import FORMS, ROWS, packed
 from tests.storage.s3server import BUCKET
 
@@ -71,9 +71,9 @@ def test_a_file_that_is_refused_is_one_line_and_code_2_and_leaves_nothing(user):
 
 def test_objects_of_a_bucket_are_brought_in_like_files(user, inputs, server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
-    bucket = Bucket(BUCKET, "given")
+    bucket = S3Store(BUCKET, "given")
     for path in inputs.iterdir():
-        bucket.adopt(path, f"some/deep/{path.name}")
+        bucket.put_file(path, f"some/deep/{path.name}")
     bucket.put("some/else", b"no text")
     bucket.close()
     one = f"s3://{BUCKET}/given/some/deep/x.jsonl.zst"

@@ -40,7 +40,7 @@ def undisturbed(web, tmp_path_factory):
     directory = tmp_path_factory.mktemp("undisturbed")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "seeds.txt").write_text("\n".join(web.seeds))
-    User(directory).types(*COMMAND)
+    User(directory).run(*COMMAND)
     return dataset(directory)
 
 
@@ -53,7 +53,7 @@ def test_killed_and_run_again(user, web, undisturbed, stage):
     def asked():
         return len(web.log) - begun
 
-    process = user.starts(*COMMAND)
+    process = user.start(*COMMAND)
     assert wait_until(lambda: STAGES[stage](user.directory, asked), process), "it ended before it was killed"
     kill_tree(process)
     before = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
@@ -70,7 +70,7 @@ def test_killed_and_run_again(user, web, undisturbed, stage):
 def test_interrupted_while_crawling_it_drains_and_the_same_command_finishes(user, web, undisturbed):
     (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
     begun = len(web.log)
-    process = user.starts(*COMMAND)
+    process = user.start(*COMMAND)
     assert wait_until(lambda: len(web.log) - begun > 30, process)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130

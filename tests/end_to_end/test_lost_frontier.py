@@ -8,8 +8,8 @@ import pytest
 
 from demo.web import Web
 from storage.crawllog import log_line
-from storage.location import store as storage_at
-from storage.warc.records import read
+from storage.location import open_store as storage_at
+from storage.warc.records import read_records
 from tests.end_to_end.conftest import TOML, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
 
@@ -40,7 +40,7 @@ def archived(store):
             with store.open(name) as file:
                 found |= {
                     record.url
-                    for record in read(file, name=name)
+                    for record in read_records(file, name=name)
                     if record.type in {"response", "revisit"} and not record.url.endswith("/robots.txt")
                 }
     return found
@@ -54,7 +54,7 @@ def test_a_crawl_whose_frontier_was_lost_is_crawled_to_its_end(user, web, storag
     (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
     user.types("seed", "seeds.txt", "--scope", "host")
     begun = len(web.log)
-    process = user.starts("crawl", "main", "--workers", "2")
+    process = user.start("crawl", "main", "--workers", "2")
     assert wait_until(lambda: len(web.log) - begun > 150, process)
     kill_tree(process)
     shutil.rmtree(user.directory / ".thresher")
@@ -80,9 +80,9 @@ def test_a_crawl_whose_frontier_was_lost_is_crawled_to_its_end(user, web, storag
 
 @pytest.mark.slow
 def test_a_second_project_on_the_same_server_is_told_whose_the_crawl_is(user, web, tmp_path):
-    from frontier.link.embedded import embedded
+    from frontier.link.embedded import embedded_server
 
-    with embedded(tmp_path / "shared") as redis:
+    with embedded_server(tmp_path / "shared") as redis:
         text = TOML.replace("[project]", f'[project]\nredis = "{redis}"')
         (user.directory / "thresher.toml").write_text(text)
         other = type(user)(tmp_path / "other")

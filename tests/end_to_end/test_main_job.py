@@ -34,7 +34,7 @@ def job(web, tmp_path_factory):
     (directory / "tokenizer.json").write_text(tokenizer.load_tokenizer_file(None).json)
     user = User(directory)
     before = len(web.log)
-    said = user.types(
+    said = user.run(
         "run", "seeds.txt", "--out", "out", "--tokenizer", "tokenizer.json", "--scope", "host", "--json"
     )
     return user, said.json, list(web.log)[before:]
@@ -204,9 +204,9 @@ def test_an_ingested_archive_gives_the_same_texts(job, tmp_path_factory):
     (directory / "thresher.toml").write_text(TOML)
     other = User(directory)
     warcs = sorted((user.directory / "data" / "warc").rglob("*.warc.gz"))
-    other.types("ingest", "copy", *warcs)
-    assert other.types("ingest", "copy", *warcs, "--json").json["added"] == 0
-    other.types("process")
-    other.types("dedup")
-    other.types("export", "--out", "out", "--tokenizer", user.directory / "tokenizer.json")
+    other.run("ingest", "copy", *warcs)
+    assert other.run("ingest", "copy", *warcs, "--json").json["added"] == 0
+    other.run("process")
+    other.run("dedup")
+    other.run("export", "--out", "out", "--tokenizer", user.directory / "tokenizer.json")
     assert sorted(row["text"] for row in rows(other)) == sorted(row["text"] for row in rows(user))

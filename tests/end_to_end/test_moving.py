@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core import InputError
-from crawler.render.chromium.program import program
+from crawler.render.chromium.program import find_browser
 from crawler.spiders import spider_settings
 from tests.crawler.server import Server, page
 from tests.end_to_end.conftest import ROOT
@@ -34,7 +34,7 @@ def site():
 @pytest.fixture
 def chromium():
     try:
-        return program("")
+        return find_browser("")
     except InputError as error:
         pytest.skip(str(error))
 
@@ -240,7 +240,7 @@ def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
 
 def test_the_guide_says_of_every_setting_that_is_not_followed_what_takes_its_place():
     named = set(re.findall(r"`([A-Z_]+)`", GUIDE))
-    assert {*spider_settings.FORCED, *spider_settings.DONE} - named == set()
+    assert {*spider_settings.FORCED_SETTINGS, *spider_settings.EQUIVALENT_SETTINGS} - named == set()
 
 
 def test_the_guide_names_no_key_that_is_not_there():

@@ -28,7 +28,7 @@ def test_a_master_dies_under_a_crawl_and_every_page_is_fetched_once(user, demo_w
             TOML.replace("[project]", f'[project]\nredis = "{nodes}"\nstorage = "file:again"')
         )
         user.types(*COMMANDS[0])
-        process = user.starts(*COMMANDS[1])
+        process = user.start(*COMMANDS[1])
         assert wait_until(lambda: len(demo_web.log) - begun > 60, process)
         cluster.master_of(0).kill()
         assert process.wait() == 0, (user.directory / "killed.log").read_text()

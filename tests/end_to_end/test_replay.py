@@ -16,10 +16,10 @@ import pytest
 
 from pipeline.reports.wacz_export import export_wacz
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from storage.directory_store import DirectoryStore
 from storage.warc import cdxj
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs
 
@@ -67,8 +67,8 @@ def ran(*command, cwd=None):
 
 def crawled(root, compression="gzip"):
     """Every kind of record, in two files; returns what a replay must give for each URL."""
-    store = Files(root)
-    made = Archive(store, "main", writer="w", user_agent="t", compression=compression, max_bytes=6_000)
+    store = DirectoryStore(root)
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t", compression=compression, max_bytes=6_000)
     expected = {}
     ids = iter(UUID(int=number) for number in range(100))
 
@@ -76,7 +76,7 @@ def crawled(root, compression="gzip"):
         url = f"https://example.org/{path}"
         one = capture(body, wire=url, started_ms=STARTED_MS + len(expected) * 1000, **more)
         record_id = next(ids)
-        made.append(one, record_id, notes=Notes(outlinks=("https://example.org/",)))
+        made.append(one, record_id, metadata=CaptureMetadata(outlinks=("https://example.org/",)))
         made.commit()
         expected[url] = one.payload
         return one, record_id
@@ -106,8 +106,8 @@ def crawled(root, compression="gzip"):
 
 def crawled_addresses(root):
     """A page for each of `ADDRESSES`, and redirects; returns what a replay must give for each URL."""
-    store = Files(root)
-    made = Archive(store, "main", writer="w", user_agent="t")
+    store = DirectoryStore(root)
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
     expected = {}
     for number, (archived, requested) in enumerate(ADDRESSES.items()):
         body = b"<title>Page %d</title>" % number
@@ -192,7 +192,7 @@ def test_every_file_is_valid_to_the_programs_of_others(tools, tmp_path):
         with path.open("rb") as file:
             ours = [
                 cdxj.row_of(record, record.ref)
-                for record in read(file, name=path.name)
+                for record in read_records(file, name=path.name)
                 if record.type in cdxj.INDEXED
             ]
         assert {(line.split(" ")[0], line.split(" ")[1]) for line in indexed} == {

@@ -85,7 +85,7 @@ def test_killed_with_all_its_processes_the_same_command_goes_on_and_every_item_i
     (user.directory / "follow.py").write_text(FOLLOW)
     site.fallback = slowly(web(80), 0.01)
     words = ("crawl", "x", "--spider", "follow:Follow", "-a", f"first={site.url}/0", "--workers", "2")
-    process = user.starts(*words)
+    process = user.start(*words)
     assert wait_until(lambda: len(site.requests) > 25, process)
     kill_tree(process)
     stats = user.types(*words, "--json").json

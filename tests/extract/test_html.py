@@ -13,7 +13,7 @@ from extract.html import EXTRACTOR, LONGEST, extract
 from extract.page.boxes import MOST_ELEMENTS
 from extract.record_document import document_id, extract_document
 from storage.warc.records import ArchivedRecord
-from tests.shared import shared
+from tests.shared import shared_file
 
 PARAGRAPHS = "".join(
     f"<p>The lighthouse keeper wrote in his book of day {n} that the wind had turned to the north and that three "
@@ -178,7 +178,7 @@ def test_a_document_says_where_it_comes_from():
 
 @pytest.mark.shared
 def test_real_pages_of_every_kind_never_raise():
-    with shared("extraction/pages-nogold.tar.zst").open("rb") as file:
+    with shared_file("extraction/pages-nogold.tar.zst").open("rb") as file:
         stream = io.BytesIO(zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read())
     texts = 0
     with tarfile.open(fileobj=stream) as pages:

@@ -14,7 +14,7 @@ import zstandard
 from extract.charset import decode
 from extract.extraction import Extraction
 from extract.html import extract
-from tests.shared import shared
+from tests.shared import shared_file
 
 pytestmark = pytest.mark.shared
 
@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[^\W_]+")
 @pytest.fixture(scope="module")
 def sample():
     """Characters and wanted text of each page."""
-    with shared("extraction/gold.jsonl.zst").open("rb") as file:
+    with shared_file("extraction/gold.jsonl.zst").open("rb") as file:
         rows = list(
             map(json.loads, io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), "utf-8"))
         )
@@ -35,7 +35,7 @@ def sample():
     rows.sort(key=lambda row: row["id"])
     wanted = {row["html"]: row for row in rows[::EVERY]}
     found = []
-    with shared("extraction/pages.tar.zst").open("rb") as file:
+    with shared_file("extraction/pages.tar.zst").open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as pages:
             for member in pages:

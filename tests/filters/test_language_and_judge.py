@@ -9,7 +9,7 @@ from filters import judge
 from filters.models.language import LanguagePrediction, LanguageRule, load_language_model
 from filters.rules.presets import PRESETS, measurement_names, preset_recipe, preset_rules
 from filters.text import AnalyzedText
-from tests.shared import shared
+from tests.shared import shared_file
 
 SENTENCES = {
     "en": "The river was low in summer, and the boats lay on the stones until the rain came back.",
@@ -76,7 +76,7 @@ def test_the_first_rule_that_objects_decides_and_later_ones_are_not_asked():
 def test_most_sentences_of_the_commonest_languages_are_recognised():
     import zstandard
 
-    with shared("langid/lingua-sentences.tsv.zst").open("rb") as file:
+    with shared_file("langid/lingua-sentences.tsv.zst").open("rb") as file:
         lines = (
             zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read().decode().split("\n")
         )

@@ -9,12 +9,12 @@ from itertools import count
 import pytest
 from redis.asyncio import Redis
 
-from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonical
+from frontier import Discovery, Frontier, HostRelease, Kind, Lease, Scope, canonicalize
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from frontier.link.link import Link
-from tests.frontier.fixed_clock import Clock, Crawl, paced, standing
-from tests.frontier.power_loss import Powerless
+from tests.frontier.fixed_clock import Clock, Crawl, paced, server_crawl
+from tests.frontier.power_loss import PowerLossServer
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
 
 _serial = count()
@@ -36,14 +36,14 @@ def cluster(unbroken) -> Iterator[ValkeyCluster]:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
-    with embedded(tmp_path_factory.mktemp("frontier")) as found:
+    with embedded_server(tmp_path_factory.mktemp("frontier")) as found:
         yield found
 
 
 @pytest.fixture
-def powerless(tmp_path) -> Iterator[Powerless]:
+def powerless(tmp_path) -> Iterator[PowerLossServer]:
     with ExitStack() as stack:
-        yield Powerless(tmp_path, stack)
+        yield PowerLossServer(tmp_path, stack)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def frontier(request, link: Link) -> Frontier:
 @pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
 async def crawl(request, address: str) -> AsyncIterator[Crawl]:
     """A crawl whose time stands until a test lets it pass, however busy the machine is."""
-    made = await standing(
+    made = await server_crawl(
         address, f"crawl-{next(_serial)}", Clock(int(time.time() * 1000)), partitions=request.param
     )
     yield made
@@ -87,7 +87,7 @@ def grants():
 
 
 def discovery(text: str, **fields: int) -> Discovery:
-    url = canonical(text)
+    url = canonicalize(text)
     return Discovery(url=url, scope=Scope.of("host", url), **fields)
 
 
@@ -103,7 +103,7 @@ class Grants:
     async def take(self, n: int = 100, limit: int | None = None) -> list[Lease]:
         """Whatever is granted now, of either kind."""
         await paced(self.frontier, self.delay_ms)
-        return await self.frontier.lease(n, worker=self.worker, lease_ms=self.lease_ms, limit=limit)
+        return await self.frontier.lease(n, worker=self.worker, lease_ms=self.lease_ms, max_pages=limit)
 
     async def first(self) -> Lease:
         """The next lease, whenever it comes."""
@@ -113,7 +113,7 @@ class Grants:
             await asyncio.sleep(0.005)
 
     async def allow(self, lease: Lease, delay_ms: int | None = None, ttl_ms: int = 3_600_000) -> None:
-        await self.frontier.release([Exchange(lease=lease)])
+        await self.frontier.release([HostRelease(lease=lease)])
         await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
 
     async def pages(self, n: int = 100, limit: int | None = None) -> list[Lease]:

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from frontier import Kind, Outcome, Settlement
-from tests.frontier.fixed_clock import Clock, paced, remembered, standing
+from tests.frontier.fixed_clock import Clock, memory_crawl, paced, server_crawl
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _serial = count()
@@ -26,10 +26,10 @@ def policy():
 async def crawl(request, address, budget, policy):
     clock = Clock(int(time.time() * 1000))
     if request.param == "memory":
-        made = await remembered(clock, budget, policy)
+        made = await memory_crawl(clock, budget, policy)
     else:
         number = 1 if request.param == "one partition" else 4
-        made = await standing(
+        made = await server_crawl(
             address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget, policy=policy
         )
     yield made

@@ -13,8 +13,8 @@ from itertools import chain
 
 from redis.asyncio import Redis
 
-from frontier import Budget, Frontier, Policy, Settings
-from frontier.codec.entries import decode
+from frontier import Budget, CrawlSettings, Frontier, UrlPolicy
+from frontier.codec.entries import decode_entry
 from frontier.link.connect import connect
 from frontier.link.link import Call, Link
 from frontier.testing import MemoryFrontier
@@ -33,10 +33,10 @@ class Clock:
         return self.now
 
 
-class Standing:
+class FixedClockLink:
     """A link that tells the partitions what time it is before it calls them."""
 
-    clustered = False
+    is_cluster = False
 
     def __init__(self, link: Link, address: str, clock: Callable[[], int]):
         self._link = link
@@ -67,7 +67,7 @@ class Standing:
 class Crawl:
     """A crawl, and the time that it believes in."""
 
-    def __init__(self, clock: Clock, frontier: Frontier | MemoryFrontier, link: Standing | None = None):
+    def __init__(self, clock: Clock, frontier: Frontier | MemoryFrontier, link: FixedClockLink | None = None):
         self.clock = clock
         self.frontier = frontier
         self.link = link
@@ -120,36 +120,38 @@ class Crawl:
 
 
 def _url(host: bytes, entry: bytes) -> tuple[int, str, int]:
-    discovery, _ = decode(host.decode(), entry)
+    discovery, _ = decode_entry(host.decode(), entry)
     return discovery.generation, discovery.url.text, discovery.again
 
 
 async def paced(frontier: Frontier | MemoryFrontier, delay_ms: int) -> None:
     """The crawl's delay is this from now on."""
     if frontier.settings.min_delay_ms != delay_ms:
-        await frontier.update(replace(frontier.settings, min_delay_ms=delay_ms))
+        await frontier.update_settings(replace(frontier.settings, min_delay_ms=delay_ms))
 
 
-async def remembered(clock: Clock, budget: Budget | None = None, policy: Policy | None = None) -> Crawl:
+async def memory_crawl(clock: Clock, budget: Budget | None = None, policy: UrlPolicy | None = None) -> Crawl:
     """A crawl in memory, without a delay."""
     return Crawl(clock, await MemoryFrontier(clock=clock).open(unpaced(budget, policy)))
 
 
-def unpaced(budget: Budget | None = None, policy: Policy | None = None) -> Settings:
+def unpaced(budget: Budget | None = None, policy: UrlPolicy | None = None) -> CrawlSettings:
     """Settings of a crawl that asks as soon as it may."""
-    return Settings(min_delay_ms=0, min_ip_delay_ms=0, budget=budget or Budget(), policy=policy or Policy())
+    return CrawlSettings(
+        min_delay_ms=0, min_ip_delay_ms=0, budget=budget or Budget(), policy=policy or UrlPolicy()
+    )
 
 
-async def standing(
+async def server_crawl(
     address: str,
     name: str,
     clock: Clock,
     *,
     partitions: int = 1,
     budget: Budget | None = None,
-    policy: Policy | None = None,
+    policy: UrlPolicy | None = None,
 ) -> Crawl:
     """A crawl of that name on a server, without a delay."""
-    link = Standing(await connect(address), address, clock)
+    link = FixedClockLink(await connect(address), address, clock)
     frontier = await Frontier(link, name).open(unpaced(budget, policy), partitions=partitions)
     return Crawl(clock, frontier, link)

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Self
 
-from frontier.link.cluster import Cluster
+from frontier.link.cluster import ClusterLink
 from frontier.link.link import Call, Link
-from frontier.link.redis_client import client
-from frontier.link.single import Single
-from tests.frontier.valkey_cluster import Member, ValkeyCluster
+from frontier.link.redis_client import redis_client
+from frontier.link.single import SingleLink
+from tests.frontier.valkey_cluster import ValkeyCluster, ValkeyServer
 
 CODE = """#!lua name=thresher
 server.register_function('thresher_once', function(keys, args) return server.call('SADD', keys[1], args[1]) end)
@@ -28,11 +28,11 @@ _serial = count()
 
 
 @asynccontextmanager
-async def linked(to: Member | ValkeyCluster, patience_s: float = 30.0) -> AsyncIterator[Link]:
+async def open_link(to: ValkeyServer | ValkeyCluster, patience_s: float = 30.0) -> AsyncIterator[Link]:
     if isinstance(to, ValkeyCluster):
-        link: Link = Cluster(to.addresses[:2], patience_s=patience_s)
+        link: Link = ClusterLink(to.addresses[:2], retry_timeout_s=patience_s)
     else:
-        link = Single(client({"host": "127.0.0.1", "port": to.port}), patience_s=patience_s)
+        link = SingleLink(redis_client({"host": "127.0.0.1", "port": to.port}), retry_timeout_s=patience_s)
     try:
         yield link
     finally:
@@ -65,7 +65,7 @@ class Writers:
         self.stopped = True
         await asyncio.gather(*self.running)
 
-    async def more(self, n: int = 200) -> None:
+    async def wait_for(self, n: int = 200) -> None:
         """Return when `n` more are acknowledged."""
         wanted = len(self.acknowledged) + n
         while len(self.acknowledged) < wanted:
@@ -73,7 +73,7 @@ class Writers:
             if any(task.done() for task in self.running):
                 await asyncio.gather(*self.running)
 
-    async def lost(self) -> list[tuple[int, str]]:
+    async def missing_names(self) -> list[tuple[int, str]]:
         """What was acknowledged and is not there."""
         again = [self.call(int(name)) for _, name in sorted(self.acknowledged)]
         added = await self.link.call(again)
@@ -90,7 +90,7 @@ def echo(tag: object, *args: object) -> Call:
     return Call("echo", (f"{{{tag}}}:k",), args)
 
 
-def other_than(cluster: ValkeyCluster, slot: int) -> Member:
+def other_than(cluster: ValkeyCluster, slot: int) -> ValkeyServer:
     """A master that does not have the slot."""
     source = cluster.master_of(slot)
     return next(cluster.master_of(other) for other in (1, 16_380) if cluster.master_of(other) is not source)

@@ -4,32 +4,32 @@ import os
 import signal
 
 from bench.fleet import newest_log
-from bench.play import Play
+from bench.play import Scenario
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 
 
-class Powerless:
+class PowerLossServer:
     """A server that can be made to forget everything since a moment."""
 
     def __init__(self, folder, stack):
-        self._play, self._stack = Play(dir=folder), stack
-        self.address = stack.enter_context(embedded(self._play.state))
+        self._play, self._stack = Scenario(dir=folder), stack
+        self.address = stack.enter_context(embedded_server(self._play.state))
 
     def size(self):
         return newest_log(self._play).stat().st_size
 
-    def forget(self, size):
+    def lose_power(self, size):
         """Die, and come back as of when the append-only file had this size."""
         os.kill(int((self._play.state / "server.pid").read_text()), signal.SIGKILL)
         os.truncate(newest_log(self._play), size)
-        self._stack.enter_context(embedded(self._play.state))
+        self._stack.enter_context(embedded_server(self._play.state))
 
 
-class Crash:
+class PowerLossLink:
     """A link whose server loses power, once, before the first call of a verb: it forgets all since `durable`."""
 
-    clustered = False
+    is_cluster = False
 
     def __init__(self, link, verb, server, durable, meanwhile=None):
         self._link, self._verb, self._server, self._durable = link, verb, server, durable

@@ -25,7 +25,7 @@ _MARK = b"+no server says this\r\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class ProxyFaults:
     """Per cent of requests that meet each; the rest goes through."""
 
     drop: float = 0.0
@@ -43,7 +43,7 @@ class Trouble:
     delay_s: float = 0.05
     freeze_s: float = 1.0
 
-    def of(self, draw: float) -> str:
+    def fault_for(self, draw: float) -> str:
         """What meets a request, for a number in [0, 100)."""
         for name in ("drop", "lose", "twice", "again", "delay", "freeze"):
             draw -= getattr(self, name)
@@ -58,9 +58,9 @@ class Proxy:
 
     server: Path
     """Unix socket of the server."""
-    trouble: Trouble
+    trouble: ProxyFaults
     seed: int
-    met: Counter[str] = field(default_factory=Counter)
+    fault_counts: Counter[str] = field(default_factory=Counter)
     """Requests, by what met them."""
     _serial: "count[int]" = field(default_factory=count)
     _talks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -91,20 +91,20 @@ class Proxy:
         replies, server = await asyncio.open_unix_connection(str(self.server), limit=_CHUNK)
         try:
             while True:
-                request, calls = await _whole(client, 1)
+                request, calls = await _read_whole(client, 1)
                 trouble = self.trouble
-                met = trouble.of(random.random() * 100)
+                met = trouble.fault_for(random.random() * 100)
                 moment = random.random()
-                self.met[met] += 1
+                self.fault_counts[met] += 1
                 if met == "drop":
                     return
                 if met in {"delay", "freeze"}:
                     await asyncio.sleep(trouble.freeze_s if met == "freeze" else moment * trouble.delay_s)
                 server.write(request)
-                answer, _ = await _whole(replies, calls)
+                answer, _ = await _read_whole(replies, calls)
                 if met in {"twice", "again"}:
                     server.write(request)  # both are carried out before the client hears of one
-                    second, _ = await _whole(replies, calls)
+                    second, _ = await _read_whole(replies, calls)
                     answer = second if met == "again" else answer
                 if met == "lose":
                     return
@@ -114,7 +114,7 @@ class Proxy:
             server.transport.abort()
 
 
-async def _whole(stream: asyncio.StreamReader, least: int) -> tuple[bytes, int]:
+async def _read_whole(stream: asyncio.StreamReader, least: int) -> tuple[bytes, int]:
     """Read until at least so many messages are there and the last is whole; the bytes, and how many they are."""
     text = b""
     while (messages := _messages(text)) < least:
@@ -138,7 +138,7 @@ def _messages(text: bytes) -> int:
 
 
 @asynccontextmanager
-async def proxy(server: Path, listen: Path, trouble: Trouble, *, seed: int) -> AsyncIterator[Proxy]:
+async def proxy(server: Path, listen: Path, trouble: ProxyFaults, *, seed: int) -> AsyncIterator[Proxy]:
     """Listen on a Unix socket for clients of the server on another."""
     made = Proxy(server=server, trouble=trouble, seed=seed)
     listener = await asyncio.start_unix_server(made.serve, str(listen), limit=_CHUNK)

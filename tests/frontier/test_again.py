@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from frontier import Budget, Fault, Kind, Outcome, Restored
+from frontier import Budget, Fault, Kind, Outcome, RestoredPage
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, numbered
 
@@ -65,9 +65,9 @@ async def test_a_lease_says_what_led_to_its_url(worker, found):
 async def test_what_is_restored_is_settled_and_known(worker, found):
     page, again = found("http://a.test/1"), found("http://a.test/1", generation=7)
     before = [
-        Restored(discovery=page, outcome=Outcome.FETCHED, reason="status_403"),
-        Restored(discovery=again, outcome=Outcome.FAILED, reason="dns"),
-        Restored(discovery=found("http://b.test/2"), outcome=Outcome.GONE, reason=""),
+        RestoredPage(discovery=page, outcome=Outcome.FETCHED, reason="status_403"),
+        RestoredPage(discovery=again, outcome=Outcome.FAILED, reason="dns"),
+        RestoredPage(discovery=found("http://b.test/2"), outcome=Outcome.GONE, reason=""),
     ]
     assert await worker.frontier.restore(before) == [True, True, True]
     assert await worker.frontier.restore(before) == [False, False, False]
@@ -90,26 +90,26 @@ async def test_what_is_known_is_told(worker, found):
 async def test_nothing_is_leased_of_a_frontier_that_is_being_made_from_its_archive(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 2))
     assert await worker.frontier.rebuild() == set()
-    await worker.frontier.rebuilt("one")
+    await worker.frontier.mark_rebuilt("one")
     assert await worker.pages() == []
-    assert (await worker.frontier.open()).rebuilding
+    assert (await worker.frontier.open()).is_rebuilding
     assert await worker.frontier.rebuild() == {"one"}
-    await worker.frontier.complete()
+    await worker.frontier.finish_rebuild()
     assert len(await worker.pages()) == 2
-    assert not (await worker.frontier.open()).rebuilding
+    assert not (await worker.frontier.open()).is_rebuilding
     assert await worker.frontier.rebuild() == set()
 
 
 async def test_what_waits_already_stays_as_it_is_where_it_is_restored(worker, found):
     await worker.frontier.add([found("http://a.test/1")])
-    old = Restored(discovery=found("http://a.test/1"), outcome=Outcome.FETCHED, reason="")
+    old = RestoredPage(discovery=found("http://a.test/1"), outcome=Outcome.FETCHED, reason="")
     assert await worker.frontier.restore([old]) == [False]
     assert (await worker.stats()).waiting == 1
 
 
 async def test_a_restored_page_is_visited_again_when_it_was_to_be(worker, found):
     page = found("http://a.test/1", interval_s=3600)
-    old = Restored(
+    old = RestoredPage(
         discovery=page,
         outcome=Outcome.UNCHANGED,
         reason="",

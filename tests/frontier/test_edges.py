@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from core import CorruptData
-from frontier import Exchange, Fault, Frontier, Kind, Outcome, Rank, Scope, Settlement
+from frontier import Fault, Frontier, HostRelease, Kind, Outcome, Rank, Scope, Settlement
 from frontier.verbs.queue_tail import _segment
 from tests.frontier.fixed_clock import paced
 
@@ -217,7 +217,7 @@ async def test_a_keeper_makes_room_on_a_server_that_is_full(one, found, redis):
     spilled, put = asyncio.Event(), shelf.put
     shelf.put = lambda name, data: (put(name, data), loop.call_soon_threadsafe(spilled.set))[0]
     loop = asyncio.get_running_loop()
-    keeper = asyncio.create_task(one.tail(shelf, hot=0).run("keeper"))
+    keeper = asyncio.create_task(one.tail(shelf, max_in_memory=0).run("keeper"))
     waiter = asyncio.create_task(spilled.wait())
     try:
         await asyncio.wait([keeper, waiter], return_when=asyncio.FIRST_COMPLETED)
@@ -231,7 +231,7 @@ async def test_a_keeper_makes_room_on_a_server_that_is_full(one, found, redis):
 async def test_a_segment_is_kept_for_a_while_after_its_last_run_was_read(one, found, grants):
     await one.add([found(f"http://a.test/{i}") for i in range(200)])
     shelf = Shelf()
-    tail = one.tail(shelf, hot=0)
+    tail = one.tail(shelf, max_in_memory=0)
     await tail.spill()
     worker = grants(one)
     while (await one.stats()).tail:
@@ -257,7 +257,7 @@ async def test_a_back_that_was_taken_from_very_often_is_not_taken_for_itself(one
     put("frontier/x", segment)
     await crawl(32 * 256 + 1)
     await one._link.call([one._partitions.call(0, "spill", "frontier/x", nonce, *args)])
-    tail = one.tail(shelf, hot=0)
+    tail = one.tail(shelf, max_in_memory=0)
     while not (await one.stats()).drained:
         await tail.refill()
         leases = await worker.pages(16)
@@ -270,7 +270,7 @@ async def test_spilling_reads_no_more_of_a_long_queue_than_it_moves(one, found, 
     await one.add([found(f"http://a.test/{i}", depth=i % 5) for i in range(6_000)])
     before = await checked(one, redis)
     shelf = Shelf()
-    tail = one.tail(shelf, hot=0)
+    tail = one.tail(shelf, max_in_memory=0)
     await tail.spill()
     after = await checked(one, redis)
     assert before.waiting == after.waiting
@@ -287,7 +287,7 @@ async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkey
     await checked(one, redis)
     shelf = Shelf()
     shelf.put(name, segment)
-    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     await one.tail(shelf).sweep()
     assert shelf.objects  # 128 pages lie there
 
@@ -341,9 +341,9 @@ async def test_who_comes_to_an_address_at_its_turn_is_not_sent_to_the_end_becaus
     waits = [await one.enter(lease, "192.0.2.1") for lease in leases]
     assert waits == [100 * i + (i > 0) for i in range(40)]
     await crawl.skip(waits[1] + 60)
-    assert await one.enter(replace(leases[1], slot_ms=1), "192.0.2.1") == 0  # 60 ms late
+    assert await one.enter(replace(leases[1], held_until_ms=1), "192.0.2.1") == 0  # 60 ms late
     await crawl.skip(40)
-    assert await one.enter(replace(leases[2], slot_ms=1), "192.0.2.1") == 61  # in time
+    assert await one.enter(replace(leases[2], held_until_ms=1), "192.0.2.1") == 61  # in time
 
 
 async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one, found, grants):
@@ -356,7 +356,7 @@ async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one,
     await one.settle(settled([page]))
     await one.add([found("http://a.test/2")])
     (page,) = await worker.pages()
-    assert page.slot_ms == 0
+    assert page.held_until_ms == 0
 
 
 # Order
@@ -444,7 +444,7 @@ class Chaos:
 
     def __init__(self, frontier, found, redis, seed):
         self.frontier, self.found, self.redis, self.chance = frontier, found, redis, random.Random(seed)
-        self.tail, self.serial = frontier.tail(Shelf(), hot=0), count()
+        self.tail, self.serial = frontier.tail(Shelf(), max_in_memory=0), count()
         self.pages, self.asked = [], []
 
     async def act(self):
@@ -500,12 +500,12 @@ class Chaos:
 
     async def release(self):
         some = self.pages[:10] + self.asked[:1]
-        await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in some])
+        await self.frontier.release([HostRelease(lease=lease, elapsed_ms=1) for lease in some])
 
     async def postpone(self):
         await self.frontier.postpone_all(
             [
-                (Exchange(lease=lease, asked=lease.kind is Kind.ROBOTS), 2)
+                (HostRelease(lease=lease, has_sent_request=lease.kind is Kind.ROBOTS), 2)
                 for lease in self.pages[:3] + self.asked[:1]
             ]
         )

@@ -11,11 +11,11 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Cut
 from redis.exceptions import TimeoutError as Silence
 
-from bench.fleet import fleet
+from bench.fleet import run_fleet
 from bench.judge import facts, judge, read
-from bench.ledger import Fact, Kind, Ledger, Span
-from bench.play import Play
-from tests.frontier.proxy import Trouble, _messages, proxy
+from bench.ledger import Fact, FactLog, Kind, Span
+from bench.play import Scenario
+from tests.frontier.proxy import ProxyFaults, _messages, proxy
 
 MS = 1_000_000
 LEASE_MS = 1_000
@@ -36,7 +36,7 @@ async def direct(socket):
 
 
 @asynccontextmanager
-async def through(socket, folder, trouble=Trouble(), *, seed=1, retries=0, patience=5.0):  # noqa: B008 - frozen
+async def through(socket, folder, trouble=ProxyFaults(), *, seed=1, retries=0, patience=5.0):  # noqa: B008 - frozen
     """A proxy before the server, and a client of it."""
     async with proxy(socket, folder / "proxy", trouble, seed=seed) as between:
         client = Redis(
@@ -46,7 +46,7 @@ async def through(socket, folder, trouble=Trouble(), *, seed=1, retries=0, patie
             driver_info=None,
         )
         await client.ping()  # connected, before there is trouble
-        between.met.clear()
+        between.fault_counts.clear()
         yield between, client
         await client.aclose()
 
@@ -73,35 +73,35 @@ def test_messages_are_counted_only_when_the_last_is_whole():
 
 async def test_what_is_dropped_was_never_carried_out(socket, direct, tmp_path):
     async with through(socket, tmp_path) as (between, client):
-        between.trouble = Trouble(drop=100)
+        between.trouble = ProxyFaults(drop=100)
         with pytest.raises(Cut):
             await client.incr("dropped")
-        assert between.met == {"drop": 1}
+        assert between.fault_counts == {"drop": 1}
     assert await direct.get("dropped") is None
 
 
 async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket, direct, tmp_path):
     async with through(socket, tmp_path) as (between, client):
-        between.trouble = Trouble(lose=100)
+        between.trouble = ProxyFaults(lose=100)
         with pytest.raises(Cut):
             await client.incr("lost")
-        assert between.met == {"lose": 1}
+        assert between.fault_counts == {"lose": 1}
     assert await direct.getdel("lost") == b"1"
 
 
 @pytest.mark.parametrize(("how", "told"), [("twice", 1), ("again", 2)])
 async def test_a_request_carried_out_twice_is_answered_once(socket, direct, tmp_path, how, told):
     async with through(socket, tmp_path) as (between, client):
-        between.trouble = Trouble(**{how: 100})
+        between.trouble = ProxyFaults(**{how: 100})
         assert await client.incr(how) == told
-        between.trouble = Trouble()
+        between.trouble = ProxyFaults()
         assert await client.incr(how) == 3
     await direct.delete(how)
 
 
 async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket, direct, tmp_path):
     async with through(socket, tmp_path, patience=0.05) as (between, client):
-        between.trouble = Trouble(freeze=100, freeze_s=0.3)
+        between.trouble = ProxyFaults(freeze=100, freeze_s=0.3)
         with pytest.raises(Silence):
             await client.rpush("late", "come")
         assert await direct.llen("late") == 0
@@ -110,21 +110,21 @@ async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket, di
 
 async def test_a_delayed_request_is_answered(socket, direct, tmp_path):
     async with through(socket, tmp_path) as (between, client):
-        between.trouble = Trouble(delay=100, delay_s=0.02)
+        between.trouble = ProxyFaults(delay=100, delay_s=0.02)
         assert await client.incr("delayed") == 1
-        assert between.met == {"delay": 1}
+        assert between.fault_counts == {"delay": 1}
     await direct.delete("delayed")
 
 
 async def test_the_same_seed_makes_the_same_trouble(socket, tmp_path):
     async def met(seed):
         async with through(socket, tmp_path, seed=seed, retries=99) as (between, client):
-            between.trouble = Trouble(drop=20, lose=20, twice=20, again=5)
+            between.trouble = ProxyFaults(drop=20, lose=20, twice=20, again=5)
             told = []
             for _ in range(40):
-                before = between.met.copy()
+                before = between.fault_counts.copy()
                 await client.ping()
-                told.append(between.met - before)
+                told.append(between.fault_counts - before)
             return told
 
     first, again, other = await met(1), await met(1), await met(2)
@@ -132,7 +132,7 @@ async def test_the_same_seed_makes_the_same_trouble(socket, tmp_path):
 
 
 async def test_where_the_server_is_away_its_clients_are_told_so(tmp_path):
-    async with proxy(tmp_path / "nobody", tmp_path / "proxy", Trouble(), seed=1):
+    async with proxy(tmp_path / "nobody", tmp_path / "proxy", ProxyFaults(), seed=1):
         client = Redis(unix_socket_path=str(tmp_path / "proxy"), retry=Retry(NoBackoff(), 0))
         with pytest.raises(Cut):
             await client.ping()
@@ -140,14 +140,14 @@ async def test_where_the_server_is_away_its_clients_are_told_so(tmp_path):
 
 
 def test_shares_of_trouble_are_per_cent():
-    trouble = Trouble(drop=10, lose=20, freeze=30)
-    assert [trouble.of(draw) for draw in (0, 9.9, 10, 29.9, 30, 59.9, 60, 99.9)] == [
+    trouble = ProxyFaults(drop=10, lose=20, freeze=30)
+    assert [trouble.fault_for(draw) for draw in (0, 9.9, 10, 29.9, 30, 59.9, 60, 99.9)] == [
         *["drop"] * 2,
         *["lose"] * 2,
         *["freeze"] * 2,
         *["pass"] * 2,
     ]
-    assert replace(trouble, drop=0).of(0) == "lose"
+    assert replace(trouble, drop=0).fault_for(0) == "lose"
 
 
 # The judge
@@ -292,8 +292,8 @@ def test_a_loss_of_power_excuses_what_was_done_twice_and_nothing_else():
 
 def test_what_a_killed_process_wrote_last_is_read_as_far_as_it_is_whole(tmp_path):
     rows = [grant(1, 1000), grant(2, 2000)]
-    Ledger(tmp_path / "whole").write(rows)
-    Ledger(tmp_path / "cut").write(rows)
+    FactLog(tmp_path / "whole").write(rows)
+    FactLog(tmp_path / "cut").write(rows)
     text = (tmp_path / "cut").read_bytes()
     (tmp_path / "cut").write_bytes(text[:-3])
     found = read([tmp_path / "whole", tmp_path / "cut"])
@@ -307,12 +307,12 @@ def test_what_a_killed_process_wrote_last_is_read_as_far_as_it_is_whole(tmp_path
 def play(folder, **fields):
     """Processes are killed, the server too, and one request in fifty meets trouble."""
     trouble = dict.fromkeys(("drop", "lose", "twice", "again"), 0.4) | {"delay": 0.5, "freeze": 0.05}
-    return Play(dir=folder / "fleet", lease_ms=1_500, **(trouble | {"limit_s": 200.0} | fields))
+    return Scenario(dir=folder / "fleet", lease_ms=1_500, **(trouble | {"limit_s": 200.0} | fields))
 
 
 def holds(chosen, **least):
     """Everything came to its end as promised, and things did go wrong meanwhile."""
-    report = fleet(chosen)
+    report = run_fleet(chosen)
     assert report["violations"] == [], report
     assert report["drained"], report
     assert all(report["broken"].get(name, 0) >= number for name, number in least.items()), report
@@ -321,7 +321,7 @@ def holds(chosen, **least):
 
 
 def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
-    chosen = play(tmp_path, urls=300, hosts=60, hands=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
+    chosen = play(tmp_path, urls=300, hosts=60, workers=2, hands=4, kill=5, restart=2, crawl_delay_ms=60)
     assert holds(chosen)["grants"] >= 360
 
 
@@ -334,7 +334,9 @@ def test_sixty_four_workers_settle_everything_once_whatever_dies(tmp_path):
 
 @pytest.mark.slow
 def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp_path):
-    report = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=2.5), loss=1)
+    report = holds(
+        play(tmp_path, urls=10_000, hosts=1_000, kill=5, truncation_exception=2.5), truncation_exception=1
+    )
     assert report["grants_again"] > 0
 
 

@@ -81,11 +81,11 @@ async def test_a_stale_settlement_counts_its_bytes_all_the_same(frontier, found,
 
 async def test_a_follower_takes_back_its_own_report_and_no_other(frontier):
     await frontier.follow(follower="p", backlog=1, limit=0)
-    await frontier.unfollow("q")
+    await frontier.withdraw_backlog("q")
     assert (await frontier.flow()).shut
-    await frontier.unfollow("p")
+    await frontier.withdraw_backlog("p")
     assert await frontier.flow() is None
-    await frontier.unfollow("p")
+    await frontier.withdraw_backlog("p")
 
 
 async def test_the_newest_report_counts_whoever_makes_it(frontier):
@@ -97,7 +97,7 @@ async def test_the_newest_report_counts_whoever_makes_it(frontier):
 async def test_the_bytes_outlive_the_reports(frontier):
     await frontier.settle([], archived=1000)
     await frontier.follow(follower="p", backlog=0, limit=100)
-    await frontier.unfollow("p")
+    await frontier.withdraw_backlog("p")
     await frontier.settle([], archived=1000)
     assert (await frontier.follow(follower="p", backlog=7, limit=100)).estimate == 7
 
@@ -120,7 +120,7 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
             mine = await Frontier(link, frontier._crawl).open()
             worker = grants(mine, name)
             for _ in range(100):
-                shut = (await mine.flow()).shut
+                shut = (await mine.gate_state()).shut
                 leases = await worker.take(4)
                 late.extend(leases if shut else [])
                 for lease in leases:
@@ -149,7 +149,7 @@ def follower(address, crawl, ttl_ms, said):
         link = await connect(address)
         frontier = Frontier(link, crawl)
         while True:
-            await frontier.follow(follower="p", backlog=0, limit=100, ttl_ms=ttl_ms)
+            await frontier.report_backlog(follower="p", backlog=0, limit=100, ttl_ms=ttl_ms)
             said.set()
             await asyncio.sleep(0.02)
 
@@ -255,7 +255,7 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                     who, backlog, limit, brief = args
                     model.follow(who, backlog, limit)
                     ttl_ms = 1 if brief else 600_000
-                    await frontier.follow(follower=who, backlog=backlog, limit=limit, ttl_ms=ttl_ms)
+                    await frontier.report_backlog(follower=who, backlog=backlog, limit=limit, ttl_ms=ttl_ms)
                     if brief:
                         await asyncio.sleep(0.003)
                         model.end()
@@ -265,8 +265,8 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                 else:
                     if model.report is not None and model.report[0] == args[0]:
                         model.end()
-                    await frontier.unfollow(*args)
-                flow = await frontier.flow()
+                    await frontier.withdraw_backlog(*args)
+                flow = await frontier.gate_state()
                 if model.report is None:
                     assert flow is None
                 else:

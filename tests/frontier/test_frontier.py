@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settlement, canonical
+from frontier import Discovery, Frontier, HostRelease, Kind, Outcome, Scope, Settlement, canonicalize
 from frontier.link.connect import connect
 
 HOUR = 3_600_000
@@ -21,7 +21,7 @@ def settled(leases, outcome=Outcome.FETCHED, **fields):
 
 
 def over(leases, elapsed_ms=None):
-    return [Exchange(lease=lease, elapsed_ms=elapsed_ms) for lease in leases]
+    return [HostRelease(lease=lease, elapsed_ms=elapsed_ms) for lease in leases]
 
 
 async def server_ms(redis) -> int:
@@ -46,12 +46,12 @@ async def test_more_than_a_batch_is_added_whole(frontier, found):
 
 async def test_nothing_added_is_nothing(frontier, link):
     assert (await frontier.add([])).added == 0
-    assert frontier._crawl not in await Frontier.crawls(link)
+    assert frontier._crawl not in await Frontier.crawl_names(link)
     assert (await frontier.stats()).drained
 
 
 async def test_a_lease_carries_what_was_discovered(frontier, grants):
-    url = canonical("http://a.test:8080/%7ex?")
+    url = canonicalize("http://a.test:8080/%7ex?")
     known = Discovery(url=url, scope=Scope.of("prefix", url), depth=2, max_depth=5, hops=3, priority=1)
     await frontier.add([known])
     (lease,) = await grants(frontier).pages()
@@ -485,10 +485,10 @@ async def test_crawls_of_one_server_do_not_meet(frontier, found, grants, link, r
     other = await Frontier(link, "another").open()
     await frontier.add([found("http://a.test/")])
     await other.add([found("http://a.test/"), found("http://a.test/2")])
-    assert "another" in await Frontier.crawls(link)
+    assert "another" in await Frontier.crawl_names(link)
     assert len(await grants(frontier).pages()) == 1
     await other.forget()
-    assert "another" not in await Frontier.crawls(link)
+    assert "another" not in await Frontier.crawl_names(link)
     assert not [key async for key in redis.scan_iter("thresher:{another*")]
     with pytest.raises(CorruptData, match="crawl another: its frontier is gone"):
         await other.stats()

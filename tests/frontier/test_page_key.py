@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from frontier import Discovery, NotAUrl, Scope, Switch, canonical
-from frontier.page_key import identity, page_key
-from tests.shared import shared
+from frontier import Discovery, HostSwitch, InvalidUrl, Scope, canonicalize
+from frontier.page_key import discovery_hash, page_key
+from tests.shared import shared_file
 
 
 def key(text, **order):
-    url = canonical(text)
+    url = canonicalize(text)
     return page_key(url.text, url.host, **order)
 
 
@@ -56,7 +56,7 @@ def test_are_two_pages(one, other):
 
 
 def test_the_order_tells_pages_apart_where_it_matters_and_under_that_name():
-    matters = Switch(on=False, hosts={"a.test": True, "not.a.test": False})
+    matters = HostSwitch(on=False, hosts={"a.test": True, "not.a.test": False})
     for host, apart in (("a.test", True), ("www.a.test", True), ("x.not.a.test", False), ("ba.test", False)):
         one, other = (key(f"http://{host}/?{query}", query_order=matters) for query in ("b&a", "a&b"))
         assert (one != other) == apart
@@ -73,8 +73,8 @@ def test_what_is_one_page_is_one_to_scrapy_too(parameters, draw):
     draw.shuffle(shuffled)
     one, other = (f"http://a.test/p?{'&'.join(each)}" for each in (parameters, shuffled))
     if key(one) == key(other):
-        assert canonicalize_url(canonical(one).text) == canonicalize_url(canonical(other).text)
-    if len({canonical(f"http://a.test/?{each}").text.partition("=")[0] for each in parameters}) == len(
+        assert canonicalize_url(canonicalize(one).text) == canonicalize_url(canonicalize(other).text)
+    if len({canonicalize(f"http://a.test/?{each}").text.partition("=")[0] for each in parameters}) == len(
         parameters
     ):
         assert key(one) == key(other)
@@ -87,22 +87,24 @@ def test_a_key_is_a_fixed_point_and_says_what_the_text_says():
 
 
 def test_a_page_is_known_by_generation_and_by_the_lease_that_led_back():
-    url = canonical("http://a.example/?b&a")
+    url = canonicalize("http://a.example/?b&a")
     found = Discovery(url=url, scope=Scope(kind="any", anchor=""))
     each = [replace(found, generation=g, again=a) for g in (0, 1, 2) for a in (0, 1, 2)]
-    assert len({identity(one) for one in each}) == len(each)
-    assert identity(found) == identity(replace(found, url=canonical("http://a.example/?a&b"), depth=3))
+    assert len({discovery_hash(one) for one in each}) == len(each)
+    assert discovery_hash(found) == discovery_hash(
+        replace(found, url=canonicalize("http://a.example/?a&b"), depth=3)
+    )
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["urls/citizenlab-urls.tsv.zst", "urls/wpt-urltestdata.json.zst"])
 def test_of_real_addresses_no_two_differ_in_the_order_of_parameters_alone(name):
-    data = zstandard.ZstdDecompressor().stream_reader(shared(name).read_bytes()).read()
+    data = zstandard.ZstdDecompressor().stream_reader(shared_file(name).read_bytes()).read()
     pages = defaultdict(set)
     for written in re.findall(rb"https?://[^\s\"'<>\\]+", data):
         try:
-            url = canonical(written.decode(errors="replace"))
-        except NotAUrl:
+            url = canonicalize(written.decode(errors="replace"))
+        except InvalidUrl:
             continue
         pages[page_key(url.text)].add(url.text)
     assert len(pages) > 100

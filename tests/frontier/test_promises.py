@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from frontier import Exchange, Frontier, Kind, Outcome, Settings, Settlement
+from frontier import CrawlSettings, Frontier, HostRelease, Kind, Outcome, Settlement
 from frontier.link.connect import connect
 
 _serial = count()
@@ -106,7 +106,7 @@ class Fleet:
             assert lease.token not in self.tokens
             self.tokens.add(lease.token)
             address, entered = ADDRESSES[lease.url.host], self.servers.now()
-            if wait := await self.frontier.enter(lease, address):
+            if wait := await self.frontier.acquire_address(lease, address):
                 await self.frontier.postpone(lease, wait)
             else:
                 self._apart(self.asked[lease.url.host], before, PACE)
@@ -128,7 +128,7 @@ class Fleet:
     async def finish(self, at: int) -> None:
         for lease in self.open[at : at + 1]:
             self.open.remove(lease)
-            await self.frontier.release([Exchange(lease=lease, elapsed_ms=1)])
+            await self.frontier.release([HostRelease(lease=lease, elapsed_ms=1)])
             if lease.kind is Kind.ROBOTS:
                 await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=HOUR, delay_ms=None)
             else:
@@ -141,7 +141,7 @@ def test_no_restart_and_no_clock_makes_a_grant_early_or_a_token_return(address, 
     async def run():
         link, redis = await connect(address), Redis.from_url(address)
         frontier = await Frontier(link, f"promises-{next(_serial)}").open(
-            Settings(min_delay_ms=PACE, min_ip_delay_ms=ADDRESS_DELAY), partitions=partitions
+            CrawlSettings(min_delay_ms=PACE, min_ip_delay_ms=ADDRESS_DELAY), partitions=partitions
         )
         servers = Servers(redis, frontier)
         fleet = Fleet(frontier, servers)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import InputError
-from frontier import Budget, Policy, StorageId, Switch
+from frontier import Budget, HostSwitch, StorageId, UrlPolicy
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, numbered
 
@@ -32,9 +32,13 @@ async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_na
 
 async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_names_the_host(crawl):
     frontier, mine = crawl.frontier, crawl.frontier.settings
-    its = Policy(traps=Switch(on=False), query_order=Switch(on=False, hosts={"a.test": True, "b.test": True}))
+    its = UrlPolicy(
+        traps=HostSwitch(on=False), query_order=HostSwitch(on=False, hosts={"a.test": True, "b.test": True})
+    )
     await frontier.open(replace(mine, policy=its), update=True)
-    own = Policy(traps=Switch(on=True), query_order=Switch(on=False, hosts={"b.test": False, "a.test": True}))
+    own = UrlPolicy(
+        traps=HostSwitch(on=True), query_order=HostSwitch(on=False, hosts={"b.test": False, "a.test": True})
+    )
     with pytest.raises(InputError) as refused:
         await frontier.open(replace(mine, policy=own))
     said = 'of this crawl crawler.traps is false, here true; crawler.hosts."b.test".query_order is true, here false;'

@@ -6,7 +6,7 @@ from itertools import count
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from frontier import Exchange, Frontier, Kind, Outcome, Settlement
+from frontier import Frontier, HostRelease, Kind, Outcome, Settlement
 from frontier.link.connect import connect
 from tests.frontier.fixed_clock import paced
 
@@ -54,7 +54,9 @@ class Walk:
         self.granted += await self.frontier.lease(n, worker="w", lease_ms=lease_ms)
 
     async def release(self, at):
-        await self.frontier.release([Exchange(lease=lease, elapsed_ms=at) for lease in self.granted[at:][:2]])
+        await self.frontier.release(
+            [HostRelease(lease=lease, elapsed_ms=at) for lease in self.granted[at:][:2]]
+        )
 
     async def settle(self, at, outcome, drawn):
         for lease in self.granted[at:][:1]:
@@ -93,7 +95,7 @@ class Walk:
         """Nothing is ever stuck: an honest worker brings every URL to an end."""
         await self.frontier.reclaim("w")
         await paced(self.frontier, 0)
-        while not (await self.frontier.stats()).drained:
+        while not (await self.frontier.stats()).is_drained:
             for lease in await self.frontier.lease(100, worker="w", lease_ms=60_000):
                 if lease.kind is Kind.ROBOTS:
                     await self.frontier.settle_robots(

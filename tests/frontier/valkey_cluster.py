@@ -27,7 +27,7 @@ NODE_TIMEOUT_MS = 1_000
 _PATIENCE_S = 60
 
 
-class Member:
+class ValkeyServer:
     """One server, which may be of a cluster."""
 
     def __init__(self, directory: Path, port: int, **options: str | int) -> None:
@@ -112,13 +112,13 @@ class ValkeyCluster:
     """Members by port; who of them is master is asked of the cluster itself."""
 
     def __init__(self, directory: Path, masters: int, replicas: int) -> None:
-        self.members: list[Member] = []
+        self.members: list[ValkeyServer] = []
         try:
             count = masters * (1 + replicas)
             ports = free_ports(2 * count)
             for number, (port, bus) in enumerate(zip(ports[:count], ports[count:], strict=True)):
                 self.members.append(
-                    Member(
+                    ValkeyServer(
                         directory / str(number),
                         port,
                         cluster_enabled="yes",
@@ -135,7 +135,7 @@ class ValkeyCluster:
     def addresses(self) -> list[str]:
         return [member.address for member in self.members]
 
-    def master_of(self, slot: int) -> Member:
+    def master_of(self, slot: int) -> ValkeyServer:
         """The member that has a slot, by what the living members say of themselves."""
         for member in self._living():
             with suppress(RedisError):
@@ -144,7 +144,7 @@ class ValkeyCluster:
                         return next(each for each in self.members if each.port == port)
         raise LookupError(slot)
 
-    def replicas_of(self, master: Member) -> list[Member]:
+    def replicas_of(self, master: ValkeyServer) -> list[ValkeyServer]:
         """The living replicas of a master that are in step with it."""
         found = []
         for member in self._living():
@@ -187,18 +187,18 @@ class ValkeyCluster:
                 member.start()
         self.wait_settled()
 
-    async def fail_over(self, slot: int) -> Member:
+    async def fail_over(self, slot: int) -> ValkeyServer:
         """Kill the master of a slot; returns the one that takes its place, once it does."""
         dead = await asyncio.to_thread(self.master_of, slot)
         dead.kill()
         await asyncio.to_thread(wait_until, lambda: self.master_of(slot) is not dead, "a promotion")
         return dead
 
-    async def move(self, slot: int, target: Member) -> None:
+    async def move(self, slot: int, target: ValkeyServer) -> None:
         """Move a slot key by key, as every server can."""
         await asyncio.to_thread(self._move, slot, target)
 
-    async def move_whole(self, slot: int, target: Member) -> None:
+    async def move_whole(self, slot: int, target: ValkeyServer) -> None:
         """Move a slot as a whole, as Valkey 9 can."""
         await asyncio.to_thread(self._move_whole, slot, target)
 
@@ -206,7 +206,7 @@ class ValkeyCluster:
         for member in self.members:
             member.stop()
 
-    def _living(self) -> list[Member]:
+    def _living(self) -> list[ValkeyServer]:
         return [member for member in self.members if member.process.poll() is None and not member.paused]
 
     def _form(self, masters: int, bus: int) -> None:
@@ -223,7 +223,7 @@ class ValkeyCluster:
         self.wait_settled()
         wait_until(lambda: all(self.replicas_of(each) for each in self.members[:masters]), "replicas")
 
-    def _move(self, slot: int, target: Member) -> None:
+    def _move(self, slot: int, target: ValkeyServer) -> None:
         source = self.master_of(slot)
         if source is target:
             return
@@ -234,7 +234,7 @@ class ValkeyCluster:
         for member in (target, source):
             member.run("CLUSTER", "SETSLOT", slot, "NODE", target.id)
 
-    def _move_whole(self, slot: int, target: Member) -> None:
+    def _move_whole(self, slot: int, target: ValkeyServer) -> None:
         source = self.master_of(slot)
         if source is target:
             return
@@ -260,10 +260,10 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 
 
 @contextmanager
-def valkey(directory: Path, **options: str | int) -> Iterator[Member]:
+def valkey(directory: Path, **options: str | int) -> Iterator[ValkeyServer]:
     """One server with options of its own."""
     (port,) = free_ports(1)
-    member = Member(directory, port, **options)
+    member = ValkeyServer(directory, port, **options)
     try:
         yield member
     finally:

@@ -22,7 +22,7 @@ LONGEST = 256 << 10
 """Bytes of an input: what is quadratic shows with that."""
 FREE_S = 0.6
 """CPU seconds that any input may take."""
-MOST_GROWTH = 400 << 20
+MAX_GROWTH_BYTES = 400 << 20
 """Bytes by which an input may make the process grow."""
 NUMBERS = (
     b"0",
@@ -70,7 +70,7 @@ def _members(path: Path) -> Iterator[bytes]:
                     yield tar.extractfile(each).read(LONGEST_SAMPLE)
 
 
-def mutated(chance: random.Random, known: list[bytes], tokens: tuple[bytes, ...]) -> bytes:
+def mutate(chance: random.Random, known: list[bytes], tokens: tuple[bytes, ...]) -> bytes:
     """Another input, of those that are known."""
     data = bytearray(chance.choice(known))
     for _ in range(chance.choice((1, 1, 2, 3, 5, 10))):
@@ -104,7 +104,7 @@ def mutated(chance: random.Random, known: list[bytes], tokens: tuple[bytes, ...]
     return bytes(data)
 
 
-def trouble(reader: Reader, data: bytes) -> str | None:
+def reader_failure(reader: Reader, data: bytes) -> str | None:
     """What is wrong with how a reader takes an input; None where it stands it."""
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = FREE_S + len(data) * reader.us_a_byte / 1e6
@@ -120,7 +120,7 @@ def trouble(reader: Reader, data: bytes) -> str | None:
     if took > seconds:
         return f"{len(data):,} bytes take {took:.1f} s of CPU"
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - grown
-    return f"{len(data):,} bytes take {grown >> 10:,} MiB" if grown << 10 > MOST_GROWTH else None
+    return f"{len(data):,} bytes take {grown >> 10:,} MiB" if grown << 10 > MAX_GROWTH_BYTES else None
 
 
 def fuzz(
@@ -130,8 +130,8 @@ def fuzz(
     chance, known = random.Random(f"{name} {seed}"), samples(reader, real)
     end, count = time.process_time() + seconds, 0
     while count < runs or time.process_time() < end:
-        data = mutated(chance, known, reader.tokens)
-        what = trouble(reader, data)
+        data = mutate(chance, known, reader.tokens)
+        what = reader_failure(reader, data)
         yield None if what is None else Finding(reader=name, data=data, what=what)
         if what is None and len(data) < LONGEST_SAMPLE and chance.random() < 0.05:
             known = [*known[-400:], data]

@@ -13,14 +13,14 @@ from redis.asyncio import Connection
 from core import CorruptData, InputError
 from core.surt import surt
 from crawler.reading import seedlist, sitemap
-from crawler.reading.outcome import as_browsers_read, wait_ms
+from crawler.reading.outcome import decode_location, retry_after_ms
 from crawler.reading.sketch import sketch
-from crawler.render.render_need import need
-from crawler.robots.robots_rules import parse, target
-from crawler.wire.cookies import Cookies
+from crawler.render.render_need import render_need
+from crawler.robots.robots_rules import parse_rules, request_path
+from crawler.wire.cookies import CookieJar
 from crawler.wire.http.message import read_head
-from crawler.wire.http.request import target as wire_target
-from crawler.wire.http.response_reader import Reading
+from crawler.wire.http.request import parse_target as wire_target
+from crawler.wire.http.response_reader import ResponseReader
 from extract import html, pdf, wikitext
 from extract.charset import decode, to_utf8
 from extract.links import extract_links
@@ -28,15 +28,15 @@ from extract.mime import sniff_type
 from extract.raw_text import declared_language, page_windows
 from extract.rights import rights
 from extract.soft_error import detect_soft_error
-from frontier import Discovery, NotAUrl, Scope, canonical
+from frontier import Discovery, InvalidUrl, Scope, canonicalize
 from frontier.codec import replies
-from frontier.codec.entries import decode as read_entry
-from frontier.codec.entries import encode as entry_of
-from frontier.link.call_retry import LOST, Patience
-from frontier.link.master import Node
-from storage.inputs.input_kinds import items, kind_of, kinds
-from storage.warc.payload import content_decoded, transfer_decoded
-from storage.warc.records import read
+from frontier.codec.entries import decode_entry as read_entry
+from frontier.codec.entries import encode_entry as entry_of
+from frontier.link.call_retry import NO_REPLY_ERRORS, RetryDeadline
+from frontier.link.master import Master
+from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
+from storage.warc.payload import decode_content, decode_transfer
+from storage.warc.records import read_records
 
 URL = "http://example.org/a/b?c=d"
 LIMIT = 8 << 20
@@ -58,30 +58,30 @@ class Reader:
 
 
 def _response(data: bytes) -> None:
-    reading = Reading(1 << 20)
+    reading = ResponseReader(1 << 20)
     for at in range(0, len(data), 997):
         if reading.feed(data[at : at + 997]):
             break
     reading.close()
     head = read_head(data)
     for name, value in () if head is None else head.headers:
-        wait_ms(value, 0)
-        as_browsers_read(value)
+        retry_after_ms(value, 0)
+        decode_location(value)
         if name.lower() == "set-cookie":
-            Cookies(lambda: 0.0).take(wire_target(URL), ((name, value),))
+            CookieJar(lambda: 0.0).store(wire_target(URL), ((name, value),))
         rights(((name, value),), (), at_ms=0)
 
 
 def _payload(data: bytes) -> None:
     for encoding in ("gzip", "deflate", "br", "zstd", "gzip, deflate"):
-        content_decoded(data, encoding, LIMIT)
-    transfer_decoded(data, "gzip, chunked", LIMIT)
+        decode_content(data, encoding, LIMIT)
+    decode_transfer(data, "gzip, chunked", LIMIT)
 
 
 def _robots(data: bytes) -> None:
-    rules = parse(data, "thresher")
+    rules = parse_rules(data, "thresher")
     for path in ("/", "/a/b.html?x=1", "/" + "a" * 500):
-        rules.allow(target(f"http://example.org{path}"))
+        rules.allows(request_path(f"http://example.org{path}"))
 
 
 def _links(data: bytes) -> None:
@@ -94,7 +94,7 @@ def _main_text(data: bytes) -> None:
     sniff_type(data, "text/html")
     text = decode(data, None).text
     detect_soft_error(lambda _: None, text.encode(errors="replace"))
-    declared_language(text), page_windows(text), need(data), sketch(data, URL)
+    declared_language(text), page_windows(text), render_need(data), sketch(data, URL)
     html.extract(text, URL, markdown=len(data) % 2 == 0)
 
 
@@ -109,8 +109,8 @@ def _pdf(data: bytes) -> None:
 def _url(data: bytes) -> None:
     text = data.decode(errors="replace")
     try:
-        url = canonical(text, URL)
-    except NotAUrl:
+        url = canonicalize(text, URL)
+    except InvalidUrl:
         return
     wire_target(url.wire)
     try:
@@ -121,7 +121,7 @@ def _url(data: bytes) -> None:
 
 def _warc(data: bytes) -> None:
     try:
-        for _ in read(io.BytesIO(data), name="x.warc", limit=LIMIT):
+        for _ in read_records(io.BytesIO(data), name="x.warc", limit=LIMIT):
             pass
     except InputError:  # it is none
         return
@@ -131,7 +131,7 @@ def _input(name: str) -> Callable[[bytes], None]:
     def made(data: bytes) -> None:
         file = io.BytesIO(data)
         try:
-            for _ in items(file, name, kind_of(file, name, kinds())):
+            for _ in read_items(file, name, detect_kind(file, name, input_kinds())):
                 pass
         except InputError:
             return
@@ -141,7 +141,7 @@ def _input(name: str) -> Callable[[bytes], None]:
 
 def _reply(data: bytes) -> None:
     """What a server answers of a URL that waits, and of one that it settled."""
-    for read_one in (lambda: read_entry("a.test", data), lambda: replies.conclusion(data)):
+    for read_one in (lambda: read_entry("a.test", data), lambda: replies.decode_settlement(data)):
         try:
             read_one()
         except CorruptData:
@@ -191,16 +191,16 @@ def _resp(data: bytes) -> None:
         return
 
     async def asked() -> None:
-        node = Node("a.test:6379", SimpleNamespace(connection_pool=_Pool(_Deaf(data))))
-        with suppress(*LOST):
-            await node.carry([("FCALL", "a"), ("FCALL", "b")], Patience(0))
+        node = Master("a.test:6379", SimpleNamespace(connection_pool=_Pool(_Deaf(data))))
+        with suppress(*NO_REPLY_ERRORS):
+            await node.execute([("FCALL", "a"), ("FCALL", "b")], RetryDeadline(0))
 
     asyncio.run(asked())
 
 
 def _replies() -> tuple[bytes, ...]:
     urls = [
-        canonical(text)
+        canonicalize(text)
         for text in ("http://a.test/", "https://a.test:8443/a/b?c=%C3%A9&d", "http://a.test/x#y")
     ]
     entries = [
@@ -401,7 +401,7 @@ def readers() -> dict[str, Reader]:
             samples=(RESP, RESP3),
         ),
         "sitemap": Reader(
-            read=sitemap.listing,
+            read=sitemap.read_sitemap,
             tokens=(
                 *MARKUP,
                 b"<loc>",
@@ -548,18 +548,18 @@ def readers() -> dict[str, Reader]:
         "inputs.csv": Reader(
             read=_input("x.csv"),
             tokens=(b",", b";", b'"', b"\n", b"\r", b"\0", b"text"),
-            samples=(made_inputs.delimited(made_inputs.ROWS),),
+            samples=(made_inputs.delimited(made_inputs.ROW_FACTORS),),
         ),
         "inputs.parquet": Reader(
             read=_input("x.parquet"),
             tokens=(b"PAR1", b"\xff\xff\xff\x7f", b"\0\0\0\0"),
-            samples=(made_inputs.parquet(made_inputs.ROWS),),
+            samples=(made_inputs.parquet(made_inputs.ROW_FACTORS),),
             us_a_byte=200.0,
         ),
         "inputs.arrow": Reader(
             read=_input("x.arrow"),
             tokens=(b"ARROW1\0\0", b"\xff\xff\xff\xff", b"\0\0\0\0"),
-            samples=(made_inputs.arrow(made_inputs.ROWS),),
+            samples=(made_inputs.arrow(made_inputs.ROW_FACTORS),),
             us_a_byte=200.0,
         ),
         "inputs.tar": Reader(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fuzz.fuzzing import CORPUS, Finding, fuzz, mutated, samples, trouble
+from tests.fuzz.fuzzing import CORPUS, Finding, fuzz, mutate, reader_failure, samples
 from tests.fuzz.readers import Reader, readers
 
 READERS = readers()
@@ -14,14 +14,14 @@ FOUND = [(path.parent.name, path) for path in sorted(CORPUS.glob("*/*"))]
 def test_a_reader_stands_its_samples_and_what_is_made_of_them(name):
     reader = READERS[name]
     for sample in reader.samples:
-        assert trouble(reader, sample) is None
+        assert reader_failure(reader, sample) is None
     found = [each.what for each in fuzz(name, reader, 0, runs=RUNS, real=5) if each is not None]
     assert not found, found[0]
 
 
 @pytest.mark.parametrize(("name", "path"), FOUND, ids=[f"{name}:{path.name}" for name, path in FOUND])
 def test_a_reader_stands_what_was_found(name, path):
-    assert (found := trouble(READERS[name], path.read_bytes())) is None, found
+    assert (found := reader_failure(READERS[name], path.read_bytes())) is None, found
 
 
 def test_the_fuzzer_finds_what_raises_and_what_is_quadratic():
@@ -45,5 +45,5 @@ def test_the_same_seed_makes_the_same_inputs():
 
     reader = READERS["links"]
     known = samples(reader, 0)
-    made = [[mutated(random.Random(seed), known, reader.tokens) for seed in range(20)] for _ in range(2)]
+    made = [[mutate(random.Random(seed), known, reader.tokens) for seed in range(20)] for _ in range(2)]
     assert made[0] == made[1]

@@ -12,10 +12,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from storage.warc.records import NO_HEAD, read
+from storage.warc.records import NO_HEAD, read_records
 from tests.hostile import warc
 from tests.hostile.host import Exchange
-from tests.hostile.observed import Played, final
+from tests.hostile.observed import CrawlRun, final
 
 HOSTILE_ONLY = {
     "errors redirects and robots are kept too",
@@ -24,7 +24,7 @@ HOSTILE_ONLY = {
     "payload digests are of the transfer decoded entity",
 }
 """Checks that count what only the hostile web has."""
-Check = Callable[[Played], None]
+Check = Callable[[CrawlRun], None]
 CHECKS: dict[str, Check] = {}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
@@ -38,16 +38,16 @@ def check(make: Check) -> Check:
     return make
 
 
-def files(played: Played) -> list[Path]:
+def files(played: CrawlRun) -> list[Path]:
     """Every sealed WARC file."""
     return warc.sealed(played.project.directory / "data")
 
 
-def http(played: Played, *types: str) -> Iterator[warc.Record]:
+def http(played: CrawlRun, *types: str) -> Iterator[warc.Record]:
     return (record for record in played.records if record.type in types)
 
 
-def by_wire(played: Played) -> dict[str, list[Exchange]]:
+def by_wire(played: CrawlRun) -> dict[str, list[Exchange]]:
     """What every host sent, by URL; h2 apart, whose frames are no message."""
     found = defaultdict(list)
     for row in played.web.rows:
@@ -335,7 +335,7 @@ def thresher_reads_every_head(played):
     statuses = {record.id: record.status for record in http(played, "response")}
     for path in files(played):
         with path.open("rb") as file:
-            for record in read(file, name=path.name):
+            for record in read_records(file, name=path.name):
                 if record.type == "response":
                     assert record.problem != NO_HEAD, record.url
                     assert record.status == statuses[f"<{record.record_id}>"], (record.url, record.status)

@@ -4,15 +4,15 @@ Its crawl workers do the same: what each is told to begin with is a function of 
 """
 
 from pipeline.__main__ import main
-from pipeline.engine.local.crawl_worker import told
+from pipeline.engine.local.crawl_worker import pickle_call
 from pipeline.fleet import crawl_command
-from tests.hostile.lease_log import noted
+from tests.hostile.lease_log import run_with_log
 
 
 def told_noted(work, *args):
-    return told(noted, work, *args)
+    return pickle_call(run_with_log, work, *args)
 
 
 if __name__ == "__main__":
-    crawl_command.told = told_noted
+    crawl_command.pickle_call = told_noted
     main()

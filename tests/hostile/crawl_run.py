@@ -5,8 +5,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.hostile.observed import Played
-from tests.hostile.project import Hurry, Project
+from tests.hostile.observed import CrawlRun
+from tests.hostile.project import ClockMover, Project
 from tests.hostile.web import Web
 
 TOML = """
@@ -22,7 +22,7 @@ allow_networks = ["127.1.0.0/16", "::1/128"]
 """
 
 
-def play(
+def run_crawl(
     web: Web,
     directory: Path,
     *,
@@ -32,7 +32,7 @@ def play(
     hurry: bool = True,
     limit_s: float = 900,
     spider: Sequence[str] = (),
-) -> Played:
+) -> CrawlRun:
     """Crawl a web until its frontier is drained. With the words that name a `spider` to the command, that one says what is
     fetched first. Raises where the crawl does not end by itself.
     """
@@ -45,11 +45,11 @@ def play(
             urls = [web.url(row) + path for row in web.rows if row.scope == scope for path in row.seeds]
             if urls and not spider:
                 project.seed(urls, scope=scope)
-        moving = Hurry(address, web.there.stale, leap=hurry)
+        moving = ClockMover(address, web.there.stale, leap=hurry)
         with moving:
             project.run("crawl", *spider, limit_s=limit_s)
         stats = next(one for one in project.run("status")["sources"] if one["name"] == "main")["frontier"]
-    return Played(
+    return CrawlRun(
         web=web,
         project=project,
         records=project.records,

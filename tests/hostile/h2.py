@@ -203,7 +203,7 @@ class _Connection:
         await self.send(frame(HEADERS, END_HEADERS, stream, head) + frame(DATA, END_STREAM, stream, b"x"))
 
 
-def talk(greeting: str):
+def h2_server(greeting: str):
     """Speak h2 where ALPN chose it, HTTP/1.1 where it did not; `greeting` says what is wrong with the connection."""
 
     async def speak(host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

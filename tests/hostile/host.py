@@ -45,7 +45,7 @@ class Exchange:
         self.sent += data
         await send(self.writer, data)
 
-    async def gone(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until the client has closed the connection."""
         while await self.reader.read(1 << 16):
             pass
@@ -77,7 +77,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 
 Answer = bytes | Callable[[Exchange], Awaitable[None]]
-Talk = Callable[["Host", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+ConnectionHandler = Callable[["Host", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Host:
@@ -90,7 +90,7 @@ class Host:
         *,
         fallback: Callable[[str], Answer | None] = lambda _: None,
         tls: ssl.SSLContext | None = None,
-        talk: Talk | None = None,
+        talk: ConnectionHandler | None = None,
     ) -> None:
         """`talk` takes the whole connection over, where a host does not speak HTTP as others do."""
         self.address, self.answers, self.fallback, self.tls, self.talk = address, answers, fallback, tls, talk

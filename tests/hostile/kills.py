@@ -22,15 +22,15 @@ from pathlib import Path
 
 import psutil
 
-from frontier import Frontier, canonical
+from frontier import Frontier, canonicalize
 from frontier.link.connect import connect
 from pipeline.fleet import liveness
 from tests.hostile import warc
 from tests.hostile.crawl_run import TOML
 from tests.hostile.polite import rows as polite
-from tests.hostile.project import Hurry, Project
+from tests.hostile.project import ClockMover, Project
 from tests.hostile.rows import bodies, documents, framing, heads
-from tests.hostile.rows.row import ABSENT, GOOD, Row, There
+from tests.hostile.rows.row import ABSENT, GOOD, Row, WebAddress
 from tests.hostile.web import Web
 
 DELAY_S = 0.05
@@ -44,7 +44,7 @@ GRACE = 0.97
 SLOW = ("Retry-After", "Crawl-delay")
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     """The polite web, but for what waits on purpose, and much of the hostile one."""
     hostile = [row for module in (framing, heads, bodies, documents) for row in module.rows(there)]
     return [
@@ -53,7 +53,7 @@ def rows(there: There) -> list[Row]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Killed:
+class KillResult:
     """What came of it."""
 
     kills: int = 0
@@ -86,13 +86,13 @@ def kill(
     seed: int,
     limit_s: float = math.inf,
     say: Callable[[str], None] = lambda _: None,
-) -> Killed:
+) -> KillResult:
     """Crawl the web with so many kills at random moments, or as many as come within the limit, then to the end."""
     draw = random.Random(seed)
     project = Project(
         directory, web, toml=TOML.format(min_delay=DELAY_S, min_ip_delay=0, timeout=3.0, most=400)
     )
-    found = Killed()
+    found = KillResult()
     begun = {name: len(host.log) for name, host in web.hosts.items()}
     project.seed([web.url(row) + path for row in web.rows for path in row.seeds], scope="host")
     running: subprocess.Popen | None = None
@@ -110,7 +110,7 @@ def kill(
             _end(running)
             running = None
             found.leased += _leased(project)
-        elif not _bereave(running, draw, lambda: _count(found, project)):
+        elif not _kill_one_worker(running, draw, lambda: _count(found, project)):
             continue
         found.kills += 1
         found.torn += _torn(project, read)
@@ -118,7 +118,7 @@ def kill(
     if running is not None:
         _end(running)
         found.leased += _leased(project)
-    with project.frontier() as address, Hurry(address, set()) as hurry:
+    with project.frontier() as address, ClockMover(address, set()) as hurry:
         project.run("crawl", limit_s=280)
     _judge(web, project, found, begun, hurry.leaps)
     return found
@@ -148,7 +148,7 @@ def _end(running: subprocess.Popen) -> None:
     psutil.wait_procs(every, timeout=10)
 
 
-def _bereave(running: subprocess.Popen, draw: random.Random, look: Callable[[], None]) -> bool:
+def _kill_one_worker(running: subprocess.Popen, draw: random.Random, look: Callable[[], None]) -> bool:
     """Kill one worker, and `look` before anybody can have noticed; False where there is none."""
     try:
         parent = psutil.Process(running.pid)
@@ -176,7 +176,7 @@ def _is_worker(process: psutil.Process) -> bool:
     return False
 
 
-def _count(found: Killed, project: Project) -> None:
+def _count(found: KillResult, project: Project) -> None:
     found.leased += _leased(project)
 
 
@@ -192,7 +192,7 @@ def _leased(project: Project) -> int:
         try:
             frontier = Frontier(link, "main")
             await frontier.open()
-            gone = await liveness.dead(
+            gone = await liveness.dead_workers(
                 frontier, project.directory / ".thresher", "main", await frontier.holders()
             )
             return sum([len(await frontier.leases(worker)) for worker in gone])
@@ -218,7 +218,7 @@ def _torn(project: Project, read: set[Path]) -> list[str]:
 
 
 def _judge(
-    web: Web, project: Project, found: Killed, begun: dict[str, int], leaps: list[tuple[float, float]]
+    web: Web, project: Project, found: KillResult, begun: dict[str, int], leaps: list[tuple[float, float]]
 ) -> None:
     found.torn += _torn(project, set())
     data = project.directory / "data"
@@ -230,7 +230,7 @@ def _judge(
         host, url = web.hosts[row.name], web.url(row)
         log = host.log[begun[row.name] :]
         paths = Counter(_page(url + one.path) for one in log)
-        once = {path for path, asked in row.asked.items() if asked == (1, 1) and _is_had(row, path)}
+        once = {path for path, asked in row.asked.items() if asked == (1, 1) and _is_expected(row, path)}
         once |= {"/", *GOOD} if row.good else set()
         found.pages += len(once)
         found.lost += [f"{url}{path} is lost" for path in once if not kept[_page(url + path)]]
@@ -248,11 +248,11 @@ def _judge(
                 found.bursts.append(f"{url} was asked again after {apart:.3f} s")
 
 
-def _is_had(row: Row, path: str) -> bool:
+def _is_expected(row: Row, path: str) -> bool:
     """Whether a response comes that is archived whole."""
     return row.kept.get(path, ABSENT) is None if path in row.ended or path in row.kept else True
 
 
 def _page(url: str) -> str:
     """Which page a URL stands for: where it is written in several ways, any of them may be the one that is asked for."""
-    return canonical(url).text
+    return canonicalize(url).text

@@ -77,6 +77,6 @@ if LEDGER in os.environ:  # whoever imports a name from here goes on as before
     Frontier.settle, Frontier.settle_robots, Frontier.retry_robots = settle, settle_robots, retry_robots
 
 
-def noted(work: Callable[..., None], *args: object) -> None:
+def run_with_log(work: Callable[..., None], *args: object) -> None:
     """What a worker does, in a process that has imported this module."""
     work(*args)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from frontier import canonical
+from frontier import canonicalize
 from tests.hostile import warc
 from tests.hostile.host import Host
 from tests.hostile.project import Project
@@ -14,7 +14,7 @@ from tests.hostile.web import Web
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class CrawlRun:
     """One crawl over all rows."""
 
     web: Web
@@ -27,9 +27,9 @@ class Played:
     begun: float
     ended: float
 
-    def seen(self, row: Row) -> "Seen":
+    def seen(self, row: Row) -> "RowObservation":
         """What was seen of one row."""
-        return Seen(self, row)
+        return RowObservation(self, row)
 
     @cached_property
     def row_of(self) -> dict[str, Row]:
@@ -37,10 +37,10 @@ class Played:
         return {row.name: row for row in self.web.rows}
 
 
-class Seen:
+class RowObservation:
     """What was seen of one row: at its host, in the archive, in the frontier."""
 
-    def __init__(self, played: Played, row: Row) -> None:
+    def __init__(self, played: CrawlRun, row: Row) -> None:
         self._played, self.row = played, row
         self.host: Host = played.web.hosts[row.name]
         self.url = played.web.url(row)
@@ -69,7 +69,7 @@ class Seen:
 
         What was never leased because nobody could have a robots.txt was given up with its host.
         """
-        one = self._ends.get(canonical(self.url + path).text[len(self.url) :])
+        one = self._ends.get(canonicalize(self.url + path).text[len(self.url) :])
         if one is None:
             robots = self._ends.get("/robots.txt")
             if robots is None or robots["outcome"] != "again":

@@ -15,7 +15,7 @@ from tests.crawler.server import links, page, redirect, spelled
 from tests.hostile.host import ALLOW_ALL, Exchange
 from tests.hostile.rows.framing import then_close
 from tests.hostile.rows.robots import in_turn, text
-from tests.hostile.rows.row import GOOD, Row, There
+from tests.hostile.rows.row import GOOD, Row, WebAddress
 from tests.hostile.rows.sitemaps import index, urlset
 
 MIN_DELAY = 0.25
@@ -64,7 +64,7 @@ def site(number, name, found, **more) -> Row:
     return exactly(Row(number=number, name=name, asked=dict.fromkeys(found, (1, 1)), **row))
 
 
-def canonicalisation(there: There) -> list[Row]:
+def canonicalisation(there: WebAddress) -> list[Row]:
     here = there.host(101)
     same = [
         "/one",
@@ -133,13 +133,13 @@ def graph() -> list[Row]:
                 links=("/page/0",),
                 fallback=answer,
                 asked=pages,
-                also=spaced(MIN_DELAY),
+                extra_work=spaced(MIN_DELAY),
             )
         )
     ]
 
 
-def ways() -> list[Row]:
+def link_kinds() -> list[Row]:
     """How a page may lead to another."""
 
     def way(name, body, found, more=(), **kinds):
@@ -199,7 +199,7 @@ def _chunked(body: bytes, encoding: str) -> bytes:
     return head.encode() + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
-def time() -> list[Row]:
+def delay_rows() -> list[Row]:
     """Delays and waits."""
 
     def after(path, seconds):
@@ -223,12 +223,15 @@ def time() -> list[Row]:
     busy = in_turn(page("later", "Retry-After: 2", status="429 Slow"), page("here"))
 
     def waits(name, answer, seconds):
-        return Row(number=104, name=name, answers={"/busy": answer}, asked={"/busy": (2, 2)}, ended={"/busy": "fetched:"}, also=after("/busy", seconds))  # fmt: skip
+        return Row(number=104, name=name, answers={"/busy": answer}, asked={"/busy": (2, 2)}, ended={"/busy": "fetched:"}, extra_work=after("/busy", seconds))  # fmt: skip
 
     def delayed(value, seconds, agent="*"):
         rules = f"User-agent: {agent}\nCrawl-delay: {value}\n\nUser-agent: else\nCrawl-delay: 9\n"
         return Row(
-            number=104, name=f"Crawl-delay {value} for {agent}", robots=text(rules), also=spaced(seconds)
+            number=104,
+            name=f"Crawl-delay {value} for {agent}",
+            robots=text(rules),
+            extra_work=spaced(seconds),
         )
 
     return [
@@ -236,7 +239,7 @@ def time() -> list[Row]:
             number=104,
             name="our own delay",
             answers={f"/d-{n}": page(spelled(n)) for n in range(5)},
-            also=spaced(MIN_DELAY),
+            extra_work=spaced(MIN_DELAY),
         ),
         delayed("1", 1),
         delayed("1.5", 1.5, "Thresher"),
@@ -251,13 +254,13 @@ def time() -> list[Row]:
                 "/e-1": b"HTTP/1.1 204 No Content\r\n\r\n",
                 "/e-2": page("gone", status="410 Gone"),
             },
-            also=spaced(MIN_DELAY),
+            extra_work=spaced(MIN_DELAY),
         ),
         Row(
             number=104,
             name="our own delay where each connection is closed",
             answers={f"/d-{n}": then_close(page(spelled(n), "Connection: close")) for n in range(5)},
-            also=spaced(MIN_DELAY),
+            extra_work=spaced(MIN_DELAY),
         ),
         waits("429 and Retry-After in seconds", busy, 2),
         waits(
@@ -290,7 +293,7 @@ def robots() -> list[Row]:
     ]  # fmt: skip
 
 
-def moved() -> list[Row]:
+def redirect_rows() -> list[Row]:
     chain = {f"/hop-{n}": redirect(f"/hop-{n + 1}", status="302 Found") for n in range(5)} | {
         "/hop-5": page("arrived")
     }
@@ -318,7 +321,7 @@ def moved() -> list[Row]:
     ]
 
 
-def mapped(there: There) -> list[Row]:
+def sitemap_rows(there: WebAddress) -> list[Row]:
     here, other = (f"http://{there.host(107, n)}" for n in (1, 2))
     gz = gzip.compress(urlset(f"{other}/in-gz").encode())
     return [
@@ -349,7 +352,7 @@ def mapped(there: There) -> list[Row]:
     ]
 
 
-def shared(there: There) -> list[Row]:
+def shared_address_rows(there: WebAddress) -> list[Row]:
     """Six names of one address: the host that answers for all is the first row's."""
 
     def apart(seen):
@@ -369,19 +372,19 @@ def shared(there: There) -> list[Row]:
             seeds=("/",),
             links=tuple(f"http://{name}:{there.port}/" for name in names[1:]),
             good=False,
-            also=apart,
+            extra_work=apart,
         )
     ]
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     return [
         *canonicalisation(there),
         *graph(),
-        *ways(),
-        *time(),
+        *link_kinds(),
+        *delay_rows(),
         *robots(),
-        *moved(),
-        *mapped(there),
-        *shared(there),
+        *redirect_rows(),
+        *sitemap_rows(there),
+        *shared_address_rows(there),
     ]

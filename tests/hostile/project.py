@@ -13,7 +13,7 @@ from typing import Self
 
 from redis import Redis
 
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from pipeline.commands.results import INCOMPLETE
 from tests.hostile import warc
 from tests.hostile.lease_log import LEDGER
@@ -27,7 +27,7 @@ LONGEST_LEAP_MS = 640_000
 LOOK_S = 0.05
 
 
-class Hurry:
+class ClockMover:
     """Moves the frontier's clock ahead whenever nothing is under way: what waits an hour waits some tenths of a second.
 
     Nothing is moved while a lease is open, so time-outs and delays under way are what they are. Every leap is noted.
@@ -136,7 +136,7 @@ class Project:
     @contextmanager
     def frontier(self) -> Iterator[str]:
         """Address of the embedded frontier, which runs as long as the context at least."""
-        with embedded(self.directory / ".thresher" / "redis") as address:
+        with embedded_server(self.directory / ".thresher" / "redis") as address:
             yield address
 
     @property

@@ -11,7 +11,7 @@ from tests.crawler.server import page
 from tests.hostile import warc
 from tests.hostile.archive import CHECKS
 from tests.hostile.host import Exchange
-from tests.hostile.observed import Played, Seen
+from tests.hostile.observed import CrawlRun, RowObservation
 from tests.hostile.project import Project
 from tests.hostile.rows.robots import in_turn
 from tests.hostile.rows.row import Row
@@ -103,7 +103,7 @@ def again(tmp_path_factory, request):
                 for _ in range(2):  # the second time what the first has written down is the truth
                     due(address)
                     project.run("crawl")
-        played = Played(
+        played = CrawlRun(
             web=web,
             project=project,
             records=project.records,
@@ -113,7 +113,7 @@ def again(tmp_path_factory, request):
             begun=begun,
             ended=time.time(),
         )
-        yield Seen(played, web.rows[0]), before, played
+        yield RowObservation(played, web.rows[0]), before, played
 
 
 def due(address: str) -> None:

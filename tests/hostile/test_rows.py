@@ -3,21 +3,21 @@
 import pytest
 
 from tests.hostile.archive import CHECKS
-from tests.hostile.crawl_run import play
+from tests.hostile.crawl_run import run_crawl
 from tests.hostile.failing import FAILING
 from tests.hostile.rows import rows
-from tests.hostile.rows.row import There
+from tests.hostile.rows.row import WebAddress
 from tests.hostile.web import Web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]
-NAMES = [row.name for row in rows(There())]
+NAMES = [row.name for row in rows(WebAddress())]
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     directory = tmp_path_factory.mktemp("hostile")
     with Web(rows, directory / "tls").served() as web:
-        yield play(web, directory / "project")
+        yield run_crawl(web, directory / "project")
 
 
 def marked(names):

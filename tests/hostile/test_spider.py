@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 import pytest
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from frontier import canonical
+from frontier import canonicalize
 from tests.crawler.spiders.test_failures import table
-from tests.hostile.crawl_run import play
+from tests.hostile.crawl_run import run_crawl
 from tests.hostile.rows import rows
 from tests.hostile.web import Web
 
@@ -54,7 +54,7 @@ def played(tmp_path_factory):
     with Web(rows, directory / "tls").served() as web:
         seeds = [web.url(row) + path for row in web.rows for path in row.seeds]
         (directory / "project" / "seeds.txt").write_text("\n".join(seeds))
-        yield play(web, directory / "project", spider=("main", "--spider", "hearing:Hearing"))
+        yield run_crawl(web, directory / "project", spider=("main", "--spider", "hearing:Hearing"))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def heard(played):
         for line in path.read_text().splitlines():
             item = json.loads(line)
             if not item.get("left_out"):
-                found[canonical(item["url"]).text].append(item)
+                found[canonicalize(item["url"]).text].append(item)
     return found
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.crawler.nameserver import Names
+from tests.crawler.nameserver import NameServer
 from tests.crawler.server import links, page, spelled
 from tests.hostile.certificates import Authority
 from tests.hostile.host import Host
-from tests.hostile.rows.row import GOOD, Row, There
+from tests.hostile.rows.row import GOOD, Row, WebAddress
 
 WORDS = ("", "about bread and water", "of rivers and their mouths", "on the making of chairs")
 
@@ -24,16 +24,16 @@ WORDS = ("", "about bread and water", "of rivers and their mouths", "on the maki
 class Web:
     """Rows, and the hosts that play them."""
 
-    def __init__(self, make: Callable[[There], list[Row]], directory: Path) -> None:
+    def __init__(self, make: Callable[[WebAddress], list[Row]], directory: Path) -> None:
         self._make = make
         self.authority = Authority(directory)
         self.hosts: dict[str, Host] = {}
         """By the name of the row."""
         self.rows: list[Row] = []
         self.canary = Host("127.0.0.1", {}, fallback=lambda _: page("the canary sings"))
-        self.names = Names()
+        self.names = NameServer()
         self._loop = asyncio.new_event_loop()
-        self.there = There()
+        self.there = WebAddress()
 
     @contextmanager
     def served(self) -> Iterator["Web"]:
@@ -62,7 +62,7 @@ class Web:
         canary = _free_port()
         await self.canary.serve(canary)
         for _ in range(50):
-            self.there = There(port=random.randrange(20_000, 32_000), canary=canary)
+            self.there = WebAddress(port=random.randrange(20_000, 32_000), canary=canary)
             self.rows = self._make(self.there)
             self.hosts = self._hosts()
             try:

@@ -19,10 +19,10 @@ import pyseccomp
 from isolation import WorkerProcess, probe_confinement
 from isolation.browser_launch import write_launcher
 from isolation.filesystem import is_world_readable
-from pipeline.engine.local.part_process import Cell
+from pipeline.engine.local.part_process import PartProcess
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Made, Sealed, Task
-from storage.directory_store import Files
+from pipeline.engine.task import PartOutputs, Task, TaskSuccess
+from storage.directory_store import DirectoryStore
 from tests.isolation import escapes
 from tests.isolation.escapes import SECRET, Target
 
@@ -83,18 +83,18 @@ def targets(directory):
         yield target
 
 
-def freely(pipe, target):
+def run_unconfined(pipe, target):
     """A process of ours that nobody confined. What fills memory is not tried there."""
     every = [escape for escape in escapes.EVERY if escape not in escapes.MEMORY]
-    pipe.send({escape.__name__: escapes.tried_apart(escape, target) for escape in every})
+    pipe.send({escape.__name__: escapes.try_in_process(escape, target) for escape in every})
 
 
 def work(store, step, part, watch):
     """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another program."""
     target, walls = part.task
     every = () if walls.lacks else escapes.EVERY
-    got = json.dumps({escape.__name__: escapes.tried(escape, target) for escape in every}).encode()
-    return Made(counts={}, outputs=(store.write("got.json", 1, lambda file: file.write(got)),))
+    got = json.dumps({escape.__name__: escapes.try_escape(escape, target) for escape in every}).encode()
+    return PartOutputs(counts={}, outputs=(store.write("got.json", 1, lambda file: file.write(got)),))
 
 
 def in_browser(directory, target):
@@ -126,17 +126,17 @@ def main(directory):
     os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET
     walls = probe_confinement()
     with targets(directory) as target:
-        free = WorkerProcess(freely, target("free"), is_confined=False)
+        free = WorkerProcess(run_unconfined, target("free"), is_confined=False)
         unconfined = free.pipe.recv()
         free.close()
-        files = Files(Path(directory, "storage"))
+        files = DirectoryStore(Path(directory, "storage"))
         step, part = (
             Step(name="escape", version=1, recipe={}),
-            Part(name="main/part", inputs=(), task=(target("cell"), walls), writes=("got.json",)),
+            Part(name="main/part", inputs=(), parameters=(target("cell"), walls), writes=("got.json",)),
         )
-        cell = Cell(memory=MEMORY)
+        cell = PartProcess(memory=MEMORY)
         ended = cell.make(Task(store=files, step=step, part=part, work=work).assignment())
-        assert isinstance(ended, Sealed), ended
+        assert isinstance(ended, TaskSuccess), ended
         status = Path(f"/proc/{cell.pid}/status").read_text().splitlines()
         environment = Path(f"/proc/{cell.pid}/environ").read_text()
         cell.close()

@@ -429,7 +429,7 @@ MEMORY = (share_memory, fill_memory, fill_memory_by_mapping, open_many_files)
 EVERY = (*FILES, *WRITES, *NETWORK, *PROCESSES, *MEMORY)
 
 
-def tried(escape, target):
+def try_escape(escape, target):
     """What an escape got, as a text; empty where it was held."""
     try:
         return repr(escape(target))[:200]
@@ -437,12 +437,12 @@ def tried(escape, target):
         return ""
 
 
-def tried_apart(escape, target):
+def try_in_process(escape, target):
     """The same in a process of its own, which may become another program."""
     reading, writing = os.pipe()
     if (pid := os.fork()) == 0:
         os.close(reading)
-        got = tried(escape, target)
+        got = try_escape(escape, target)
         os.write(writing, got.encode())
         os._exit(0 if got else 1)
     os.close(writing)

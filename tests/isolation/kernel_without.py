@@ -18,7 +18,7 @@ CHOWN, SETGID, SETUID = 0, 6, 7
 """Capabilities by which root becomes somebody else (`linux/capability.h`)."""
 
 
-def lack(*names):
+def remove_features(*names):
     """Take that from this process and what it starts; capabilities are gone with the next program."""
     filter_ = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     if os.geteuid() == 0:
@@ -45,5 +45,5 @@ def lack(*names):
 
 
 if __name__ == "__main__":
-    lack(*sys.argv[1].split(","))
+    remove_features(*sys.argv[1].split(","))
     os.execvp(sys.argv[2], sys.argv[2:])

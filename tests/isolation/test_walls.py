@@ -25,7 +25,7 @@ from isolation import (
 )
 from tests.isolation import escape_report, escapes
 from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
-from tests.isolation.kernel_without import lack
+from tests.isolation.kernel_without import remove_features
 
 ROOT = Path(__file__).resolve().parents[2]
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
@@ -103,9 +103,9 @@ def told(pipe, target, group, missing):
     if missing == "libseccomp":
         syscalls.load_seccomp = lambda: (_ for _ in ()).throw(RuntimeError("Unable to find libseccomp"))
     else:
-        lack(missing)
+        remove_features(missing)
     confinement = confine(ConfinementLimits(memory_bytes=escape_report.MEMORY))
-    got = {escape.__name__: escapes.tried(escape, target) for escape in group}
+    got = {escape.__name__: escapes.try_escape(escape, target) for escape in group}
     pipe.send_bytes(msgspec.msgpack.encode((confinement, got)))
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from pipeline.engine.local.worker_pool import local_crew
+from pipeline.engine.local.worker_pool import local_worker_pool
 
 
 @pytest.fixture(scope="session")
 def crew():
     """Two worker processes, for all tests of this process."""
-    with local_crew(2) as crew:
+    with local_worker_pool(2) as crew:
         yield crew

@@ -8,8 +8,8 @@ from crawler.replay.outbox import OutboxRelay
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline import configuration
-from pipeline.crawls.seed import Plan, seed
-from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.crawls.seed import SeedPlan, seed_file
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
 
@@ -41,18 +41,18 @@ def project_at(
     return Project(config=configuration.parse(text, directory))
 
 
-def seeded(project, *urls, again=False, update=False, **plan):
+def seed_urls(project, *urls, again=False, update=False, **plan):
     path = project.directory / "seeds.txt"
     path.write_text("\n".join(urls))
-    return seed(project, str(path), Plan(crawl="main", again=again, **plan), update=update)
+    return seed_file(project, str(path), SeedPlan(crawl="main", again=again, **plan), update=update)
 
 
-def crawled(project, *, update=False, **limits):
+def run_crawl(project, *, update=False, **limits):
     """`thresher crawl main`, until it is drained; the stats."""
-    return crawl(project, "main", Limits(**limits), LineProgress(), update=update).stats
+    return crawl(project, "main", CrawlLimits(**limits), LineProgress(), update=update).stats
 
 
-def worked(project, *, max_pages=None, max_requests=None, max_time_s=None):
+def crawl_in_process(project, *, max_pages=None, max_requests=None, max_time_s=None):
     """The same by one worker in this process, which begins at once; and what the frontier settled is in the log."""
     settings = project.config.crawler
     worker = f"w{next(_serial)}"
@@ -75,7 +75,7 @@ def worked(project, *, max_pages=None, max_requests=None, max_time_s=None):
         )
 
     async def logged(frontier):
-        await OutboxRelay(frontier, frontier.tail(project.store), project.store, "main").empty()
+        await OutboxRelay(frontier, frontier.tail(project.store), project.store, "main").log_all()
         return await frontier.stats()
 
     return ask(project, logged)

@@ -19,17 +19,17 @@ def die():
 
 def hanging(work, *args):
     """What a worker does, whose parser hangs. The process in which it reads aside has the parser that there is."""
-    _infect(loop)
+    _install_parser(loop)
     work(*args)
 
 
 def dying(work, *args):
     """The same of one whose parser dies."""
-    _infect(die)
+    _install_parser(die)
     work(*args)
 
 
-def _infect(end, found=crawler.reading.page_reading.extract_links):
+def _install_parser(end, found=crawler.reading.page_reading.extract_links):
     def links(html, url, codec):
         if MARK in html:
             end()

@@ -7,8 +7,16 @@ from pathlib import Path
 
 from core import ThresherError
 from pipeline.engine import messages
-from pipeline.engine.messages import Done, Failed, Finish, Open, Read, Stamp, Write
-from pipeline.engine.task import Made
+from pipeline.engine.messages import (
+    ErrorMessage,
+    FinishOutput,
+    OpenObject,
+    ReadObject,
+    SealPart,
+    StampObject,
+    WriteOutput,
+)
+from pipeline.engine.task import PartOutputs
 from tests.pipeline.work_functions import double
 
 
@@ -34,17 +42,17 @@ def is_socket(number):
         return False
 
 
-def say(message):
+def send_to_parent(message):
     os.write(pipe(), struct.pack("!i", len(message)) + message)
 
 
 def send_a_pickle(store, step, part, watch):
-    say(pickle.dumps(Bomb(part.task)))
+    send_to_parent(pickle.dumps(Bomb(part.task)))
     return double(store, step, part, watch)
 
 
 def send_noise(store, step, part, watch):
-    say(b"\xff" * 100)
+    send_to_parent(b"\xff" * 100)
     return double(store, step, part, watch)
 
 
@@ -54,48 +62,50 @@ def send_a_length_without_end(store, step, part, watch):
 
 
 def send_another_type(store, step, part, watch):
-    say(messages.encode({"type": "Done", "counts": {"in": "many"}, "rows": {}, "work_cpu_s": 1, "cpu_s": 1}))
+    send_to_parent(
+        messages.encode({"type": "Done", "counts": {"in": "many"}, "rows": {}, "work_cpu_s": 1, "cpu_s": 1})
+    )
     return double(store, step, part, watch)
 
 
 def claim_to_be_done(store, step, part, watch):
     """Without an output."""
-    say(messages.encode(Done({"in": 1}, {}, 0.0, 0.0)))
+    send_to_parent(messages.encode(SealPart({"in": 1}, {}, 0.0, 0.0)))
     return double(store, step, part, watch)
 
 
 def seal_another_part(store, step, part, watch):
     made = double(store, step, part, watch)
-    store.ask(Write("manifests/double/main/part-9.json", b"{}"))
+    store.ask(WriteOutput("manifests/double/main/part-9.json", b"{}"))
     return made
 
 
 def seal_what_it_did_not_make(store, step, part, watch):
     made = double(store, step, part, watch)
-    say(messages.encode(Done({"in": 1}, {"doubled/main/part-9.txt": 1}, 0.0, 0.0)))
+    send_to_parent(messages.encode(SealPart({"in": 1}, {"doubled/main/part-9.txt": 1}, 0.0, 0.0)))
     return made
 
 
 def fill_the_disk(store, step, part, watch):
     for _ in range(1 << 20):
-        store.ask(Write(part.writes[0], b"x" * (1 << 20)))
+        store.ask(WriteOutput(part.writes[0], b"x" * (1 << 20)))
     return double(store, step, part, watch)
 
 
 def read_another_part(store, step, part, watch):
-    return Made(
+    return PartOutputs(
         counts={}, outputs=(store.write(part.writes[0], 1, lambda file: file.write(store.read("other"))),)
     )
 
 
 def climb_out_of_the_storage(store, step, part, watch):
     for name in ("../../etc/passwd", "/etc/passwd", "in/0/../../secret", "", ".staging/gate", "a\0b"):
-        for ask in (Open(name), Read(name, 0, 10), Stamp(name), Finish(name)):
+        for ask in (OpenObject(name), ReadObject(name, 0, 10), StampObject(name), FinishOutput(name)):
             try:
                 store.ask(ask)
             except ThresherError:
                 continue
-            return Made(counts={"climbed": 1}, outputs=())
+            return PartOutputs(counts={"climbed": 1}, outputs=())
     return double(store, step, part, watch)
 
 
@@ -104,5 +114,5 @@ def move_the_cursor(store, step, part, watch):
 
 
 def claim_that_the_user_is_wrong(store, step, part, watch):
-    say(messages.encode(Failed("InputError", "send your password to evil.example")))
+    send_to_parent(messages.encode(ErrorMessage("InputError", "send your password to evil.example")))
     return double(store, step, part, watch)

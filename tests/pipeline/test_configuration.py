@@ -6,7 +6,7 @@ import pytest
 
 from core import InputError
 from filters.dedup import signature
-from frontier import Policy
+from frontier import UrlPolicy
 from pipeline import configuration
 from pipeline.project import Project
 
@@ -95,7 +95,7 @@ def test_a_mistake_is_named_with_what_would_be_right(text, said):
     ("text", "expected"), [("10MiB", 10 * 2**20), ("500 kB", 500_000), ("1.5GB", 1_500_000_000), ("12", 12)]
 )
 def test_sizes(text, expected):
-    assert configuration.size(text) == expected
+    assert configuration.parse_size(text) == expected
 
 
 def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
@@ -109,15 +109,15 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     query_order = true
     """
     policy = Project(config=configuration.parse(text, tmp_path)).settings.policy
-    assert [policy.traps.of(host) for host in ("a.test", "shop.example.org", "www.shop.example.org")] == [
+    assert [policy.traps.is_on(host) for host in ("a.test", "shop.example.org", "www.shop.example.org")] == [
         False,
         True,
         True,
     ]
     assert [
-        policy.query_order.of(host) for host in ("a.test", "shop.example.org", "xn--bcher-kva.example")
+        policy.query_order.is_on(host) for host in ("a.test", "shop.example.org", "xn--bcher-kva.example")
     ] == [False, True, True]
-    assert Project(config=configuration.parse("", tmp_path)).settings.policy == Policy()
+    assert Project(config=configuration.parse("", tmp_path)).settings.policy == UrlPolicy()
 
 
 @pytest.mark.parametrize(

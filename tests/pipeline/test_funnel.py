@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.funnel import Stage, Tokens, funnel
+from pipeline.funnel import Stage, TokenCounts, make_funnel
 
 RULES = ["language", "gopher_quality", "c4"]
 COUNTS = st.fixed_dictionaries(
@@ -29,7 +29,7 @@ def test_what_entered_is_what_left(counts, documents, duplicates):
     removed = Stage(
         name="dedup/near", documents=duplicates, payload_bytes=10 * duplicates, text_bytes=5 * duplicates
     )
-    found = funnel(["main"], counts | kept(documents), RULES, [removed])
+    found = make_funnel(["main"], counts | kept(documents), RULES, [removed])
     entered = documents + sum(count for key, count in counts.items() if key.endswith(".documents"))
     assert found.records == entered
     assert found.kept.documents == documents - duplicates
@@ -39,13 +39,13 @@ def test_what_entered_is_what_left(counts, documents, duplicates):
 
 @given(counts=COUNTS)
 def test_stages_stand_in_filter_order(counts):
-    names = [stage.name.partition("/")[0] for stage in funnel(["main"], counts | kept(1), RULES).stages]
+    names = [stage.name.partition("/")[0] for stage in make_funnel(["main"], counts | kept(1), RULES).stages]
     order = ["early", "extract", *RULES, "kept"]
     assert [order.index(name) for name in names] == sorted(order.index(name) for name in names)
 
 
 def test_tokens_are_exact_where_a_tokenizer_saw_the_text_and_marked_where_not():
     counts = kept(10) | {"c4/curly.documents": 1, "c4/curly.payload_bytes": 9, "c4/curly.text_bytes": 20}
-    found = funnel(["main"], counts, RULES, tokens=Tokens(tokenizer="t", tokens=25, text_bytes=50))
+    found = make_funnel(["main"], counts, RULES, tokens=TokenCounts(tokenizer="t", tokens=25, text_bytes=50))
     assert (found.kept.tokens, found.kept.tokens_estimated) == (25, False)
     assert (found.stages[0].tokens, found.stages[0].tokens_estimated) == (10, True)

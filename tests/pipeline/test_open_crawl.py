@@ -10,22 +10,22 @@ import pytest
 from redis import Redis
 
 from core import CorruptData, InputError
-from frontier import Frontier, Settings
-from frontier.link.embedded import embedded
+from frontier import CrawlSettings, Frontier
+from frontier.link.embedded import embedded_server
 from pipeline.commands.app import app
 from pipeline.crawls import operator_commands
 from pipeline.integrity.verify import verify_storage
-from pipeline.reports.status import status
+from pipeline.reports.status import project_status
 from pipeline.terminal.output import run_command
 from pipeline.terminal.progress import LineProgress
-from storage.storage_id import identify, identity
+from storage.storage_id import ensure_storage_id, read_storage_id
 from tests.crawler.server import Server, links, page
-from tests.pipeline.crawl_projects import ask, crawled, project_at, seeded
+from tests.pipeline.crawl_projects import ask, project_at, run_crawl, seed_urls
 
 
 @pytest.fixture
 def redis(tmp_path):
-    with embedded(tmp_path / "redis") as address:
+    with embedded_server(tmp_path / "redis") as address:
         yield address
 
 
@@ -40,37 +40,39 @@ def site():
 
 def test_a_second_project_is_refused_by_name_and_changes_nothing(tmp_path, redis, site):
     one, other = project_at(tmp_path / "one", redis), project_at(tmp_path / "two", redis)
-    seeded(one, f"{site.url}/")
+    seed_urls(one, f"{site.url}/")
     with pytest.raises(InputError) as refused:
-        seeded(other, f"{site.url}/other")
+        seed_urls(other, f"{site.url}/other")
     said = str(refused.value)
     assert said.startswith("crawl 'main': its archive is in the storage ")
     assert one.store.uri in said
     assert other.store.uri in said
     assert not list(other.store.list())
     with pytest.raises(InputError, match="its archive is in the storage"):
-        crawled(other)
+        run_crawl(other)
     assert ask(one, lambda frontier: frontier.stats()).seen == 1
 
 
 def test_another_name_is_another_crawl(tmp_path, redis, site):
-    from pipeline.crawls.seed import Plan, add
+    from pipeline.crawls.seed import SeedPlan, add_seeds
 
     one, other = project_at(tmp_path / "one", redis), project_at(tmp_path / "two", redis)
-    seeded(one, f"{site.url}/")
-    from frontier import canonical
+    seed_urls(one, f"{site.url}/")
+    from frontier import canonicalize
 
-    assert add(other, iter([canonical(f"{site.url}/")]), Plan(crawl="theirs"), "a test").added == 1
+    assert (
+        add_seeds(other, iter([canonicalize(f"{site.url}/")]), SeedPlan(crawl="theirs"), "a test").added == 1
+    )
 
 
 def test_a_storage_that_was_moved_is_the_same(tmp_path, redis, site):
     project = project_at(tmp_path / "one", redis)
-    seeded(project, f"{site.url}/")
-    assert crawled(project).outcomes["fetched"] == 3
+    seed_urls(project, f"{site.url}/")
+    assert run_crawl(project).outcomes["fetched"] == 3
     (tmp_path / "one" / "data").rename(tmp_path / "one" / "moved")
     moved = project_at(tmp_path / "one", redis, storage="moved")
-    assert crawled(moved).drained
-    assert identity(moved.store) == identify(moved.store)
+    assert run_crawl(moved).is_drained
+    assert read_storage_id(moved.store) == ensure_storage_id(moved.store)
 
 
 @pytest.mark.parametrize("what", ["emptied", "another"])
@@ -78,8 +80,8 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
     tmp_path, redis, site, what
 ):
     project = project_at(tmp_path / "one", redis)
-    seeded(project, f"{site.url}/")
-    crawled(project)
+    seed_urls(project, f"{site.url}/")
+    run_crawl(project)
     if what == "emptied":
         shutil.rmtree(tmp_path / "one" / "data")
         said = (
@@ -89,8 +91,8 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
         project, before = project_at(tmp_path / "one", redis, storage="empty"), project
         said = f"is in the storage {before.store.uri}, and project.storage here is {project.store.uri}"
     for verb in (
-        lambda: crawled(project),
-        lambda: seeded(project, f"{site.url}/x"),
+        lambda: run_crawl(project),
+        lambda: seed_urls(project, f"{site.url}/x"),
         lambda: operator_commands.hold(project, "main", "127.0.0.1", "1h"),
     ):
         with pytest.raises(InputError, match=said):
@@ -98,16 +100,16 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
     assert not list(project.store.list())
     with pytest.raises(InputError, match=f"nothing is sealed in the storage {project.store.uri}"):
         verify_storage(project.store, LineProgress())
-    assert status(project)["sources"] == []
-    assert status(project)["elsewhere"].keys() == {"main"}
+    assert project_status(project)["sources"] == []
+    assert project_status(project)["elsewhere"].keys() == {"main"}
 
 
 def test_a_frontier_that_knows_nothing_of_what_is_archived_is_an_error(tmp_path, redis, site):
     project = project_at(tmp_path / "one", redis)
-    seeded(project, f"{site.url}/")
-    crawled(project)
+    seed_urls(project, f"{site.url}/")
+    run_crawl(project)
     Redis.from_url(redis).flushall()
-    for verb in (lambda: seeded(project, f"{site.url}/"), lambda: crawled(project)):
+    for verb in (lambda: seed_urls(project, f"{site.url}/"), lambda: run_crawl(project)):
         with pytest.raises(
             InputError, match=r"has its archive, but the frontier does not know it.*rebuild main"
         ):
@@ -123,7 +125,7 @@ def test_a_running_crawl_whose_frontier_is_lost_ends_with_an_error_and_is_not_dr
     site.fallback = endless
     with site.in_thread():
         project = project_at(tmp_path / "one", redis)
-        seeded(project, f"{site.url}/x", scope="host")
+        seed_urls(project, f"{site.url}/x", scope="host")
 
         def flush():
             while len(site.requests) < 20:
@@ -132,15 +134,15 @@ def test_a_running_crawl_whose_frontier_is_lost_ends_with_an_error_and_is_not_dr
 
         threading.Thread(target=flush).start()
         with pytest.raises(CorruptData, match=r"crawl main: its frontier is gone.*frontier rebuild main"):
-            crawled(project)
+            run_crawl(project)
 
 
 def test_a_crawl_that_is_partly_lost_is_one_line_and_the_others_are_told_of(
     tmp_path, redis, site, capsys, caplog
 ):
     project = project_at(tmp_path, redis)
-    seeded(project, f"{site.url}/")
-    crawled(project)
+    seed_urls(project, f"{site.url}/")
+    run_crawl(project)
     server = Redis.from_url(redis)
     server.sadd("thresher:crawls", "gone", "torn")
     ask(project, Frontier.stats, "torn")
@@ -167,9 +169,9 @@ def test_a_crawl_that_is_partly_lost_is_one_line_and_the_others_are_told_of(
 
 def test_settings_that_differ_are_refused_by_the_names_of_their_fields(tmp_path, redis, site):
     project = project_at(tmp_path, redis, min_delay=0.5)
-    seeded(project, f"{site.url}/")
+    seed_urls(project, f"{site.url}/")
     other = project_at(tmp_path, redis, min_delay=0, contact="mailto:b@example.org", max_pages_per_host=7)
-    for verb in (lambda: crawled(other), lambda: seeded(other, f"{site.url}/b")):
+    for verb in (lambda: run_crawl(other), lambda: seed_urls(other, f"{site.url}/b")):
         with pytest.raises(InputError) as refused:
             verb()
         said = " ".join(str(refused.value).split())
@@ -183,19 +185,19 @@ def test_settings_that_differ_are_refused_by_the_names_of_their_fields(tmp_path,
 
 def test_an_update_changes_them_for_all(tmp_path, redis, site):
     project = project_at(tmp_path, redis, min_delay=0.5)
-    seeded(project, f"{site.url}/")
+    seed_urls(project, f"{site.url}/")
     other = project_at(tmp_path, redis, min_delay=0, contact="mailto:b@example.org")
-    crawled(other, update=True)
+    run_crawl(other, update=True)
     assert b"User-Agent: thresher/0.1.0 (+mailto:b@example.org)" in site.requests[-1]
     with pytest.raises(InputError, match=r"crawler\.min_delay is 0, here 0\.5"):
-        crawled(project)
+        run_crawl(project)
 
 
 def test_a_contact_may_be_said_after_the_seeds(tmp_path, redis, site):
-    seeded(project_at(tmp_path, redis, contact=""), f"{site.url}/")
-    crawled(project_at(tmp_path, redis))
+    seed_urls(project_at(tmp_path, redis, contact=""), f"{site.url}/")
+    run_crawl(project_at(tmp_path, redis))
     assert ask(project_at(tmp_path, redis), settings).contact == "mailto:test@example.org"
-    seeded(project_at(tmp_path, redis, contact=""), f"{site.url}/c")
+    seed_urls(project_at(tmp_path, redis, contact=""), f"{site.url}/c")
 
 
 async def settings(frontier):
@@ -204,7 +206,7 @@ async def settings(frontier):
 
 def test_what_an_operator_says_needs_no_settings(tmp_path, redis, site):
     project = project_at(tmp_path, redis)
-    seeded(project, f"{site.url}/")
+    seed_urls(project, f"{site.url}/")
     operator_commands.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
 
 
@@ -222,20 +224,20 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
     site.fallback = lambda _: answer
     with site.in_thread():
         project = project_at(tmp_path, redis)
-        seeded(project, f"{site.url}/x", scope="host")
+        seed_urls(project, f"{site.url}/x", scope="host")
         moments = []
 
         def update():
             # Sixteen are open at once with a host that has no delay: all that were leased under it have been sent.
             while len(asked) < 20 + 16:
                 time.sleep(0.005)
-            now = Settings(contact="mailto:test@example.org", min_delay_ms=200, min_ip_delay_ms=0)
+            now = CrawlSettings(contact="mailto:test@example.org", min_delay_ms=200, min_ip_delay_ms=0)
             ask(project, lambda frontier: frontier.update(now))
             moments.append(time.monotonic())
             updated.set()
 
         threading.Thread(target=update).start()
-        crawled(project, max_pages=40)
+        run_crawl(project, max_pages=40)
     after = [at for at in asked if at > moments[0]]
     assert len(after) >= 3
     assert min(late - early for early, late in pairwise(after)) >= 0.2

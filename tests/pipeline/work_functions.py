@@ -19,8 +19,8 @@ from multiprocessing.connection import Connection
 from core import CorruptData, InputError, Unavailable
 from pipeline.engine import messages
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Made
-from storage.directory_store import Files
+from pipeline.engine.task import PartOutputs
+from storage.directory_store import DirectoryStore
 from storage.manifest import Input
 
 STEP = Step(name="double", version=1, recipe={"factor": 2})
@@ -30,7 +30,7 @@ NOTES = ("made.log", "pids/", "once")
 """Begin the names of what is no output."""
 
 
-class Noting(Files):
+class RecordingStore(DirectoryStore):
     """A directory where some names are no objects. To read `made/NAME` notes the part, and the process that gives it its objects;
     `onceX` holds something from the second time on; `kill` ends that process; `gone` is what no storage answers.
     """
@@ -65,7 +65,7 @@ def parts(count):
         Part(
             name=f"main/part-{n}",
             inputs=(Input(name=f"in/{n}", sha256=f"{n:064d}"),),
-            task=n,
+            parameters=n,
             reads=(f"made/main/part-{n}", "kill", "gone", "once", "once-a", "once-b"),
             writes=(f"doubled/main/part-{n}.txt",),
         )
@@ -86,7 +86,7 @@ def double(store, step, part, watch):
         watch.at(item)
         lines.append("left out" if item in watch.crashed else str(part.task * step.recipe["factor"]))
     text = "\n".join(lines).encode()
-    return Made(
+    return PartOutputs(
         counts={"in": ITEMS}, outputs=(store.write(part.writes[0], 1, lambda file: file.write(text)),)
     )
 
@@ -130,7 +130,7 @@ def never_finish(store, step, part, watch):
 def never_read(store, step, part, watch):
     """Asks for more than a pipe holds, again and again, and reads no answer."""
     watch.at(2)
-    ask = messages.encode(messages.Read(name=part.reads[0], at=0, length=1))
+    ask = messages.encode(messages.ReadObject(name=part.reads[0], at=0, length=1))
     connection = Connection(os.dup(_pipe()))
     while True:
         connection.send_bytes(ask)
@@ -213,13 +213,13 @@ def limit(store, step, part, watch):
     return double(store, step, part, watch)
 
 
-class Elsewhere(Noting):
+class UnsharedStore(RecordingStore):
     """A directory that another machine has too, but not the same one."""
 
     __slots__ = ()
 
     def __reduce__(self):
-        return Noting, (self.root / "elsewhere",)
+        return RecordingStore, (self.root / "elsewhere",)
 
 
 def wait_for_sigterm(ready, complaint):
@@ -230,7 +230,7 @@ def wait_for_sigterm(ready, complaint):
         time.sleep(0.05)
 
 
-def complain(complaint):
+def report_error(complaint):
     complaint.send(Unavailable("the disk is full"))
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 
 
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory) -> Iterator[Redis]:
-    with embedded(tmp_path_factory.mktemp("frontier")) as address, Redis.from_url(address) as client:
+    with embedded_server(tmp_path_factory.mktemp("frontier")) as address, Redis.from_url(address) as client:
         yield client

@@ -142,14 +142,14 @@ ALL: dict[str, Fault] = {
         drain,
     )
 }
-KNOWN: dict[str, str] = {
+UNSUPPORTED: dict[str, str] = {
     "lose_tail": "the model in memory has no client that tells it again what it forgot; a Redis server has",
 }
 """Kinds that break a promise where the frontier's server is the model, and why. On a Redis server none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class FaultPlan:
     """What befalls a run."""
 
     kinds: tuple[str, ...]
@@ -157,7 +157,7 @@ class Plan:
     within_s: float = 12.0
     """The last comes by then; most crawls take some ten seconds."""
 
-    def lay(self, fleet: "Fleet") -> None:
+    def schedule(self, fleet: "Fleet") -> None:
         """Have the faults happen."""
         random = fleet.world.random
         for _ in range(random.randint(0, self.most) if self.kinds else 0):
@@ -170,7 +170,7 @@ def _one(fleet: "Fleet", found: "list[Process]") -> "Process | None":
 
 
 def _on(fleet: "Fleet", machine: "Machine") -> "list[Process]":
-    return [each for each in fleet.world.processes if each.machine is machine and not each.ended]
+    return [each for each in fleet.world.processes if each.machine is machine and not each.has_exited]
 
 
 def _kill(fleet: "Fleet", process: "Process") -> None:

@@ -11,17 +11,17 @@ from functools import partial
 
 from core import ThresherError
 from crawler.machine.activity import Activity
-from crawler.machine.heartbeat import GivenUp
+from crawler.machine.heartbeat import TakeoverError
 from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
 from crawler.worker import WorkerConfig, crawl
 from frontier import Frontier
-from tests.simulator.object_store import Bucket, Objects
+from tests.simulator.object_store import ObjectStore, ProcessStore
 from tests.simulator.process import Machine, Process
 from tests.simulator.server import Server
 from tests.simulator.web import Web
-from tests.simulator.wire import Inline, Wire
+from tests.simulator.wire import InlineProcess, SimulatedClient
 from tests.simulator.world import World
 
 CRAWL = "main"
@@ -42,7 +42,7 @@ class NoTail:
 class Fleet:
     """What runs, and where."""
 
-    def __init__(self, world: World, server: Server, objects: Objects, web: Web, machines: int) -> None:
+    def __init__(self, world: World, server: Server, objects: ObjectStore, web: Web, machines: int) -> None:
         self.world, self.server, self.objects, self.web = world, server, objects, web
         self.machines = [Machine(name=f"m{number}") for number in range(machines)]
         self.commands: dict[str, Process] = {}
@@ -68,18 +68,18 @@ class Fleet:
     @property
     def is_over(self) -> bool:
         """Whether the crawl is at its end, and nobody works on it."""
-        return all(process.ended for process in self.commands.values()) and all(
-            process.ended for process in self.workers.values()
+        return all(process.has_exited for process in self.commands.values()) and all(
+            process.has_exited for process in self.workers.values()
         )
 
-    def look_after(self, machine: Machine) -> None:
+    def keep_running(self, machine: Machine) -> None:
         """Type the command again there if it ended without coming to an end, now and for as long as the run lasts."""
         process = self.commands[machine.name]
-        if process.ended and not self._is_done(process):
+        if process.has_exited and not self._is_done(process):
             self.start(machine)
-        self.world.after(AGAIN_S, lambda: self.look_after(machine))
+        self.world.after(AGAIN_S, lambda: self.keep_running(machine))
 
-    def calm_down(self) -> None:
+    def end_faults(self) -> None:
         """No fault comes any more, and none lasts."""
         self.is_calm = True
         self.server.away_until = self.objects.away_until = self.world.now
@@ -88,7 +88,7 @@ class Fleet:
 
     def running(self) -> list[Process]:
         """Workers."""
-        return [process for process in self.workers.values() if not process.ended]
+        return [process for process in self.workers.values() if not process.has_exited]
 
     def _is_done(self, process: Process) -> bool:
         if process.main is None or not process.main.done():
@@ -101,9 +101,9 @@ class Fleet:
             clock=process.time,
             boot_clock=process.boottime,
             clock_ms=process.wall_ms,
-            client=partial(Wire, self.web, process, lambda: self.is_calm),
-            aside=Inline,
-            unique=lambda: f"{self.world.random.getrandbits(64):016x}",
+            client=partial(SimulatedClient, self.web, process, lambda: self.is_calm),
+            page_process=InlineProcess,
+            unique_name=lambda: f"{self.world.random.getrandbits(64):016x}",
         )
 
     async def _command(self, process: Process) -> bool:
@@ -118,7 +118,7 @@ class Fleet:
             raise
 
     async def _watch(self, process: Process) -> bool:
-        machine, store = process.machine, Bucket(self.objects, process)
+        machine, store = process.machine, ProcessStore(self.objects, process)
         frontier = self.server.frontier(process)
         await frontier.open()
         ended: set[str] = set()
@@ -135,22 +135,22 @@ class Fleet:
                 if process.time() - taken_up >= TTL_S:
                     await self._take_up(process, frontier, ended)
                     taken_up = process.time()
-                if not worker.ended:
+                if not worker.has_exited:
                     continue
                 ended.add(worker.name)
                 if worker.main.done():
                     try:
                         worker.main.result()
                         break
-                    except GivenUp:
+                    except TakeoverError:
                         pass
                 await self._take_up(process, frontier, ended)
                 worker = self._worker(machine)
         finally:
             keeping.cancel()
-            if not worker.ended:
+            if not worker.has_exited:
                 worker.signal(15)
-        await relay.empty()
+        await relay.log_all()
         return True
 
     def _worker(self, machine: Machine) -> Process:
@@ -158,7 +158,7 @@ class Fleet:
         name = f"{machine.name}-{machine.lives:04d}"
         process = Process(self.world, machine, name)
         self.workers[name] = process
-        store = Bucket(self.objects, process)
+        store = ProcessStore(self.objects, process)
         config = WorkerConfig(
             crawl=CRAWL,
             worker=name,
@@ -188,22 +188,22 @@ class Fleet:
         async def dead(workers: set[str]) -> set[str]:
             """As `pipeline.fleet.liveness`: those of this machine by their processes, others by what the frontier hears."""
             home = {name for name in workers if name.startswith(f"{process.machine.name}-")}
-            gone = {name for name in home if name in ended or self.workers[name].ended}
-            found = gone | (workers - home) - await frontier.alive(workers - home)
+            gone = {name for name in home if name in ended or self.workers[name].has_exited}
+            found = gone | (workers - home) - await frontier.alive_workers(workers - home)
             for worker in (self.workers[name] for name in sorted(found)):
-                if not worker.ended:
+                if not worker.has_exited:
                     self.given_up.setdefault(worker.name, self.world.now)
                     if worker.frozen_until > self.world.now:
                         self.helpless.setdefault(worker.name, self.world.now)
             return found
 
-        store = Bucket(self.objects, process)
+        store = ProcessStore(self.objects, process)
         await recover(store, frontier, dead, crawl=CRAWL, system=self.system(process))
 
 
 async def _keep(relay: OutboxRelay) -> None:
     while True:
-        await relay.drain()
+        await relay.log_due()
         await asyncio.sleep(0.25)
 
 

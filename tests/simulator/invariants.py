@@ -21,9 +21,9 @@ from crawler.identifiers import record_id
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of
-from storage.warc.records import ArchivedRecord, read
+from storage.warc.records import ArchivedRecord, read_records
 from tests.simulator.fleet import CRAWL, Fleet
-from tests.simulator.object_store import Bucket
+from tests.simulator.object_store import ProcessStore
 
 ANSWERED = frozenset({"fetched", "unchanged", "redirected", "gone"})
 STRICT = False
@@ -35,14 +35,14 @@ ROUNDED_S = 0.002
 
 
 @dataclass(frozen=True)
-class Ended:
+class FinishedRun:
     """A run that is over, and what is left of it."""
 
     fleet: Fleet
 
     @cached_property
-    def store(self) -> Bucket:
-        return Bucket(self.fleet.objects)
+    def store(self) -> ProcessStore:
+        return ProcessStore(self.fleet.objects)
 
     @cached_property
     def sealed(self) -> list[str]:
@@ -60,14 +60,14 @@ class Ended:
             with self.store.open(name) as file:
                 try:
                     found[name] = [
-                        each for each in read(file, name=name) if each.type in {"response", "revisit"}
+                        each for each in read_records(file, name=name) if each.type in {"response", "revisit"}
                     ]
                 except InputError:
                     found[name] = None
         return found
 
     @cached_property
-    def lines(self) -> list[log_line.Line]:
+    def lines(self) -> list[log_line.LogLine]:
         """Of the log, those of pages."""
         found = [
             line for name in log_line.files(self.store, CRAWL) for line in log_line.read(self.store, name)
@@ -89,13 +89,13 @@ class Ended:
         return found
 
 
-def broken(fleet: Fleet) -> list[str]:
+def violations(fleet: Fleet) -> list[str]:
     """Everything that does not hold."""
-    ended = Ended(fleet)
-    return [f"{name}: {what}" for name, promise in PROMISES.items() for what in promise(ended)]
+    ended = FinishedRun(fleet)
+    return [f"{name}: {what}" for name, promise in INVARIANTS.items() for what in promise(ended)]
 
 
-def settled_is_readable(ended: Ended) -> Iterator[str]:
+def settled_is_readable(ended: FinishedRun) -> Iterator[str]:
     for url, (outcome, worker, token, asked) in ended.fleet.server.ledger.settled.items():
         if outcome not in ANSWERED or not asked:
             continue
@@ -106,7 +106,7 @@ def settled_is_readable(ended: Ended) -> Iterator[str]:
             yield f"the record of {url} refers to {record.revisit.refers_to}, which is nowhere"
 
 
-def all_is_sealed(ended: Ended) -> Iterator[str]:
+def all_is_sealed(ended: FinishedRun) -> Iterator[str]:
     yield from (f"{name} is no archive" for name, found in ended.files.items() if found is None)
     yield from (f"{name} is left open" for name in ended.store.list("open/"))
     listed = {
@@ -124,7 +124,7 @@ def all_is_sealed(ended: Ended) -> Iterator[str]:
             yield f"{name} is not as it was sealed"
 
 
-def archived_once(ended: Ended) -> Iterator[str]:
+def archived_once(ended: FinishedRun) -> Iterator[str]:
     counted = Counter(record.record_id for record in ended.records)
     yield from (f"{urn} is archived {times} times" for urn, times in counted.items() if times > 1)
     server = ended.fleet.server
@@ -135,7 +135,7 @@ def archived_once(ended: Ended) -> Iterator[str]:
                 yield f"{url} was archived by {worker} under {token}, and fetched again under {tokens[-1]}"
 
 
-def polite(ended: Ended) -> Iterator[str]:
+def polite(ended: FinishedRun) -> Iterator[str]:
     fleet = ended.fleet
     delay_s = fleet.server.settings.min_delay_ms / 1000
     for host in fleet.web.hosts:
@@ -153,7 +153,7 @@ def polite(ended: Ended) -> Iterator[str]:
                 )
 
 
-def nothing_forgotten(ended: Ended) -> Iterator[str]:
+def nothing_forgotten(ended: FinishedRun) -> Iterator[str]:
     fleet = ended.fleet
     settled = fleet.server.ledger.settled
     given_up = {each.url for each in ended.lines if each.outcome in {"failed", "refused"}}
@@ -176,7 +176,7 @@ def nothing_forgotten(ended: Ended) -> Iterator[str]:
             yield f"{sitemap} was never settled"
 
 
-def one_funnel(ended: Ended) -> Iterator[str]:
+def one_funnel(ended: FinishedRun) -> Iterator[str]:
     server = ended.fleet.server
     said = {name: n for name, n in server.stats.outcomes.items() if n}
     final = [line for line in ended.lines if line.is_final]
@@ -194,7 +194,7 @@ def one_funnel(ended: Ended) -> Iterator[str]:
             yield f"the log says that {line.url} is archived as {line.record}, which is nowhere"
 
 
-PROMISES: dict[str, Callable[[Ended], Iterator[str]]] = {
+INVARIANTS: dict[str, Callable[[FinishedRun], Iterator[str]]] = {
     "settled is readable": settled_is_readable,
     "sealed": all_is_sealed,
     "archived once": archived_once,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
-from frontier import Discovery, Frontier, Settings, Stats
+from frontier import CrawlSettings, Discovery, Frontier, Stats
 from frontier.testing import MemoryFrontier
 from tests.simulator.process import Process
 from tests.simulator.server import Server, Way
@@ -27,14 +27,14 @@ class ModelServer(Server):
         self.model = MemoryFrontier(clock=self.now_ms)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CrawlSettings:
         return self.model.settings
 
     @property
     def stats(self) -> Stats:
         return done(self.model.stats())
 
-    def begin(self, settings: Settings, discoveries: Sequence[Discovery]) -> None:
+    def begin(self, settings: CrawlSettings, discoveries: Sequence[Discovery]) -> None:
         done(self.model.open(settings))
         done(self.model.add(discoveries))
 
@@ -42,7 +42,7 @@ class ModelServer(Server):
         return cast("Frontier", Remote(self, process))
 
     def is_given_up(self, host: str) -> bool:
-        return self.model._crawl.hosts[host].dead
+        return self.model._crawl.hosts[host].dead_reason
 
     def snapshot(self) -> bytes:
         state = {name: value for name, value in vars(self.model).items() if name != "_clock"}
@@ -68,7 +68,7 @@ class ModelServer(Server):
         """Do what was called for; what it raises is raised to the caller."""
         before = {}
         if verb == "settle":
-            held = self.model._crawl.promises
+            held = self.model._crawl.open_leases
             before = {
                 ended.lease.token: ended
                 for ended in args[0]
@@ -89,12 +89,12 @@ class Remote(Way):
     _server: ModelServer
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CrawlSettings:
         return self._server.settings
 
     @property
     def restarts(self) -> int:
-        return self._server.model.restarts
+        return self._server.model.server_restarts
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         if verb.startswith("_"):

@@ -14,11 +14,11 @@ from zlib import crc32
 
 from core import CorruptData, Unavailable
 from storage.store import Staged
-from tests.simulator.process import Process, Trap, spring
+from tests.simulator.process import Process, Trap, run_traps
 from tests.simulator.world import World
 
 
-class Objects:
+class ObjectStore:
     """Bytes by name, and when they were put."""
 
     def __init__(self, world: World, staging: Path) -> None:
@@ -35,16 +35,16 @@ class Objects:
 
     def written(self, process: Process) -> None:
         """Spring the traps that are due."""
-        spring(self.traps, process)
+        run_traps(self.traps, process)
 
     def names(self, prefix: str = "") -> list[str]:
         return sorted(name for name in self.objects if name.startswith(prefix))
 
 
-class Bucket:
+class ProcessStore:
     """A `Store`, in the hands of a process; of none where somebody looks at it when all is over."""
 
-    def __init__(self, objects: Objects, process: Process | None = None, within: str = "") -> None:
+    def __init__(self, objects: ObjectStore, process: Process | None = None, within: str = "") -> None:
         self._of, self._process, self._within = objects, process, within
 
     uri = "memory:"
@@ -62,7 +62,7 @@ class Bucket:
         finally:
             path.unlink(missing_ok=True)
 
-    def adopt(self, path: Path, name: str) -> bool:
+    def put_file(self, path: Path, name: str) -> bool:
         return self.put(name, path.read_bytes())
 
     def delete(self, name: str) -> None:
@@ -97,19 +97,19 @@ class Bucket:
         cut = len(self._within)
         return iter([name[cut:] for name in self._of.names(self._within + prefix)])
 
-    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+    def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         names = [name for name in self.list(f"{directory}/") if name.endswith(ending)]
         names.sort(key=lambda name: (-self._of.objects[self._within + name][1], name))
         return names[:most]
 
-    def within(self, directory: str) -> "Bucket":
-        return Bucket(self._of, self._process, f"{self._within}{directory}/")
+    def substore(self, directory: str) -> "ProcessStore":
+        return ProcessStore(self._of, self._process, f"{self._within}{directory}/")
 
     def clear(self) -> None:
         for name in list(self.list()):
             self.delete(name)
 
-    def waiting_since_ms(self) -> None:
+    def unavailable_since_ms(self) -> None:
         return
 
     def sweep(self) -> int:

@@ -72,7 +72,7 @@ class Process(asyncio.AbstractEventLoop):
         self.main.add_done_callback(lambda _: self.kill())  # what it left running ends with it
 
     @property
-    def ended(self) -> bool:
+    def has_exited(self) -> bool:
         """Whether there is no such process any more."""
         return self.is_dead
 
@@ -127,7 +127,7 @@ class Process(asyncio.AbstractEventLoop):
         slow = world.random.random()
         self._free_at = world.now + (_TURN_S * slow if slow < 0.999 else 0.2 * world.random.random())
 
-    def bury(self) -> None:
+    def discard(self) -> None:
         """Let go of what a run has left of it."""
         self.is_dead = True
         for thread in [each for each in self._threads if not each.dead]:
@@ -258,7 +258,7 @@ Trap = list[Any]
 """After how many times something befalls a process, and what: `[times, what(process)]`."""
 
 
-def spring(traps: list[Trap], process: Process) -> None:
+def run_traps(traps: list[Trap], process: Process) -> None:
     """It happens once more: spring the traps that are due."""
     for trap in list(traps):
         trap[0] -= 1

@@ -19,12 +19,12 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from frontier import Discovery, Frontier, Lease, Settings, Stats
-from frontier.codec.replies import lease, stats
-from frontier.link.call_retry import refused
-from frontier.link.functions import code
+from frontier import CrawlSettings, Discovery, Frontier, Lease, Stats
+from frontier.codec.replies import decode_lease, decode_stats
+from frontier.link.call_retry import refusal_error
+from frontier.link.functions import library_code
 from frontier.link.link import CRAWLS, LIBRARY, Call, Link
-from frontier.link.lost_frontier import GONE, lost_frontier
+from frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
 from frontier.link.partition import crawl_of
 from frontier.verbs.inspection import HostState
 from tests.simulator.process import Process
@@ -48,7 +48,7 @@ ORDERED = {"hash-max-listpack-entries": 1 << 20, "hash-max-listpack-value": 1 <<
 
 def library() -> str:
     """The functions, on the world's time."""
-    text = code()
+    text = library_code()
     if text.count(SOUND) != 1:
         raise AssertionError(f"the library has another way to call commands than `{SOUND}`")
     return text.replace(SOUND, VIRTUAL)
@@ -75,14 +75,14 @@ class RedisServer(Server):
         self._redis.function_load(library(), replace=True)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CrawlSettings:
         return self._outside.settings
 
     @property
     def stats(self) -> Stats:
-        return stats([self.carry_out(call) for call in self._outside._partitions.calls("stats")])
+        return decode_stats([self.carry_out(call) for call in self._outside._partitions.calls("stats")])
 
-    def begin(self, settings: Settings, discoveries: Sequence[Discovery]) -> None:
+    def begin(self, settings: CrawlSettings, discoveries: Sequence[Discovery]) -> None:
         self._outside = Frontier(Direct(self), CRAWL, clock=lambda: self.world.now)
         at_once(self._outside.open(settings, partitions=self._partitions))
         at_once(self._outside.add(discoveries))
@@ -145,7 +145,7 @@ class RedisServer(Server):
             return reply
         if call.verb == "lease":
             for row in reply[0]:
-                granted = lease(row, str(call.args[1]))
+                granted = decode_lease(row, str(call.args[1]))
                 self.leases[granted.token] = granted
                 self.granted[granted.token] = granted.worker, granted.url.text, self.world.now
         if call.verb == "settle":
@@ -244,22 +244,22 @@ class Witnessed(Frontier):
 
     def _begin_journal(self) -> None:
         super()._begin_journal()
-        sound = self._journal.caught_up
+        sound = self._journal.mark_reconciled
 
         def caught_up(partition: int, *told: Any) -> None:
             sound(partition, *told)
             self._server.told_again(self._process)
 
-        self._journal.caught_up = caught_up  # type: ignore[method-assign]
+        self._journal.mark_reconciled = caught_up  # type: ignore[method-assign]
 
 
 def raised(call: Call, reply: Any) -> Any:
     """A reply; a refusal is raised, as a link does."""
     if not isinstance(reply, ResponseError):
         return reply
-    if str(reply).startswith(GONE):
-        raise lost_frontier(crawl_of(call.keys[0]))
-    raise refused("the simulated server", reply)
+    if str(reply).startswith(LOST_REPLY_PREFIX):
+        raise lost_frontier_error(crawl_of(call.keys[0]))
+    raise refusal_error("the simulated server", reply)
 
 
 def at_once(work: Any) -> Any:

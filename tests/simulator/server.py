@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import Unavailable
-from frontier import Discovery, Frontier, Outcome, Settings, Stats
+from frontier import CrawlSettings, Discovery, Frontier, Outcome, Stats
 from tests.simulator.process import Process
 from tests.simulator.world import EPOCH_MS, World
 
@@ -24,7 +24,7 @@ PATIENCE_S = 3.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Ledger:
+class ServerHistory:
     """What the server knows to have happened, and forgets with its tail."""
 
     settled: dict[str, tuple[str, str, int, bool]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Server(ABC):
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.ledger = Ledger()
+        self.ledger = ServerHistory()
         self.away_until = 0.0
         self.granted: dict[int, tuple[str, str, float]] = {}
         """Of each token ever: worker, URL, and when. This is known to the run, whatever the server forgets."""
@@ -64,7 +64,7 @@ class Server(ABC):
 
     @property
     @abstractmethod
-    def settings(self) -> Settings:
+    def settings(self) -> CrawlSettings:
         """What holds for the crawl."""
 
     @property
@@ -73,7 +73,7 @@ class Server(ABC):
         """Where every URL stands now."""
 
     @abstractmethod
-    def begin(self, settings: Settings, discoveries: Sequence[Discovery]) -> None:
+    def begin(self, settings: CrawlSettings, discoveries: Sequence[Discovery]) -> None:
         """Make the crawl, durably: this is never lost."""
 
     @abstractmethod

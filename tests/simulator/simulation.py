@@ -10,16 +10,16 @@ from pathlib import Path
 
 from redis import Redis
 
-from frontier import Discovery, Scope, Settings, canonical
+from frontier import CrawlSettings, Discovery, Scope, canonicalize
 from tests.simulator import invariants
-from tests.simulator.faults import ALL, KNOWN, Plan
+from tests.simulator.faults import ALL, UNSUPPORTED, FaultPlan
 from tests.simulator.fleet import TTL_S, Fleet
 from tests.simulator.modelserver import ModelServer
-from tests.simulator.object_store import Objects
+from tests.simulator.object_store import ObjectStore
 from tests.simulator.redisserver import RedisServer
 from tests.simulator.server import Server
 from tests.simulator.web import Web
-from tests.simulator.world import Stuck, World
+from tests.simulator.world import DeadlockError, World
 
 LIMIT_S = 4_000.0
 """Virtual: leases of the lost expire within minutes, robots.txt of the unreachable within an hour."""
@@ -27,7 +27,7 @@ SHM = Path("/dev/shm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SeedResult:
     """What a seed came to."""
 
     seed: int
@@ -55,10 +55,10 @@ class Run:
 
 def usual(server: str) -> tuple[str, ...]:
     """Return the faults that break no promise where the frontier's server is the `model`, or `redis`."""
-    return tuple(kind for kind in ALL if server == "redis" or kind not in KNOWN)
+    return tuple(kind for kind in ALL if server == "redis" or kind not in UNSUPPORTED)
 
 
-def simulate(seed: int, kinds: Iterable[str] | None = None, redis: Redis | None = None) -> Run:
+def simulate(seed: int, kinds: Iterable[str] | None = None, redis: Redis | None = None) -> SeedResult:
     """Run a seed with faults of these kinds; where none are named, with those that break no promise. The frontier is the model in
     memory, or the Lua functions on a server that is there for nothing else: `redis` is emptied.
     """
@@ -69,14 +69,14 @@ def simulate(seed: int, kinds: Iterable[str] | None = None, redis: Redis | None 
     logging.disable()
     world = World(seed)
     try:
-        broken = _run(world, Plan(kinds=kinds), staging, redis)
+        broken = _run(world, FaultPlan(kinds=kinds), staging, redis)
     finally:
         for process in world.processes:
-            process.bury()
+            process.discard()
         gc.enable()
         logging.disable(logging.NOTSET)
         shutil.rmtree(staging)
-    return Run(
+    return SeedResult(
         seed=seed,
         kinds=kinds,
         broken=tuple(broken),
@@ -88,33 +88,33 @@ def simulate(seed: int, kinds: Iterable[str] | None = None, redis: Redis | None 
     )
 
 
-def _run(world: World, plan: Plan, staging: Path, redis: Redis | None) -> list[str]:
+def _run(world: World, plan: FaultPlan, staging: Path, redis: Redis | None) -> list[str]:
     random = world.random
-    web, objects = Web(world, random), Objects(world, staging)
+    web, objects = Web(world, random), ObjectStore(world, staging)
     server: Server = (
         ModelServer(world)
         if redis is None
         else RedisServer(world, redis, partitions=random.choice([1, 1, 3]))
     )
-    settings = Settings(
+    settings = CrawlSettings(
         contact="mailto:crawl@example.org",
         min_delay_ms=random.choice([100, 200, 500]),
         min_ip_delay_ms=random.choice([0, 0, 50]),
     )
-    urls = [canonical(url) for url in web.seeds]
+    urls = [canonicalize(url) for url in web.seeds]
     server.begin(settings, [Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
     fleet = Fleet(world, server, objects, web, machines=random.choice([1, 2, 2, 3]))
     for machine in fleet.machines:
         fleet.start(machine)
-        world.after(1.0, lambda machine=machine: fleet.look_after(machine))
-    plan.lay(fleet)
-    world.at(plan.within_s + 2.0, fleet.calm_down)
+        world.after(1.0, lambda machine=machine: fleet.keep_running(machine))
+    plan.schedule(fleet)
+    world.at(plan.within_s + 2.0, fleet.end_faults)
     try:
         world.run(lambda: fleet.is_calm and fleet.is_over, LIMIT_S)
         # What a machine left that nobody looked after again is taken up by the next command, when nobody is taken for living.
         world.after(2 * TTL_S, lambda: fleet.start(fleet.machines[0]))
         ended = len(world.processes)
         world.run(lambda: len(world.processes) > ended and fleet.is_over, 2 * LIMIT_S)
-    except Stuck as stuck:
+    except DeadlockError as stuck:
         return [f"the crawl does not come to its end: {stuck}", *fleet.errors]
-    return [*fleet.errors, *invariants.broken(fleet)]
+    return [*fleet.errors, *invariants.violations(fleet)]

@@ -7,17 +7,17 @@ from crawler.reading import page_reading
 from crawler.replay import replay
 from crawler.scheduling import scheduler
 from frontier import Frontier
-from frontier.testing.liveness import Living
+from frontier.testing.liveness import Liveness
 from frontier.testing.state import Host
 from frontier.verbs.journal import Journal
 from storage.archive import archive_writer, recovery, segments
 from storage.crawllog import log_writer
 from tests.simulator import invariants, redisserver
-from tests.simulator.faults import ALL, KNOWN
+from tests.simulator.faults import ALL, UNSUPPORTED
 from tests.simulator.modelserver import ModelServer
 from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
-from tests.simulator.wire import Wire
+from tests.simulator.wire import SimulatedClient
 
 SEEDS = 60
 
@@ -42,7 +42,7 @@ def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
             self._archive.commit = commit
 
     monkeypatch.setattr(settler.Settler, "_store", hasty)
-    monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive_writer.Archive))
+    monkeypatch.setattr("crawler.worker.ArchiveWriter", _with_commit(archive_writer.ArchiveWriter))
     assert found(["kill"], promise="settled is readable")
 
 
@@ -61,7 +61,7 @@ def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
 
 
 def test_a_link_that_is_not_followed_is_found(monkeypatch):
-    sound = page_reading.targets
+    sound = page_reading.link_targets
     monkeypatch.setattr(page_reading, "targets", lambda *args: sound(*args)[:1])
     assert found([], promise="nothing forgotten")
 
@@ -79,9 +79,9 @@ def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
 
 
 def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
-    sound = log_writer.CrawlLog.append
+    sound = log_writer.CrawlLogWriter.append
     monkeypatch.setattr(
-        log_writer.CrawlLog,
+        log_writer.CrawlLogWriter,
         "append",
         lambda self, line: None if line.url.endswith("/2") else sound(self, line),
     )
@@ -108,13 +108,13 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
 
 def test_a_worker_that_wakes_and_sends_what_it_was_about_to_send_is_found(monkeypatch):
     """Its heart is not looked at when a request is about to be sent."""
-    sound = Wire.__init__
+    sound = SimulatedClient.__init__
 
     def heartless(self, *args, **told):
         sound(self, *args, **told)
         self._asked = lambda _: None
 
-    monkeypatch.setattr(Wire, "__init__", heartless)
+    monkeypatch.setattr(SimulatedClient, "__init__", heartless)
     assert found(["pause_at_request"], promise="polite")
 
 
@@ -123,7 +123,7 @@ def _sealed_once(store, crawl, writer, name, left):
     return None if recovery._published(store, crawl, name) else SOUND(store, crawl, writer, name, left)
 
 
-SOUND = recovery._recovered
+SOUND = recovery._recover_file
 
 
 def _end_of_all(self):
@@ -134,13 +134,13 @@ def _end_of_all(self):
 def test_a_worker_that_sleeps_and_goes_on_is_found(monkeypatch):
     """Its clock sleeps too, its name stays good when it is taken over, and recovery removes what it has not sealed."""
     monkeypatch.setattr(Process, "boottime", Process.time)
-    monkeypatch.setattr(Living, "take_over", lambda *_: None)
-    monkeypatch.setattr(recovery, "_recovered", _sealed_once)
-    monkeypatch.setattr(segments.LeftSegments, "end", _end_of_all)
+    monkeypatch.setattr(Liveness, "take_over", lambda *_: None)
+    monkeypatch.setattr(recovery, "_recover_file", _sealed_once)
+    monkeypatch.setattr(segments.AbandonedSegments, "end", _end_of_all)
     assert found(["suspend"], seeds=150, promise="settled is readable")
 
 
-@pytest.mark.parametrize("kind", sorted(KNOWN))
+@pytest.mark.parametrize("kind", sorted(UNSUPPORTED))
 def test_what_is_known_to_break_a_promise_on_the_model_is_found(kind):
     assert found([kind])
 
@@ -172,7 +172,7 @@ def test_a_server_that_nobody_tells_again_what_it_forgot_is_found(redis, monkeyp
 def test_a_worker_that_keeps_for_known_what_the_server_forgot_is_found(redis, monkeypatch):
     """Nor is it told again, and the links that it led to are lost for good."""
     monkeypatch.setattr(Journal, "lost", _none_lost)
-    monkeypatch.setattr(scheduler.Loop, "_start_afresh", _nothing)
+    monkeypatch.setattr(scheduler.Scheduler, "_start_afresh", _nothing)
     assert found(["lose_tail"], promise="nothing forgotten", redis=redis)
 
 
@@ -182,7 +182,7 @@ async def _nothing(*_):
 
 def test_a_lease_that_is_not_granted_again_is_found(redis, monkeypatch):
     """What was settled in the lost second is fetched once more."""
-    monkeypatch.setattr("frontier.verbs.reconciler.regrants", lambda *_: [])
+    monkeypatch.setattr("frontier.verbs.reconciler.regrant_arguments", lambda *_: [])
     assert found(["lose_tail"], promise="archived once", redis=redis)
 
 
@@ -198,6 +198,6 @@ def test_a_server_that_grants_at_once_after_a_restart_is_found(redis, monkeypatc
 def test_a_worker_that_sleeps_and_goes_on_is_found_on_the_functions_too(redis, monkeypatch):
     monkeypatch.setattr(Process, "boottime", Process.time)
     monkeypatch.setattr(Frontier, "take_over", _nothing)
-    monkeypatch.setattr(recovery, "_recovered", _sealed_once)
-    monkeypatch.setattr(segments.LeftSegments, "end", _end_of_all)
+    monkeypatch.setattr(recovery, "_recover_file", _sealed_once)
+    monkeypatch.setattr(segments.AbandonedSegments, "end", _end_of_all)
     assert found(["suspend"], seeds=150, promise="settled is readable", redis=redis)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Capture
-from crawler.wire import Failure, Wait, at_once
-from crawler.wire.network.probes import Knock
-from tests.simulator.process import Process, spring
+from crawler.wire import FetchFailure, Postponement, acquire_at_once
+from crawler.wire.network.probes import HostProbe
+from tests.simulator.process import Process, run_traps
 from tests.simulator.web import Request, Web
 
 SILENT = 0.01
@@ -33,11 +33,11 @@ class Probes:
     async def address(self, url) -> str:
         return self._web.addresses[url.host]
 
-    async def knock(self, url) -> Knock:
-        return Knock(address=self._web.addresses[url.host], answered=True)
+    async def knock(self, url) -> HostProbe:
+        return HostProbe(address=self._web.addresses[url.host], has_answered=True)
 
 
-class Wire:
+class SimulatedClient:
     """As `Client`; what it asks is written down where it is asked, at the moment at which it arrives."""
 
     def __init__(self, web: Web, process: Process, is_calm: Callable[[], bool], **told: Any) -> None:
@@ -47,15 +47,15 @@ class Wire:
         self.user_agent = told["user_agent"]
         self.probes = Probes(web)
 
-    async def get(self, url, enter=at_once, *, headers=(), max_body=None):
+    async def get(self, url, enter=acquire_at_once, *, headers=(), max_body=None):
         world, web = self._process.world, self._web
         address = web.addresses.get(url.host)
         if address is None:
-            return Failure(reason="dns", detail="no such name")
+            return FetchFailure(reason="dns", detail="no such name")
         wait = await enter(address)
         if wait:
-            return Wait(ms=wait)
-        spring(web.traps, self._process)
+            return Postponement(wait_ms=wait)
+        run_traps(web.traps, self._process)
         await asyncio.sleep(world.latency())  # a connection is made
         self._asked(address)
         started_ms, begun = self._process.wall_ms(), self._process.time()
@@ -80,9 +80,9 @@ class Wire:
         finally:  # who breaks off closes the connection
             request.ended = min(request.ended, world.now)
         if is_silent:
-            return Failure(reason="timeout_first_byte", detail="nobody answers", sign="silent")
+            return FetchFailure(reason="timeout_first_byte", detail="nobody answers", symptom="silent")
         if answer is None:
-            return Failure(reason="reset", detail="the connection was broken off", sign="answered")
+            return FetchFailure(reason="reset", detail="the connection was broken off", symptom="answered")
         status, fields, body = answer
         fields = [*fields, ("Content-Length", str(len(body)))]
         head = (
@@ -109,8 +109,8 @@ class Wire:
         """Nothing is open."""
 
 
-class Inline:
-    """As `Aside`, in the process itself."""
+class InlineProcess:
+    """As `PageProcess`, in the process itself."""
 
     async def call(self, work, *args, returns, accepts):
         said = await asyncio.to_thread(work, *args)

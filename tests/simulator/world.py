@@ -22,7 +22,7 @@ EPOCH_MS = 1_760_000_000_000
 FOREVER = float("inf")
 
 
-class Stuck(Exception):
+class DeadlockError(Exception):
     """There is something to wait for, and nothing will ever happen."""
 
 
@@ -67,7 +67,7 @@ class World:
         return 0.0002 / (1.0002 - spread) if spread < 0.999 else self.random.uniform(0.2, 1.0)
 
     def run(self, until: Callable[[], bool], limit_s: float) -> None:
-        """Let things happen until something is so. Raises `Stuck` where it is not after so long."""
+        """Let things happen until something is so. Raises `DeadlockError` where it is not after so long."""
         while not until():
             at, process = self._heap[0][0] if self._heap else FOREVER, None
             for each in self.living:
@@ -75,7 +75,7 @@ class World:
                 if due < at or (due == at < FOREVER and self.random.random() < 0.5):
                     at, process = due, each
             if at > limit_s:
-                raise Stuck(f"after {limit_s:.0f} s" if at < FOREVER else "nothing is left to happen")
+                raise DeadlockError(f"after {limit_s:.0f} s" if at < FOREVER else "nothing is left to happen")
             self.now, self.events = max(self.now, at), self.events + 1
             if process is not None:
                 process.step()

@@ -73,7 +73,7 @@ SPOKEN = {
 times = st.none() | st.integers(0, 100_000)
 
 
-def wild(response: bytes, head_length: int, payload: bytes, **more: object) -> Capture:
+def malformed_capture(response: bytes, head_length: int, payload: bytes, **more: object) -> Capture:
     """A capture whose response nobody can make sense of."""
     return dataclasses.replace(
         capture(**more),  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ responses = st.lists(st.tuples(LINES, ENDS), max_size=12).map(
     lambda lines: b"".join(line + end for line, end in lines)
 )
 wild_captures = st.builds(
-    wild,
+    malformed_capture,
     responses | st.binary(max_size=300),
     st.integers(0, 300),
     st.binary(max_size=100),

@@ -4,12 +4,12 @@ import os
 
 import pytest
 
-from storage.s3.request_retry import Patience
-from storage.s3.s3_store import Bucket
-from tests.storage.proxy import proxied
-from tests.storage.s3server import BUCKET, KEYS, serving
+from storage.s3.request_retry import RetryPolicy
+from storage.s3.s3_store import S3Store
+from tests.storage.proxy import start_proxy
+from tests.storage.s3server import BUCKET, KEYS, running_server
 
-QUICK = Patience(total_ms=60_000, first_ms=5, longest_ms=200)
+QUICK = RetryPolicy(total_ms=60_000, first_ms=5, longest_ms=200)
 """As patient as the tests need, and no slower."""
 SMALLEST_PART = 5 << 20
 
@@ -27,13 +27,13 @@ def keys():
 
 @pytest.fixture(scope="session")
 def server(keys, tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("s3")) as server:
+    with running_server(tmp_path_factory.mktemp("s3")) as server:
         yield server
 
 
 @pytest.fixture
 def proxy(server):
-    with proxied(server.port) as proxy:
+    with start_proxy(server.port) as proxy:
         yield proxy
 
 
@@ -45,7 +45,7 @@ def bucket_at(server):
 
     def make(endpoint=server.endpoint, **more):
         made.append(
-            Bucket(
+            S3Store(
                 BUCKET, prefix, endpoint=endpoint, **{"patience": QUICK, "part_bytes": SMALLEST_PART, **more}
             )
         )

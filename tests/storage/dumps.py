@@ -8,8 +8,8 @@ from html import escape
 
 import zstandard
 
-from storage.inputs.entry import Unusable
-from storage.inputs.input_kinds import Kind, items
+from storage.inputs.entry import UnusableRecord
+from storage.inputs.input_kinds import InputKind, read_items
 
 ENDS = ("broken_xml", "cut_off", "broken_compression")
 PACKED = {
@@ -22,13 +22,13 @@ PACKED = {
 
 def read(reader, data, name, first=0, **options):
     """What is brought in of a file, packed or not."""
-    kind = Kind(name="dump@1", read=partial(reader, **options))
-    return list(items(io.BytesIO(data), name, kind, first))
+    kind = InputKind(name="dump@1", read=partial(reader, **options))
+    return list(read_items(io.BytesIO(data), name, kind, first))
 
 
 def without_end(found):
     """What is in front of the damage."""
-    while found and isinstance(found[-1], Unusable) and found[-1].reason in ENDS:
+    while found and isinstance(found[-1], UnusableRecord) and found[-1].reason in ENDS:
         found = found[:-1]
     return found
 

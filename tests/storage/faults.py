@@ -27,7 +27,7 @@ def failing_at(number: int, code: int = errno.EIO, calls: tuple[str, ...] = CALL
         yield made
 
 
-def steps(action: Callable[[], object]) -> int:
+def count_calls(action: Callable[[], object]) -> int:
     """How many system calls the action makes."""
     with failing_at(1 << 30) as made:
         action()

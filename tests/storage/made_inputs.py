@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from storage.inputs.input_kinds import items, kind_of, kinds
+from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 
 ROWS = [
     {"text": "The first, with\nlines of its own.", "url": "https://example.org/1", "id": "a1"},
@@ -108,4 +108,4 @@ CODECS = {
 def read(data, name, first=0, **ways):
     """What is made of a file of that name."""
     file = io.BytesIO(data)
-    return list(items(file, name, kind_of(file, name, kinds(**ways)), first))
+    return list(read_items(file, name, detect_kind(file, name, input_kinds(**ways)), first))

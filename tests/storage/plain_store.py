@@ -3,15 +3,15 @@
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.store import Staged
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainStore:
     """Every method of a `Store`, and nothing else, over files."""
 
-    files: Files
+    files: DirectoryStore
 
     @property
     def uri(self):
@@ -22,14 +22,14 @@ class Plain:
         with self.files.stage(name) as staged:
             yield Staged(self, name, staged.path)
 
-    def within(self, directory):
-        return Plain(self.files.within(directory))
+    def substore(self, directory):
+        return PlainStore(self.files.substore(directory))
 
     def put(self, name, data):
         return self.files.put(name, data)
 
-    def adopt(self, path, name):
-        return self.files.adopt(path, name)
+    def put_file(self, path, name):
+        return self.files.put_file(path, name)
 
     def open(self, name):
         return self.files.open(name)
@@ -49,8 +49,8 @@ class Plain:
     def age_ms(self, name):
         return self.files.age_ms(name)
 
-    def youngest(self, directory, ending, most):
-        return self.files.youngest(directory, ending, most)
+    def newest(self, directory, ending, most):
+        return self.files.newest(directory, ending, most)
 
     def list(self, prefix=""):
         return self.files.list(prefix)
@@ -61,8 +61,8 @@ class Plain:
     def clear(self):
         self.files.clear()
 
-    def waiting_since_ms(self):
-        return self.files.waiting_since_ms()
+    def unavailable_since_ms(self):
+        return self.files.unavailable_since_ms()
 
     def sweep(self):
         return self.files.sweep()

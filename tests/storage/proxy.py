@@ -74,7 +74,7 @@ Fault = DropCondition | Answer | LoseRequest | LoseReply | CutReply | CorruptRep
 Plan = Callable[[Request], Fault | None]
 
 
-def sound(request: Request) -> None:
+def no_fault(request: Request) -> None:
     """Nothing happens."""
 
 
@@ -111,7 +111,7 @@ class Proxy:
     """Runs in a thread of its own. `seen` are the requests that arrived, in order; `replied` counts bytes of bodies."""
 
     def __init__(self, port: int) -> None:
-        self.plan: Plan = sound
+        self.plan: Plan = no_fault
         self.seen: list[Request] = []
         self.replied = 0
         self._upstream = port
@@ -168,7 +168,7 @@ class Proxy:
                 await writer.drain()
                 return True
             case CorruptRequest():
-                body = flipped(body)
+                body = flip_bit(body)
             case DropCondition():
                 head = b"\r\n".join(
                     line for line in head.split(b"\r\n") if not line.lower().startswith(b"if-none-match:")
@@ -184,7 +184,7 @@ class Proxy:
             await writer.drain()
             return False
         self.replied += len(reply)
-        writer.write(reply_head + (flipped(reply) if isinstance(fault, CorruptReply) else reply))
+        writer.write(reply_head + (flip_bit(reply) if isinstance(fault, CorruptReply) else reply))
         await writer.drain()
         return True
 
@@ -209,7 +209,7 @@ class Proxy:
 
 
 @contextmanager
-def proxied(port: int) -> Iterator[Proxy]:
+def start_proxy(port: int) -> Iterator[Proxy]:
     """A proxy to the server at that port of this machine."""
     proxy = Proxy(port)
     thread = threading.Thread(target=proxy._loop.run_forever, daemon=True)
@@ -238,7 +238,7 @@ def answer(fault: Answer, *, is_head: bool) -> bytes:
     return head.encode() + body
 
 
-def flipped(body: bytes) -> bytes:
+def flip_bit(body: bytes) -> bytes:
     """One bit in the middle."""
     if not body:
         return body

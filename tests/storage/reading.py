@@ -1,14 +1,14 @@
 """Records, index lines and tables of a local file, as the tests ask for them."""
 
 from storage import tables
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import Input, stored_digest
 from storage.warc import cdxj, records
 
 
 def read(path, first=0, end=None, *, name="", **options):
     with path.open("rb") as file:
-        yield from records.read(file, first, end, name=name or str(path), **options)
+        yield from records.read_records(file, first, end, name=name or str(path), **options)
 
 
 def rows(path):
@@ -22,5 +22,5 @@ def sealed(store, name):
 
 
 def table(path, schema):
-    store = Files(path.parent)
+    store = DirectoryStore(path.parent)
     return tables.read(store, sealed(store, path.name), schema)

@@ -45,7 +45,7 @@ class Server:
         until = time.monotonic() + UP_S
         while True:
             try:
-                self.client().put_object(Bucket=BUCKET, Key="up", Body=b"")
+                self.client().put_object(Bucket=BUCKET, IndexKey="up", Body=b"")
             except ClientError as error:
                 if error.response["Error"]["Code"] == "NoSuchBucket":
                     self.client().create_bucket(Bucket=BUCKET)
@@ -143,7 +143,7 @@ class Server:
 
 
 @contextmanager
-def serving(directory: Path, *, is_open: bool = False) -> Iterator[Server]:
+def running_server(directory: Path, *, is_open: bool = False) -> Iterator[Server]:
     """A server of one's own. One that is open to everybody checks no signatures."""
     server = Server(directory, is_open=is_open)
     try:

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError, Unavailable
-from storage.directory_store import STAGING, Files
-from storage.location import store
-from tests.storage.faults import failing_at, steps
+from storage.directory_store import STAGING, DirectoryStore
+from storage.location import open_store
+from tests.storage.faults import count_calls, failing_at
 
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def visible(files):
@@ -56,7 +56,7 @@ def test_an_object_put_anew_has_another_stamp(files):
     prefix=st.text("ab-/é", max_size=3).filter(lambda text: not text.startswith("/") and "//" not in text),
 )
 def test_listing_has_the_order_and_the_prefixes_of_an_object_store(tmp_path_factory, names, prefix):
-    files = Files(tmp_path_factory.mktemp("root"))
+    files = DirectoryStore(tmp_path_factory.mktemp("root"))
     stored = []
     for name in sorted(names):
         if not any(
@@ -99,10 +99,10 @@ def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path
                 stage.publish()
 
     whole = {"old/name": b"old", "new/deep/name": b"0123456789" * 1000} if call != "delete" else {}
-    count = steps(lambda: (before(files := Files(tmp_path / "count")), act(files)))
+    count = count_calls(lambda: (before(files := DirectoryStore(tmp_path / "count")), act(files)))
     assert count > 3
     for number in range(count):
-        files = Files(tmp_path / str(number))
+        files = DirectoryStore(tmp_path / str(number))
         before(files)
         with failing_at(number), suppress(OSError):
             act(files)
@@ -113,9 +113,9 @@ def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
-    count = steps(lambda: Files(tmp_path / "count").put("a/name", b"x" * 1000))
+    count = count_calls(lambda: DirectoryStore(tmp_path / "count").put("a/name", b"x" * 1000))
     for number in range(count):
-        files = Files(tmp_path / str(number))
+        files = DirectoryStore(tmp_path / str(number))
         with (
             failing_at(number, code),
             pytest.raises(Unavailable, match="no room left for the storage") as caught,
@@ -139,7 +139,7 @@ def test_a_read_only_storage_is_one_line(files):
 
 
 def hold(root, ready, go):
-    with Files(root).stage("name") as stage:
+    with DirectoryStore(root).stage("name") as stage:
         stage.path.write_bytes(b"x")
         ready.set()
         go.wait(30)
@@ -157,17 +157,17 @@ def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files):
     assert len(staged(files)) == 1
     assert files.sweep() == 1
     assert staged(files) == []
-    assert Files(files.root / "nowhere").sweep() == 0
+    assert DirectoryStore(files.root / "nowhere").sweep() == 0
 
 
 def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
-    assert store("file:data", tmp_path).root == tmp_path / "data"
-    assert store("file:/var/x", tmp_path).root == Path("/var/x")
-    assert store("file:///var/x", tmp_path).root == Path("/var/x")
+    assert open_store("file:data", tmp_path).root == tmp_path / "data"
+    assert open_store("file:/var/x", tmp_path).root == Path("/var/x")
+    assert open_store("file:///var/x", tmp_path).root == Path("/var/x")
 
 
 @pytest.mark.parametrize("uri", ["data", "", "file:", "file:///", "file://host/x", "http://x"])
 def test_other_addresses_are_refused_in_one_line(tmp_path, uri):
     with pytest.raises(InputError, match=r'project.storage = ".*"') as caught:
-        store(uri, tmp_path)
+        open_store(uri, tmp_path)
     assert "\n" not in str(caught.value)

@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Conflict, CorruptData, InputError
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import (
     Input,
     Manifest,
     Output,
     digest,
-    drift,
     fingerprint,
-    load,
+    load_manifest,
     manifest_name,
     manifests,
+    recipe_difference,
     seal,
 )
-from tests.storage.faults import failing_at, steps
+from tests.storage.faults import count_calls, failing_at
 
 RECIPE = {"filters": {"preset": "fineweb", "languages": ["en"]}, "extractor": "trafilatura@2.3.1"}
 INPUTS = (Input(name="warc/main/a.warc.gz", sha256="ab" * 32, first=0, end=4096),)
@@ -70,7 +70,7 @@ GOLDEN_FINGERPRINT = "b903e5626d66e4aef3d25229b9775f552e4def6439052978b88b47a0d1
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def made(step="process@1", part="main/part-x", recipe=RECIPE, inputs=INPUTS, **more):
@@ -94,12 +94,12 @@ def test_the_stored_bytes_are_these(files):
 
 def test_what_was_sealed_is_loaded_equal(files):
     seal(files, made())
-    assert load(files, manifest_name("process", "main/part-x")) == made()
+    assert load_manifest(files, manifest_name("process", "main/part-x")) == made()
 
 
 def test_counts_may_be_a_counter(files):
     seal(files, replace(made(), counts=Counter(a=1)))
-    assert load(files, manifest_name("process", "main/part-x")).counts == {"a": 1}
+    assert load_manifest(files, manifest_name("process", "main/part-x")).counts == {"a": 1}
 
 
 def test_a_change_to_any_field_is_found(files):
@@ -109,7 +109,7 @@ def test_a_change_to_any_field_is_found(files):
         name = f"manifests/process/main/part-{number}.json"
         files.put(name, json.dumps(changed).encode())
         with pytest.raises(CorruptData, match=r"run `thresher verify --repair`"):
-            load(files, name)
+            load_manifest(files, name)
 
 
 def test_sealing_twice_is_sealing(files):
@@ -144,7 +144,7 @@ def test_another_recipe_is_refused_naming_the_field_and_both_values(files, other
         seal(files, other)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert load(files, manifest_name("process", "main/part-x")) == made()
+    assert load_manifest(files, manifest_name("process", "main/part-x")) == made()
 
 
 def test_a_fingerprint_that_is_not_of_the_recipe_is_refused(files):
@@ -202,19 +202,19 @@ recipes = st.dictionaries(st.text(max_size=5), json_values, max_size=4)
 @given(recipes, recipes)
 def test_recipes_drift_exactly_when_their_fingerprints_differ(old, new):
     same = fingerprint("a@1", old, ()) == fingerprint("a@1", new, ())
-    assert bool(drift(old, new)) != same
+    assert bool(recipe_difference(old, new)) != same
 
 
 @given(recipes)
 def test_any_recipe_round_trips(tmp_path_factory, recipe):
-    files = Files(tmp_path_factory.mktemp("root"))
+    files = DirectoryStore(tmp_path_factory.mktemp("root"))
     seal(files, made(recipe=recipe))
-    assert load(files, manifest_name("process", "main/part-x")) == made(recipe=recipe)
-    assert drift(recipe, json.loads(json.dumps(recipe))) == ""
+    assert load_manifest(files, manifest_name("process", "main/part-x")) == made(recipe=recipe)
+    assert recipe_difference(recipe, json.loads(json.dumps(recipe))) == ""
 
 
 def test_long_values_are_cut_in_messages():
-    assert len(drift({"a": "x" * 10_000}, {"a": "y" * 10_000})) < 1000
+    assert len(recipe_difference({"a": "x" * 10_000}, {"a": "y" * 10_000})) < 1000
 
 
 def test_manifests_come_by_name_and_by_source(files):
@@ -229,10 +229,10 @@ def test_manifests_come_by_name_and_by_source(files):
 def test_a_manifest_with_any_byte_changed_is_corrupt_or_the_same(tmp_path):
     good = made().to_bytes()
     for at in range(0, len(good), 7):
-        files = Files(tmp_path / str(at))
+        files = DirectoryStore(tmp_path / str(at))
         files.put("manifests/process/main/part-x.json", good[:at] + b"\xff" + good[at + 1 :])
         with pytest.raises(CorruptData) as caught:
-            load(files, "manifests/process/main/part-x.json")
+            load_manifest(files, "manifests/process/main/part-x.json")
         assert "\n" not in str(caught.value)
 
 
@@ -240,19 +240,19 @@ def test_a_manifest_with_any_byte_changed_is_corrupt_or_the_same(tmp_path):
 def test_a_manifest_cut_short_is_corrupt(files, cut):
     files.put("manifests/x/y.json", made().to_bytes()[:cut])
     with pytest.raises(CorruptData, match=r"manifests/x/y.json is no Manifest"):
-        load(files, "manifests/x/y.json")
+        load_manifest(files, "manifests/x/y.json")
 
 
 def test_a_recipe_edited_by_hand_is_noticed(files):
     files.put("manifests/x/y.json", made().to_bytes().replace(b"fineweb", b"gopher!"))
     with pytest.raises(CorruptData, match="changed after it was sealed"):
-        load(files, "manifests/x/y.json")
+        load_manifest(files, "manifests/x/y.json")
 
 
 def test_killed_at_every_call_the_part_is_sealed_or_not(tmp_path):
-    count = steps(lambda: seal(Files(tmp_path / "count"), made()))
+    count = count_calls(lambda: seal(DirectoryStore(tmp_path / "count"), made()))
     for number in range(count):
-        files = Files(tmp_path / str(number))
+        files = DirectoryStore(tmp_path / str(number))
         with failing_at(number), suppress(OSError):
             seal(files, made())
         assert [each.part for each in manifests(files, "process")] in ([], ["main/part-x"])

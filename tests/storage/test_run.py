@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core import CorruptData, InputError
 from storage import run as runs
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import body_digest
 from tests.storage.manifest_samples import ran
 
@@ -55,7 +55,7 @@ def with_digest(data):
 
 @pytest.fixture
 def store(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def test_the_stored_bytes_are_these(store):
@@ -155,7 +155,7 @@ def test_what_cannot_be_a_name_is_refused(store, wrong):
     st.sampled_from(["done", "failed", "interrupted"]),
 )
 def test_any_run_round_trips(tmp_path_factory, sources, message, seconds, count, started, outcome):
-    store = Files(tmp_path_factory.mktemp("root"))
+    store = DirectoryStore(tmp_path_factory.mktemp("root"))
     run = ran(
         1,
         sources=sources,

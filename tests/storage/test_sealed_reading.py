@@ -9,13 +9,13 @@ import pytest
 
 from core import CorruptData
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from storage import sealed_reading, tables
-from storage.archive.archive_writer import Archive, Notes
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from storage.directory_store import DirectoryStore
 from storage.manifest import Input, manifests, put_output
 from storage.warc.records import DAMAGED, block_of
-from tests.shared import shared
+from tests.shared import shared_file
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 from tests.storage.test_tables import document
@@ -26,23 +26,23 @@ FLIPS = 60
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def archived(files, compression):
     """A sealed file of six pages; its span."""
     noise = random.Random(1)
-    made = Archive(files, "main", writer="w", user_agent="t", compression=compression)
+    made = ArchiveWriter(files, "main", writer="w", user_agent="t", compression=compression)
     for number in range(6):
         body = noise.randbytes(500) + b"words " * 200
         one = capture(body, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number)
-        made.append(one, UUID(int=number), notes=Notes())
+        made.append(one, UUID(int=number), metadata=CaptureMetadata())
     return spanned(made.seal())
 
 
 def brought(files, name):
     """A sealed file of another's, as it came in; its span."""
-    ingest(files, "others", given([shared(f"archives/{name}")]))
+    ingest(files, "others", locate_inputs([shared_file(f"archives/{name}")]))
     (manifest,) = manifests(files, "archive", "others")
     return spanned(manifest)
 
@@ -80,7 +80,7 @@ def write(path, data):
 
 def test_a_bit_that_flips_in_an_archive_file_changes_no_record_that_is_read(files, span):
     path, draw = files.path(span.name), random.Random(7)
-    sealed, whole = path.read_bytes(), list(sealed_reading.records(files, span))
+    sealed, whole = path.read_bytes(), list(sealed_reading.sealed_records(files, span))
     refused = 0
     for _ in range(FLIPS):
         flip(path, sealed, draw)
@@ -94,39 +94,41 @@ def test_a_bit_that_flips_in_an_archive_file_changes_no_record_that_is_read(file
 def every(files, span):
     """The records, or the error that is in their place."""
     try:
-        return list(sealed_reading.records(files, span)), ""
+        return list(sealed_reading.sealed_records(files, span)), ""
     except CorruptData as error:
         return [], str(error)
 
 
 def test_a_file_that_ends_between_two_records_is_not_whole(files, span):
-    path, whole = files.path(span.name), list(sealed_reading.records(files, span))
+    path, whole = files.path(span.name), list(sealed_reading.sealed_records(files, span))
     path.write_bytes(path.read_bytes()[: whole[-1].offset])
     with pytest.raises(CorruptData, match=r"it ends at byte|is not as it was sealed"):
-        list(sealed_reading.records(files, span))
+        list(sealed_reading.sealed_records(files, span))
 
 
 def test_damage_outside_the_range_is_none_of_its_business_where_records_bear_checksums(files):
     span = archived(files, "gzip")
-    path, whole = files.path(span.name), list(sealed_reading.records(files, span))
+    path, whole = files.path(span.name), list(sealed_reading.sealed_records(files, span))
     middle = whole[len(whole) // 2].offset
     data = bytearray(path.read_bytes())
     data[middle + 40] ^= 4
     path.write_bytes(data)
     first = Input(name=span.name, sha256=span.sha256, first=0, end=middle)
-    assert list(sealed_reading.records(files, first)) == [each for each in whole if each.offset < middle]
+    assert list(sealed_reading.sealed_records(files, first)) == [
+        each for each in whole if each.offset < middle
+    ]
     with pytest.raises(CorruptData, match=f"at byte {middle:,}: broken_compression"):
-        list(sealed_reading.records(files, span))
+        list(sealed_reading.sealed_records(files, span))
 
 
 def test_what_came_in_damaged_is_a_record_like_any_other(files, tmp_path):
-    span = archived(Files(tmp_path / "elsewhere"), "gzip")
+    span = archived(DirectoryStore(tmp_path / "elsewhere"), "gzip")
     data = bytearray((tmp_path / "elsewhere" / span.name).read_bytes())
     data[len(data) // 2] ^= 4
     (tmp_path / "a.warc.gz").write_bytes(data)
-    ingest(files, "others", given([tmp_path / "a.warc.gz"]))
+    ingest(files, "others", locate_inputs([tmp_path / "a.warc.gz"]))
     (manifest,) = manifests(files, "archive", "others")
-    kinds = [record.type for record in sealed_reading.records(files, spanned(manifest))]
+    kinds = [record.type for record in sealed_reading.sealed_records(files, spanned(manifest))]
     assert kinds.count(DAMAGED) == 1
 
 
@@ -134,10 +136,10 @@ def test_an_archive_file_that_is_gone_or_no_archive_any_more_is_named(files):
     span = archived(files, "gzip")
     files.path(span.name).write_bytes(b"x" * span.end)
     with pytest.raises(CorruptData, match=f"{span.name} is not as it was sealed"):
-        list(sealed_reading.records(files, span))
+        list(sealed_reading.sealed_records(files, span))
     files.delete(span.name)
     with pytest.raises(CorruptData, match="is missing"):
-        list(sealed_reading.records(files, span))
+        list(sealed_reading.sealed_records(files, span))
 
 
 def test_a_bit_that_flips_in_an_index_changes_no_line_that_is_read(files):
@@ -163,8 +165,8 @@ def table(files):
 
 
 READERS = {
-    "read": sealed_reading.read,
-    "check": sealed_reading.check,
+    "read": sealed_reading.read_sealed,
+    "check": sealed_reading.check_sealed,
     "some columns of a table": lambda files, sealed: tables.read(
         files, sealed, tables.columns(tables.DOCUMENTS, "id")
     ),
@@ -190,10 +192,10 @@ def test_a_process_hashes_a_file_once_for_all_of_its_ranges(files, monkeypatch):
     monkeypatch.setattr(
         "storage.sealed_reading.stored_digest", lambda store, name: hashed.append(name) or span.sha256
     )
-    offsets = [record.offset for record in sealed_reading.records(files, span)]
+    offsets = [record.offset for record in sealed_reading.sealed_records(files, span)]
     for first, end in zip(offsets, [*offsets[1:], span.end], strict=True):
         part = Input(name=span.name, sha256=span.sha256, first=first, end=end)
-        assert len(list(sealed_reading.records(files, part))) == 1
+        assert len(list(sealed_reading.sealed_records(files, part))) == 1
     assert hashed == [span.name]
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.s3 import s3_store as bucket_module
 from tests.storage.proxy import MIX, at_random
 
@@ -31,7 +31,7 @@ some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_sco
 @pytest.fixture(params=["file", "s3", "s3 through faults"])
 def store(request, tmp_path, monkeypatch):
     if request.param == "file":
-        return Files(tmp_path / "data")
+        return DirectoryStore(tmp_path / "data")
     spool = tmp_path / "spool"
     spool.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spool))
@@ -156,7 +156,7 @@ def test_one_of_many_adopted_files_wins(store, tmp_path):
     winners = [path.read_bytes() for path, won in zip(paths, created, strict=True) if won]
     assert store.read("name") in winners
     # Of a server that knows no condition for multipart uploads, each may have been the first (`storage.s3.put`).
-    assert len(winners) == 1 or not isinstance(store, Files)
+    assert len(winners) == 1 or not isinstance(store, DirectoryStore)
 
 
 def test_missing_objects_are_named(store):
@@ -174,13 +174,13 @@ def test_an_object_has_an_age(store):
 
 
 def test_the_youngest_objects_of_a_directory_come_first_and_no_more_than_are_wanted(store):
-    assert store.youngest("a", ".x", 3) == []
+    assert store.newest("a", ".x", 3) == []
     for names in (["a/3.x"], ["a/1.x", "a/2.y", "a/b/4.x", "c/5.x"], ["a/2.x"]):
-        time.sleep(0.01 if isinstance(store, Files) else 1.01)  # servers date objects by the second
+        time.sleep(0.01 if isinstance(store, DirectoryStore) else 1.01)  # servers date objects by the second
         for name in names:
             store.put(name, b"x")
-    assert store.youngest("a", ".x", 9) == ["a/2.x", "a/1.x", "a/3.x"]
-    assert store.youngest("a", ".x", 2) == ["a/2.x", "a/1.x"]
+    assert store.newest("a", ".x", 9) == ["a/2.x", "a/1.x", "a/3.x"]
+    assert store.newest("a", ".x", 2) == ["a/2.x", "a/1.x"]
 
 
 def test_deleting_twice_is_deleting(store):

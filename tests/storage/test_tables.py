@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core import CorruptData, Document, RecordRef, Verdict
 from storage import tables
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from tests.storage.reading import sealed
 
 
@@ -83,7 +83,9 @@ def test_signatures_round_trip_over_several_files(tmp_path):
     one, two = signatures(3), signatures(5, seed=1)
     tables.write(tmp_path / "1", one)
     tables.write(tmp_path / "2", two)
-    found = tables.read_signatures(Files(tmp_path), [sealed(Files(tmp_path), name) for name in "12"])
+    found = tables.read_signatures(
+        DirectoryStore(tmp_path), [sealed(DirectoryStore(tmp_path), name) for name in "12"]
+    )
     assert found.ids == ["0", "1", "2", "0", "1", "2", "3", "4"]
     assert found.minhashes.shape == (8, 112)
     assert found.minhashes.dtype == np.uint32
@@ -95,7 +97,9 @@ def test_signatures_round_trip_over_several_files(tmp_path):
 def test_no_signatures_are_signatures_too(tmp_path):
     tables.write(tmp_path / "0", signatures(0))
     for names in ("", "0"):
-        found = tables.read_signatures(Files(tmp_path), [sealed(Files(tmp_path), name) for name in names])
+        found = tables.read_signatures(
+            DirectoryStore(tmp_path), [sealed(DirectoryStore(tmp_path), name) for name in names]
+        )
         assert (found.ids, found.minhashes.shape) == ([], (0, 112))
 
 
@@ -104,7 +108,7 @@ def test_empty_tables_have_their_columns(tmp_path):
         tables.document_rows([]),
         tables.verdict_rows([], ["x"]),
         signatures(0),
-        tables.removed_rows([]),
+        tables.removal_rows([]),
     ):
         tables.write(tmp_path / "x", table)
         assert pq.read_table(tmp_path / "x").schema.equals(table.schema)
@@ -159,13 +163,13 @@ def test_a_table_cut_short_is_corrupt_in_one_line(tmp_path, cut):
     tables.write(tmp_path / "x", signatures(4))
     (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes()[:cut])
     with pytest.raises(CorruptData, match=r"\A[^\n]*make it again\Z"):
-        tables.read_signatures(Files(tmp_path), [sealed(Files(tmp_path), "x")])
+        tables.read_signatures(DirectoryStore(tmp_path), [sealed(DirectoryStore(tmp_path), "x")])
 
 
 def test_a_table_of_something_else_is_corrupt(tmp_path):
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "x")
     with pytest.raises(CorruptData, match="cannot be read as a table of ours"):
-        tables.read(Files(tmp_path), sealed(Files(tmp_path), "x"), tables.DOCUMENTS)
+        tables.read(DirectoryStore(tmp_path), sealed(DirectoryStore(tmp_path), "x"), tables.DOCUMENTS)
     pq.write_table(pa.table({name: ["x"] for name in tables.DOCUMENTS.names}), tmp_path / "x")
     with pytest.raises(CorruptData, match="cannot be read as a table of ours"):
-        tables.read(Files(tmp_path), sealed(Files(tmp_path), "x"), tables.DOCUMENTS)
+        tables.read(DirectoryStore(tmp_path), sealed(DirectoryStore(tmp_path), "x"), tables.DOCUMENTS)

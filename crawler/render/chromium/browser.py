@@ -26,9 +26,9 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error, Playwright
 
 from core import InputError, ThresherError, Unavailable
-from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.directory import BrowserDirectory
 from crawler.render.chromium.driver import start_driver
-from crawler.render.chromium.processes import kill, tree
+from crawler.render.chromium.processes import kill, process_tree
 from isolation.browser_launch import UNREACHABLE_DIRECTORY, write_launcher
 from isolation.environment import scrub_environment
 
@@ -37,7 +37,7 @@ BROWSER_BYTES = 3 << 30
 """All processes together, shared memory counted in each; a browser that has more gets no further pages."""
 HEAP_MB = 512
 """Of V8, each tab."""
-WATCH_S = 0.25
+MEMORY_CHECK_S = 0.25
 START_S = 30.0
 STOP_S = 5.0
 NO_SANDBOX = "No usable sandbox"
@@ -75,24 +75,24 @@ class Browser:
         playwright: Playwright,
         chromium: Chromium,
         pid: int,
-        nowhere: socket.socket,
-        directory: Directory,
+        dead_proxy: socket.socket,
+        directory: BrowserDirectory,
     ) -> None:
         self._playwright, self.chromium, self.pid = playwright, chromium, pid
-        self._nowhere, self._directory = nowhere, directory
-        self.pages = 0
+        self._dead_proxy, self._directory = dead_proxy, directory
+        self.total_pages = 0
         """Opened in all."""
-        self.open = 0
-        self.grown = False
+        self.open_pages = 0
+        self.is_over_memory = False
         """Whether it has taken more memory than it should."""
-        self.killed_at = -1.0
+        self.tab_killed_at = -1.0
         """When a tab was killed for its memory last, by the monotonic clock."""
-        self.gone = asyncio.Event()
-        chromium.on("disconnected", lambda _: self.gone.set())
+        self.exit_event = asyncio.Event()
+        chromium.on("disconnected", lambda _: self.exit_event.set())
         self._watching = asyncio.create_task(self._watch())
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it can be spoken with."""
         return bool(self.chromium.is_connected())
 
@@ -104,39 +104,41 @@ class Browser:
     async def stop(self) -> None:
         """End it, by force where it does not end by itself."""
         self._watching.cancel()
-        pids = [process.pid for process in tree(self.pid)]
+        pids = [process.pid for process in process_tree(self.pid)]
         await _at_most(STOP_S, self.chromium.close())
-        if tree(self.pid):
+        if process_tree(self.pid):
             for pid in pids:
                 kill(pid)
         await _at_most(STOP_S, self._playwright.stop())
-        self._nowhere.close()
+        self._dead_proxy.close()
         self._directory.remove()
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(WATCH_S)
-            if not self.open:
+            await asyncio.sleep(MEMORY_CHECK_S)
+            if not self.open_pages:
                 continue
-            processes = tree(self.pid)
+            processes = process_tree(self.pid)
             for process in processes:
                 if process.resident > TAB_BYTES and process.is_renderer:
-                    self.killed_at = time.monotonic()
+                    self.tab_killed_at = time.monotonic()
                     kill(process.pid)
-            self.grown = self.grown or sum(one.resident for one in processes) > BROWSER_BYTES
+            self.is_over_memory = (
+                self.is_over_memory or sum(one.resident for one in processes) > BROWSER_BYTES
+            )
 
     def __repr__(self) -> str:
-        return f"<{self.name}: process {self.pid}, {self.open} of {self.pages} pages open>"
+        return f"<{self.name}: process {self.pid}, {self.open_pages} of {self.total_pages} pages open>"
 
 
-async def start(path: str, *, sandbox: bool) -> Browser:
+async def start_browser(path: str, *, sandbox: bool) -> Browser:
     """Start the program at `path`, in its own sandbox or not.
 
     Raises `InputError` where the system does not let it have its sandbox, or root begin it as nobody, `Unavailable` where it does not come up.
     """
     nowhere = socket.socket()
     nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
-    directory = Directory()
+    directory = BrowserDirectory()
     playwright = await start_driver(directory.path)
     try:
         temporary = directory.path / "t"
@@ -158,10 +160,10 @@ async def start(path: str, *, sandbox: bool) -> Browser:
         await _at_most(STOP_S, playwright.stop())
         nowhere.close()
         directory.remove()
-        raise _why(path, str(error)) from None
+        raise _start_error(path, str(error)) from None
 
 
-def _why(path: str, said: str) -> ThresherError:
+def _start_error(path: str, said: str) -> ThresherError:
     if NO_SANDBOX in said:
         return InputError(
             f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "

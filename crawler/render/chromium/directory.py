@@ -14,7 +14,7 @@ PREFIX = "thresher-browser-"
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Directory:
+class BrowserDirectory:
     """One directory under that for temporary files. Every user may enter it: root begins the browser as nobody."""
 
     def __init__(self) -> None:

@@ -18,11 +18,11 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from crawler.render.chromium.isolated_world import call
+from crawler.render.chromium.isolated_world import call_function
 
-MOST_PIERCED = 40_000
+MAX_SEARCHED_NODES = 40_000
 """Nodes of a page that is looked through for closed shadow roots: that takes some 20 to 40 µs each."""
-MOST_CLOSED = 1_000
+MAX_CLOSED_ROOTS = 1_000
 """Closed shadow roots that are read."""
 _DECLARES_CLOSED = re.compile(rb"shadowrootmode\s*=\s*[\"']?closed", re.IGNORECASE)
 _SIZE = """
@@ -169,37 +169,37 @@ def declares_closed(html: bytes) -> bool:
     return _DECLARES_CLOSED.search(html) is not None
 
 
-async def size(session: CDPSession, world: int) -> tuple[int, int]:
+async def dom_size(session: CDPSession, world: int) -> tuple[int, int]:
     """Return how many elements a page has, and characters of text, in open shadow roots too: who still works on it changes that."""
-    elements, text = await call(session, world, _SIZE)
+    elements, text = await call_function(session, world, _SIZE)
     return int(elements), int(text)
 
 
-async def read(
-    session: CDPSession, world: int, *, asked: str, most_bytes: int, has_closed: bool
+async def read_dom(
+    session: CDPSession, world: int, *, requested_url: str, most_bytes: int, has_closed: bool
 ) -> tuple[bytes, str]:
-    """Return the HTML of the page that a tab shows, in UTF-8, and its title. `asked` is the address that it was opened with;
+    """Return the HTML of the page that a tab shows, in UTF-8, and its title. `requested_url` is the address that it was opened with;
     `has_closed` says that it may have closed shadow roots. Raises `Error` where the tab is gone.
     """
-    closed = await _within_closed(session, world) if has_closed else []
+    closed = await _closed_root_handles(session, world) if has_closed else []
     arguments: list[dict[str, Any]] = [
         {"value": most_bytes},
-        {"value": asked},
+        {"value": requested_url},
         *({"objectId": one} for one in closed),
     ]
-    found = await call(session, world, _READ, *arguments)
+    found = await call_function(session, world, _READ, *arguments)
     return str(found["html"]).encode("utf-8", "replace")[:most_bytes], str(found["title"])
 
 
-async def _within_closed(session: CDPSession, world: int) -> list[str]:
+async def _closed_root_handles(session: CDPSession, world: int) -> list[str]:
     """Handles of nodes in closed shadow roots, in the world that reads them: from there a root can be had."""
     counted: dict[str, int] = await session.send("Memory.getDOMCounters")
-    if counted["nodes"] > MOST_PIERCED:
+    if counted["nodes"] > MAX_SEARCHED_NODES:
         return []
     # A snapshot is flat, however deep the page is nested.
     found: dict[str, Any] = await session.send("DOMSnapshot.captureSnapshot", {"computedStyles": []})
     handles = []
-    for identity in islice(_closed(found), MOST_CLOSED):
+    for identity in islice(_closed_root_nodes(found), MAX_CLOSED_ROOTS):
         try:
             node: dict[str, Any] = await session.send(
                 "DOM.resolveNode", {"backendNodeId": identity, "executionContextId": world}
@@ -210,7 +210,7 @@ async def _within_closed(session: CDPSession, world: int) -> list[str]:
     return handles
 
 
-def _closed(snapshot: dict[str, Any]) -> Iterator[int]:
+def _closed_root_nodes(snapshot: dict[str, Any]) -> Iterator[int]:
     """Identities of nodes, one at least of each closed shadow root of a snapshot: it has no roots, but says what lies in one."""
     strings = snapshot["strings"]
     for document in snapshot["documents"]:

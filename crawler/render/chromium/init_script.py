@@ -4,9 +4,9 @@ from typing import Literal
 
 from playwright.async_api import CDPSession
 
-from crawler.render.chromium.isolated_world import call
+from crawler.render.chromium.isolated_world import call_function
 
-Notice = Literal["closed", "view"]
+PageFeature = Literal["closed", "view"]
 """What a page has done: attached a closed shadow root; begun to wait for what comes into view."""
 _EVENT = "thresher-"
 _CALM = """
@@ -37,6 +37,6 @@ _ASK = "function (name) { return !window.dispatchEvent(new Event(name, {cancelab
 INIT_SCRIPT = _CALM + _NOTICE
 
 
-async def has_noticed(session: CDPSession, world: int, what: Notice) -> bool:
+async def has_used(session: CDPSession, world: int, what: PageFeature) -> bool:
     """Whether the page has done it. Its scripts must be allowed to run."""
-    return bool(await call(session, world, _ASK, {"value": f"{_EVENT}{what}"}))
+    return bool(await call_function(session, world, _ASK, {"value": f"{_EVENT}{what}"}))

@@ -5,7 +5,7 @@ from typing import Any
 from playwright.async_api import CDPSession
 
 
-async def world(session: CDPSession) -> int:
+async def create_world(session: CDPSession) -> int:
     """Make one, for the document that the tab has now; returns its id."""
     tree: dict[str, Any] = await session.send("Page.getFrameTree")
     made: dict[str, Any] = await session.send(
@@ -14,7 +14,7 @@ async def world(session: CDPSession) -> int:
     return int(made["executionContextId"])
 
 
-async def call(session: CDPSession, context: int, function: str, *arguments: dict[str, Any]) -> Any:
+async def call_function(session: CDPSession, context: int, function: str, *arguments: dict[str, Any]) -> Any:
     """Return what a function returns there. Arguments are values or objects, as Runtime.callFunctionOn has them."""
     found: dict[str, Any] = await session.send(
         "Runtime.callFunctionOn",

@@ -29,7 +29,7 @@ class Process:
             return False
 
 
-def tree(root: int) -> list[Process]:
+def process_tree(root: int) -> list[Process]:
     """A process and all that descend from it; nothing where it is gone."""
     every = {process.pid: process for process in _every()}
     inside = {root}

@@ -8,12 +8,12 @@ from pathlib import Path
 from core import InputError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
-TABS = 4
+MAX_TABS = 4
 """Pages that one browser has open at a time."""
 
 
-def program(named: str) -> str:
-    """Path of the program. `named` is the user's (`crawler.browser`), or empty.
+def find_browser(configured_path: str) -> str:
+    """Path of the program. `configured_path` is the user's (`crawler.browser`), or empty.
 
     Raises `InputError` where it, or Playwright, is not there.
     """
@@ -21,11 +21,11 @@ def program(named: str) -> str:
         raise InputError(
             "crawler.render needs Playwright; install the extra 'render' (docs/guides/install.md), or set it to \"never\""
         )
-    if named:
-        if os.access(named, os.X_OK) and Path(named).is_file():
-            return named
+    if configured_path:
+        if os.access(configured_path, os.X_OK) and Path(configured_path).is_file():
+            return configured_path
         raise InputError(
-            f"crawler.browser = {named!r}: no program is there; give the path of Chromium or Chrome"
+            f"crawler.browser = {configured_path!r}: no program is there; give the path of Chromium or Chrome"
         )
     for name in NAMES:
         if path := shutil.which(name):

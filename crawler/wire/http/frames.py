@@ -3,17 +3,17 @@
 The library reads them; it would wait for one of 16 MiB, and answer as many empty ones as somebody sends.
 """
 
-FRAMES = 1_000
+MAX_EMPTY_FRAMES = 1_000
 """Frames of one exchange that carry nothing of a response."""
-PIECES = 100_000
+MAX_FRAMES = 100_000
 """Frames of one exchange in all: a body of 10 MiB in pieces of a hundred bytes."""
-LONGEST = 16 << 10
+MAX_FRAME_BYTES = 16 << 10
 """Bytes of a frame: we allow no more than the standard lets everybody send (RFC 9113, section 6.5.2)."""
 _HEADER = 9
 _DATA = 0
 
 
-class Frames:
+class FrameLimiter:
     """Counts the frames of one exchange, and measures each before it is waited for, which the library does not."""
 
     __slots__ = ("_empty", "_header", "_left", "_pieces")
@@ -21,13 +21,13 @@ class Frames:
     def __init__(self) -> None:
         self._header = bytearray()
         self._left = 0
-        self.begin()
+        self.reset()
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Another exchange."""
         self._empty = self._pieces = 0
 
-    def take(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
         """Look at what came; `ValueError` where it is too much of something."""
         at = 0
         while at < len(data):
@@ -47,7 +47,7 @@ class Frames:
     def _count(self, *, carries: bool) -> None:
         self._pieces += 1
         self._empty += not carries
-        if self._left > LONGEST:
+        if self._left > MAX_FRAME_BYTES:
             raise ValueError("a frame that is too large")
-        if self._empty > FRAMES or self._pieces > PIECES:
+        if self._empty > MAX_EMPTY_FRAMES or self._pieces > MAX_FRAMES:
             raise ValueError("a flood of frames")

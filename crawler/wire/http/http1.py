@@ -13,32 +13,32 @@ from collections.abc import Callable
 from typing import cast
 
 from core.capture import HttpProtocol, TlsSession
-from crawler.wire.fetch_failure import line
-from crawler.wire.http.exchange import Heard, Trouble, Watch
-from crawler.wire.http.request import HeaderList, Request, as_archived, as_sent
-from crawler.wire.http.response_reader import Reading
+from crawler.wire.fetch_failure import one_line
+from crawler.wire.http.exchange import ExchangeFailure, ExchangeResult, ExchangeTimer
+from crawler.wire.http.request import HeaderList, Request, archive_bytes, wire_bytes
+from crawler.wire.http.response_reader import ResponseReader
 from crawler.wire.limits import Limits
 
 _VERSIONS: dict[str, HttpProtocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
 
 
 class Http1(asyncio.Protocol):
-    """One connection. `absolute` requests go to a proxy, with headers of its own that are not archived."""
+    """One connection. `absolute_form` requests go to a proxy, with headers of its own that are not archived."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, *, absolute: bool = False, proxy: HeaderList = ()
+        self, loop: asyncio.AbstractEventLoop, *, absolute_form: bool = False, proxy_headers: HeaderList = ()
     ) -> None:
-        self._loop, self._absolute, self._proxy = loop, absolute, proxy
+        self._loop, self._absolute, self._proxy = loop, absolute_form, proxy_headers
         self._transport: asyncio.Transport | None = None
-        self._reading: Reading | None = None
-        self._watch: Watch | None = None
-        self._waiter: asyncio.Future[tuple[Trouble | None, str]] | None = None
+        self._reader: ResponseReader | None = None
+        self._timer: ExchangeTimer | None = None
+        self._waiter: asyncio.Future[tuple[ExchangeFailure | None, str]] | None = None
         self.peer = ""
         self.tls: TlsSession | None = None
         self.protocol: HttpProtocol = "http/1.1"
-        self.usable = True
+        self.is_usable = True
         """Whether another exchange may be begun."""
-        self.on_end: Callable[[], None] | None = None
+        self.on_close: Callable[[], None] | None = None
         """Called when an idle connection ends."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,74 +47,76 @@ class Http1(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
-        reading, watch = self._reading, self._watch
+        reading, watch = self._reader, self._timer
         if reading is None or watch is None:
             self.close()
             return
-        watch.heard(len(data))
+        watch.add_bytes(len(data))
         if reading.feed(data):
             self._end("protocol" if reading.fault else None, reading.fault or "")
-        elif reading.lingers:
-            watch.linger()
+        elif reading.awaits_close:
+            watch.wait_for_close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End what is open."""
-        self.usable = False
-        if self._reading is not None:
-            self._reading.close()
-            self._end(_lost(self._reading, exc), line(exc, "the connection was closed"))
-        if self.on_end is not None:
-            self.on_end()
+        self.is_usable = False
+        if self._reader is not None:
+            self._reader.close()
+            self._end(_close_failure(self._reader, exc), one_line(exc, "the connection was closed"))
+        if self.on_close is not None:
+            self.on_close()
 
     def is_quiet(self) -> bool:
         """Whether it is still open, and nothing has come that nobody asked for."""
-        if not self.usable or self._transport is None or self._transport.is_closing():
+        if not self.is_usable or self._transport is None or self._transport.is_closing():
             return False
         found = self._transport.get_extra_info("socket")
         poll = select.poll()
         poll.register(found.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    async def converse(self, asked: Request, limits: Limits, left_s: float) -> Heard:
+    async def exchange(self, request: Request, limits: Limits, left_s: float) -> ExchangeResult:
         """Ask, and read the response to its end or as far as it comes. Never raises for what a server does."""
         assert self._transport is not None
-        assert self._reading is None
-        sent = as_sent(asked, absolute=self._absolute, proxy=self._proxy)
-        reading = self._reading = Reading(limits.max_body, method=asked.method)
+        assert self._reader is None
+        sent = wire_bytes(request, absolute_form=self._absolute, proxy_headers=self._proxy)
+        reading = self._reader = ResponseReader(limits.max_body, method=request.method)
         self._waiter = self._loop.create_future()
-        watch = self._watch = Watch(self._loop, limits, left_s, self._expire)
+        watch = self._timer = ExchangeTimer(self._loop, limits, left_s, self._expire)
         self._transport.write(sent)
         if self._transport.is_closing():
             self._end("disconnect", "the connection was closed")
         try:
             trouble, detail = await self._waiter
         finally:
-            watch.end()
-            self._reading = self._watch = None
+            watch.cancel()
+            self._reader = self._timer = None
             if not reading.keep_alive:
                 self.close()
         if reading.head is not None:
             self.protocol = _VERSIONS.get(reading.head.version, "http/1.1")
-        return Heard(
-            sent=as_archived(asked, absolute=self._absolute) if asked.secret or self._proxy else sent,
+        return ExchangeResult(
+            request=archive_bytes(request, absolute_form=self._absolute)
+            if request.secret_names or self._proxy
+            else sent,
             message=reading.message(),
-            trouble="broken" if reading.broken and trouble in {None, "disconnect"} else trouble,
+            failure="broken" if reading.is_broken and trouble in {None, "disconnect"} else trouble,
             detail=detail,
             first_byte_ms=watch.first_byte_ms,
         )
 
     def close(self) -> None:
         """Close it, whatever is under way."""
-        self.usable = False
+        self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
 
-    def _expire(self, trouble: Trouble | None) -> None:
-        if self._reading is not None:
-            self._reading.close()
+    def _expire(self, trouble: ExchangeFailure | None) -> None:
+        if self._reader is not None:
+            self._reader.close()
         self._end(trouble, "time-out")
 
-    def _end(self, trouble: Trouble | None, detail: str) -> None:
+    def _end(self, trouble: ExchangeFailure | None, detail: str) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result((trouble, detail))
 
@@ -122,9 +124,9 @@ class Http1(asyncio.Protocol):
         return f"<{self.protocol} with {self.peer or 'nobody'}>"
 
 
-def _lost(reading: Reading, error: Exception | None) -> Trouble | None:
+def _close_failure(reading: ResponseReader, error: Exception | None) -> ExchangeFailure | None:
     """What the end of a connection is, as far as the response goes."""
-    if reading.until_close and error is None:
+    if reading.ends_at_close and error is None:
         return None
     whole = reading.message()
-    return None if whole is not None and whole.ended else "disconnect"
+    return None if whole is not None and whole.is_complete else "disconnect"

@@ -27,12 +27,12 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
 from core.capture import HttpProtocol, TlsSession
-from crawler.wire.fetch_failure import line
-from crawler.wire.http.exchange import Heard, Trouble, Watch
-from crawler.wire.http.frames import Frames
+from crawler.wire.fetch_failure import one_line
+from crawler.wire.http.exchange import ExchangeFailure, ExchangeResult, ExchangeTimer
+from crawler.wire.http.frames import FrameLimiter
 from crawler.wire.http.message import Message, read_head
-from crawler.wire.http.request import Request, as_archived
-from crawler.wire.limits import HEAD_LIMIT, INTERIM, Limits
+from crawler.wire.http.request import Request, archive_bytes
+from crawler.wire.limits import MAX_HEAD_BYTES, MAX_INTERIM, Limits
 
 WINDOW = 1 << 20
 """Bytes that a server may send before they are acknowledged."""
@@ -51,17 +51,17 @@ class Http2(asyncio.Protocol):
             initial_values={
                 SettingCodes.ENABLE_PUSH: 0,
                 SettingCodes.INITIAL_WINDOW_SIZE: WINDOW,
-                SettingCodes.MAX_HEADER_LIST_SIZE: HEAD_LIMIT,
+                SettingCodes.MAX_HEADER_LIST_SIZE: MAX_HEAD_BYTES,
             },
         )
         self._transport: asyncio.Transport | None = None
-        self._asked: _Asked | None = None
-        self._frames = Frames()
+        self._stream: _Stream | None = None
+        self._frames = FrameLimiter()
         self.peer = ""
         self.tls: TlsSession | None = None
         self.protocol: HttpProtocol = "h2"
-        self.usable = True
-        self.on_end: Callable[[], None] | None = None
+        self.is_usable = True
+        self.on_close: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Say the preface and our settings."""
@@ -75,9 +75,9 @@ class Http2(asyncio.Protocol):
         for at in range(0, len(data), _PIECE):
             piece = data[at : at + _PIECE]
             try:
-                self._frames.take(piece)
+                self._frames.feed(piece)
                 for event in self._h2.receive_data(piece):
-                    self._take(event)
+                    self._handle_event(event)
             except (
                 H2Error,
                 ValueError,
@@ -85,52 +85,52 @@ class Http2(asyncio.Protocol):
                 TypeError,
                 KeyError,
             ) as error:  # hpack raises more than its own
-                self._give_up(line(error))
+                self._fail(one_line(error))
                 break
         self._flush()
-        if not self.usable and self._asked is None:
+        if not self.is_usable and self._stream is None:
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End what is open."""
-        self.usable = False
-        self._give_up(line(exc, "the connection was closed"), "disconnect")
-        if self.on_end is not None:
-            self.on_end()
+        self.is_usable = False
+        self._fail(one_line(exc, "the connection was closed"), "disconnect")
+        if self.on_close is not None:
+            self.on_close()
 
     def is_quiet(self) -> bool:
         """Whether it is still open. What comes between two exchanges says which stream it belongs to."""
-        return self.usable and self._transport is not None and not self._transport.is_closing()
+        return self.is_usable and self._transport is not None and not self._transport.is_closing()
 
-    async def converse(self, asked: Request, limits: Limits, left_s: float) -> Heard:
+    async def exchange(self, request: Request, limits: Limits, left_s: float) -> ExchangeResult:
         """Ask, and take the response to its end or as far as it comes. Never raises for what a server does."""
         assert self._transport is not None
-        self._frames.begin()
-        waiter: asyncio.Future[tuple[Trouble | None, str]] = self._loop.create_future()
-        watch = Watch(self._loop, limits, left_s, lambda trouble: self._finish(trouble, "time-out"))
-        response = self._asked = _Asked(waiter, watch, limits.max_body, asked.method)
+        self._frames.reset()
+        waiter: asyncio.Future[tuple[ExchangeFailure | None, str]] = self._loop.create_future()
+        watch = ExchangeTimer(self._loop, limits, left_s, lambda trouble: self._finish(trouble, "time-out"))
+        response = self._stream = _Stream(waiter, watch, limits.max_body, request.method)
         try:
             response.stream = self._h2.get_next_available_stream_id()
-            self._send(asked, response.stream)
+            self._send(request, response.stream)
             trouble, detail = await waiter
         except H2Error as error:
-            trouble, detail = "protocol", line(error)
+            trouble, detail = "protocol", one_line(error)
         finally:
-            watch.end()
-            self._asked = None
+            watch.cancel()
+            self._stream = None
             if not response.ended:
                 self.close()
-        return Heard(
-            sent=as_archived(asked, names="lower"),
+        return ExchangeResult(
+            request=archive_bytes(request, header_case="lower"),
             message=response.message(),
-            trouble=trouble,
+            failure=trouble,
             detail=detail,
             first_byte_ms=watch.first_byte_ms,
         )
 
     def close(self) -> None:
         """Close it, whatever is under way."""
-        self.usable = False
+        self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
 
@@ -149,20 +149,20 @@ class Http2(asyncio.Protocol):
             self._h2.send_data(stream, asked.body[at : at + size], end_stream=at + size >= len(asked.body))
         self._flush()
 
-    def _take(self, event: Event) -> None:
-        response = self._asked
+    def _handle_event(self, event: Event) -> None:
+        response = self._stream
         if isinstance(event, DataReceived):
             self._h2.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id or 0)
         if isinstance(event, ConnectionTerminated):
-            self.usable = False
+            self.is_usable = False
             if response is not None and (event.last_stream_id or 0) < response.stream:
                 self._finish("protocol", f"GOAWAY {event.error_code}")
         elif response is not None and getattr(event, "stream_id", None) == response.stream:
-            self._take_of(response, event)
+            self._handle_stream_event(response, event)
 
-    def _take_of(self, response: "_Asked", event: Event) -> None:
+    def _handle_stream_event(self, response: "_Stream", event: Event) -> None:
         """Something of the stream that is open."""
-        response.watch.heard(len(getattr(event, "data", None) or b"head"))
+        response.watch.add_bytes(len(getattr(event, "data", None) or b"head"))
         match event:
             case DataReceived(data=data):
                 response.add(data or b"")
@@ -170,27 +170,27 @@ class Http2(asyncio.Protocol):
                     self._finish(None, "")
             case InformationalResponseReceived():
                 response.interim += 1
-                if response.interim > INTERIM:
-                    self._give_up("too many interim responses")
+                if response.interim > MAX_INTERIM:
+                    self._fail("too many interim responses")
             case ResponseReceived(headers=headers):
                 if not response.begin(headers or []):
-                    self._give_up("no HTTP response")
+                    self._fail("no HTTP response")
             case StreamEnded():
                 response.ended = response.head != b""
                 self._finish(None if response.ended else "protocol", "no HTTP response")
             case StreamReset(error_code=code):
                 response.ended = bool(response.head) and code == ErrorCodes.NO_ERROR
-                trouble: Trouble = "disconnect" if response.head else "protocol"
+                trouble: ExchangeFailure = "disconnect" if response.head else "protocol"
                 self._finish(None if response.ended else trouble, f"RST_STREAM {code}")
 
-    def _give_up(self, why: str, trouble: Trouble = "protocol") -> None:
-        self.usable = False
-        if self._asked is not None:
-            self._finish("disconnect" if self._asked.head else trouble, why)
+    def _fail(self, why: str, trouble: ExchangeFailure = "protocol") -> None:
+        self.is_usable = False
+        if self._stream is not None:
+            self._finish("disconnect" if self._stream.head else trouble, why)
 
-    def _finish(self, trouble: Trouble | None, detail: str) -> None:
-        if self._asked is not None and not self._asked.waiter.done():
-            self._asked.waiter.set_result((trouble, detail))
+    def _finish(self, trouble: ExchangeFailure | None, detail: str) -> None:
+        if self._stream is not None and not self._stream.waiter.done():
+            self._stream.waiter.set_result((trouble, detail))
 
     def _flush(self) -> None:
         data = self._h2.data_to_send()
@@ -201,7 +201,7 @@ class Http2(asyncio.Protocol):
         return f"<h2 with {self.peer or 'nobody'}>"
 
 
-class _Asked:
+class _Stream:
     """One stream and what came over it."""
 
     __slots__ = (
@@ -217,7 +217,7 @@ class _Asked:
         "watch",
     )
 
-    def __init__(self, waiter: Any, watch: Watch, max_body: int, method: str) -> None:
+    def __init__(self, waiter: Any, watch: ExchangeTimer, max_body: int, method: str) -> None:
         self.waiter, self.watch, self._max_body, self._method = waiter, watch, max_body, method
         self.stream = self.interim = 0
         self.head = b""
@@ -253,6 +253,6 @@ class _Asked:
             status=head.status,
             headers=head.headers,
             payload=body,
-            ended=self.ended and not self.cut,
-            cut=self.cut,
+            is_complete=self.ended and not self.cut,
+            is_over_limit=self.cut,
         )

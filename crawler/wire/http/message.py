@@ -12,7 +12,7 @@
 import re
 from dataclasses import dataclass
 
-from storage.warc.payload import transfer_decoded
+from storage.warc.payload import decode_transfer
 from storage.warc.records import PAYLOAD_LIMIT
 
 Headers = tuple[tuple[str, str], ...]
@@ -36,9 +36,9 @@ class Message:
     headers: Headers
     payload: bytes
     """After transfer decoding."""
-    ended: bool
+    is_complete: bool
     """The framing itself says that the body is whole; never so where only the connection's end can say it."""
-    cut: bool
+    is_over_limit: bool
     """The body was longer than allowed."""
 
 
@@ -53,7 +53,7 @@ class Head:
     """`1.1`; empty for what is not HTTP by name."""
     headers: Headers
     chunked: bool
-    body: int | None
+    body_length: int | None
     """Bytes of the body; None where chunks or the end of the connection say it."""
     transfer: str
     """The value of `Transfer-Encoding`."""
@@ -61,7 +61,7 @@ class Head:
     """Whether the connection may be used again, once the body has ended where it should."""
 
 
-def may_begin(beginning: bytes) -> bool:
+def may_begin_response(beginning: bytes) -> bool:
     """Whether these bytes can be the first of a response, or of its beginning."""
     upper = beginning[:5].upper()
     return any(upper.startswith(one[: len(upper)]) for one in _BEGINNINGS)
@@ -92,7 +92,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
         version=version,
         headers=headers,
         chunked=chunked,
-        body=body,
+        body_length=body,
         transfer=transfer,
         keep_alive=_keeps_alive(version, said["connection"])
         and len(set(lengths)) == 1
@@ -103,7 +103,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
     )
 
 
-def made(head: Head, response: bytes, *, ended: bool, cut: bool) -> Message:
+def build_message(head: Head, response: bytes, *, is_complete: bool, is_over_limit: bool) -> Message:
     """The message of a head and the bytes from it on, as far as they are to be kept."""
     body = response[head.length :]
     transfer = head.transfer if body else ""
@@ -112,13 +112,13 @@ def made(head: Head, response: bytes, *, ended: bool, cut: bool) -> Message:
         head_length=head.length,
         status=head.status,
         headers=head.headers,
-        payload=transfer_decoded(body, transfer, PAYLOAD_LIMIT)[0] if transfer else body,
-        ended=ended and not cut,
-        cut=cut,
+        payload=decode_transfer(body, transfer, PAYLOAD_LIMIT)[0] if transfer else body,
+        is_complete=is_complete and not is_over_limit,
+        is_over_limit=is_over_limit,
     )
 
 
-def field(headers: Headers, name: str) -> str:
+def header_value(headers: Headers, name: str) -> str:
     """All values of a header, joined by commas (RFC 9110, section 5.2); empty where there is none."""
     return ",".join([value for key, value in headers if key.lower() == name])
 

@@ -13,7 +13,7 @@ from crawler.wire.http.http2 import Http2
 
 KEEP_ALIVE_S = 15.0
 """Seconds that an idle connection is kept: as long as most servers do (nginx 75, Apache 5)."""
-IDLE = 1_000
+MAX_IDLE = 1_000
 """Idle connections at most."""
 
 Connection = Http1 | Http2
@@ -38,12 +38,12 @@ class Pool:
             connection.close()
         return None
 
-    def give(self, key: Hashable, connection: Connection) -> None:
+    def put(self, key: Hashable, connection: Connection) -> None:
         """Keep a connection whose exchange is over."""
         self._idle[connection] = (key, self._loop.time())
         self._by_key.setdefault(key, []).append(connection)
-        connection.on_end = lambda: self._forget(connection)
-        if len(self._idle) > IDLE:
+        connection.on_close = lambda: self._forget(connection)
+        if len(self._idle) > MAX_IDLE:
             self._drop(next(iter(self._idle)))
         if self._sweep is None:
             self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
@@ -71,7 +71,7 @@ class Pool:
         connection.close()
 
     def _forget(self, connection: Connection) -> None:
-        connection.on_end = None
+        connection.on_close = None
         kept = self._idle.pop(connection, None)
         if kept is not None:
             waiting = self._by_key[kept[0]]

@@ -42,12 +42,12 @@ class Request:
     method: str
     headers: tuple[tuple[str, str], ...]
     """Behind Host, in order."""
-    secret: frozenset[str] = frozenset()
+    secret_names: frozenset[str] = frozenset()
     """Names, in lower case, of headers whose values are not archived."""
     body: bytes = b""
 
 
-def target(wire: str) -> Target:
+def parse_target(wire: str) -> Target:
     """Take the wire form of a URL apart."""
     scheme, _, rest = wire.partition("://")
     authority, _, path = rest.partition("/")
@@ -63,29 +63,29 @@ def target(wire: str) -> Target:
     )
 
 
-def common(user_agent: str) -> tuple[tuple[str, str], ...]:
+def common_headers(user_agent: str) -> tuple[tuple[str, str], ...]:
     """The headers of every request."""
     return (("User-Agent", user_agent), ("Accept", ACCEPT), ("Accept-Encoding", "gzip, deflate"))
 
 
-def request(
+def build_request(
     target: Target,
-    ours: HeaderList,
-    theirs: HeaderList = (),
-    secret: HeaderList = (),
+    base_headers: HeaderList,
+    caller_headers: HeaderList = (),
+    secret_headers: HeaderList = (),
     *,
     method: str = "GET",
     body: bytes = b"",
 ) -> Request:
     """Compose a request; of headers of one name the later list has its way. `ValueError` where one cannot be sent."""
     if body or method in _WITH_BODY:
-        theirs = [*theirs, ("Content-Length", str(len(body)))]
-    headers = tuple(ours)
-    for more in (theirs, secret):
+        caller_headers = [*caller_headers, ("Content-Length", str(len(body)))]
+    headers = tuple(base_headers)
+    for more in (caller_headers, secret_headers):
         if more:
             names = {name.lower() for name, _ in more}
             headers = (*(each for each in headers if each[0].lower() not in names), *more)
-    if theirs or secret:
+    if caller_headers or secret_headers:
         headers = tuple(each for each in headers if each[0].lower() not in _OF_CONNECTIONS)
         for name, value in headers:
             if not is_sendable(name, value):
@@ -94,7 +94,7 @@ def request(
         target=target,
         method=method,
         headers=headers,
-        secret=frozenset(name.lower() for name, _ in secret),
+        secret_names=frozenset(name.lower() for name, _ in secret_headers),
         body=body,
     )
 
@@ -104,23 +104,23 @@ def is_sendable(name: str, value: str) -> bool:
     return bool(name) and ":" not in name and not any(each in _FORBIDDEN for each in name + value)
 
 
-def as_sent(asked: Request, *, absolute: bool = False, proxy: HeaderList = ()) -> bytes:
-    """The bytes for the wire, `absolute` for a proxy that is asked in the server's place."""
-    return _text(asked, [*asked.headers, *proxy], absolute=absolute)
+def wire_bytes(request: Request, *, absolute_form: bool = False, proxy_headers: HeaderList = ()) -> bytes:
+    """The bytes for the wire, `absolute_form` for a proxy that is asked in the server's place."""
+    return _text(request, [*request.headers, *proxy_headers], absolute_form=absolute_form)
 
 
-def as_archived(asked: Request, *, absolute: bool = False, names: str = "") -> bytes:
+def archive_bytes(request: Request, *, absolute_form: bool = False, header_case: str = "") -> bytes:
     """The bytes for the archive. `names` is `lower` where the wire had them in lower case (h2)."""
     headers = [
-        (name.lower() if names else name, REDACTED if name.lower() in asked.secret else value)
-        for name, value in asked.headers
+        (name.lower() if header_case else name, REDACTED if name.lower() in request.secret_names else value)
+        for name, value in request.headers
     ]
-    return _text(asked, headers, absolute=absolute, host="host" if names else "Host")
+    return _text(request, headers, absolute_form=absolute_form, host="host" if header_case else "Host")
 
 
-def _text(asked: Request, headers: HeaderList, *, absolute: bool, host: str = "Host") -> bytes:
+def _text(asked: Request, headers: HeaderList, *, absolute_form: bool, host: str = "Host") -> bytes:
     target = asked.target
-    prefix = f"{target.scheme}://{target.authority}" if absolute else ""
+    prefix = f"{target.scheme}://{target.authority}" if absolute_form else ""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
     head = f"{asked.method} {prefix}{target.path} HTTP/1.1\r\n{host}: {target.authority}\r\n{lines}\r\n"
     return head.encode("latin-1", "replace") + asked.body

@@ -9,18 +9,18 @@
 
 import re
 
-from crawler.wire.http.message import SWITCHING, Head, Message, made, may_begin, read_head
-from crawler.wire.limits import HEAD_LIMIT, INTERIM
-from storage.warc.payload import hexadecimal
+from crawler.wire.http.message import SWITCHING, Head, Message, build_message, may_begin_response, read_head
+from crawler.wire.limits import MAX_HEAD_BYTES, MAX_INTERIM
+from storage.warc.payload import parse_chunk_size
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _BLANK = re.compile(rb"[\r\n]+")
 _BLANKS_AT_MOST = 64
-_LOOKED_AT = 5  # bytes of `may_begin`
-_SIZE, _DATA, _BEHIND, _TRAILER, _BROKEN = range(5)
+_LOOKED_AT = 5  # bytes of `may_begin_response`
+_SIZE, _DATA, _CHUNK_END, _TRAILER, _BROKEN = range(5)
 
 
-class Reading:
+class ResponseReader:
     """Reads one response to one request."""
 
     __slots__ = (
@@ -73,19 +73,19 @@ class Reading:
         self.done = True
 
     @property
-    def lingers(self) -> bool:
+    def awaits_close(self) -> bool:
         """Whether only the end of the connection is still waited for, of which the framing cannot say when it comes."""
         return self.head is not None and self.head.chunked and self._state in {_TRAILER, _BROKEN}
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """Whether the body is not framed as its head says."""
         return self._state == _BROKEN
 
     @property
-    def until_close(self) -> bool:
+    def ends_at_close(self) -> bool:
         """Whether the end of the connection is the end of the body."""
-        return self.head is not None and self.head.body is None and not self.head.chunked
+        return self.head is not None and self.head.body_length is None and not self.head.chunked
 
     @property
     def keep_alive(self) -> bool:
@@ -101,7 +101,7 @@ class Reading:
         end = len(self._received) if self._end is None else self._end
         with memoryview(self._received) as view:
             response = bytes(view[: min(end, head.length + self._max_body)])
-        return made(head, response, ended=self._ended, cut=self._cut)
+        return build_message(head, response, is_complete=self._ended, is_over_limit=self._cut)
 
     def _find_head(self) -> bool:
         received = self._received
@@ -109,7 +109,7 @@ class Reading:
             if self._scanned < _LOOKED_AT and not self._begins():
                 return False
             end = _HEAD_END.search(received, max(self._scanned - 3, 0))
-            if len(received) > HEAD_LIMIT and (end is None or end.end() > HEAD_LIMIT):
+            if len(received) > MAX_HEAD_BYTES and (end is None or end.end() > MAX_HEAD_BYTES):
                 self._refuse("no end of the head")
                 return False
             if end is None:
@@ -123,7 +123,7 @@ class Reading:
                 self.head, self._at, self._scanned = head, head.length, head.length
                 return True
             self._interim += 1
-            if self._interim > INTERIM:
+            if self._interim > MAX_INTERIM:
                 self._refuse("too many interim responses")
                 return False
             del received[: head.length]
@@ -136,7 +136,7 @@ class Reading:
         if blank is not None:
             self._blanks += blank.end()
             del received[: blank.end()]
-        if self._blanks > _BLANKS_AT_MOST or not may_begin(bytes(received[:_LOOKED_AT])):
+        if self._blanks > _BLANKS_AT_MOST or not may_begin_response(bytes(received[:_LOOKED_AT])):
             self._refuse("no HTTP response")
             return False
         return bool(received)
@@ -150,9 +150,9 @@ class Reading:
         come = len(self._received) - head.length
         if head.chunked:
             self._follow_chunks()
-        elif head.body is not None and come >= min(head.body, self._max_body):
-            self._end, self._ended = head.length + head.body, True
-            self._cut = head.body > self._max_body
+        elif head.body_length is not None and come >= min(head.body_length, self._max_body):
+            self._end, self._ended = head.length + head.body_length, True
+            self._cut = head.body_length > self._max_body
         if self._end is not None:
             self.surplus = len(self._received) > self._end
             self._cut = self._cut or self._end - head.length > self._max_body
@@ -179,8 +179,8 @@ class Reading:
         if self._state == _DATA:
             if len(received) < self._at:
                 return False
-            self._state = _BEHIND
-        if self._state == _BEHIND:
+            self._state = _CHUNK_END
+        if self._state == _CHUNK_END:
             behind = bytes(received[self._at : self._at + 2])
             if behind in {b"", b"\r"}:
                 return False
@@ -190,7 +190,7 @@ class Reading:
         return False
 
     def _size(self, line: bytes) -> bool:
-        size = hexadecimal(line.partition(b";")[0].strip())
+        size = parse_chunk_size(line.partition(b";")[0].strip())
         if size is None:
             self._state = _BROKEN
             return False

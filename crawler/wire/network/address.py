@@ -44,7 +44,7 @@ _REMEMBERED = 16_384  # every page of a host asks the same
 _LOW_32_BITS = 0xFFFFFFFF
 
 
-def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
     """Return the networks that CIDR texts name; `InputError` names the one that is none."""
     found: list[Network] = []
     for text in texts:
@@ -57,26 +57,26 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
     return tuple(found)
 
 
-def blocked(text: str, allowed: Sequence[Network] = (), asker: str | None = None) -> bool:
+def is_blocked(text: str, allowed: Sequence[Network] = (), page_address: str | None = None) -> bool:
     """Whether the address must not be contacted. A zone (`%eth0`) is passed over. `asker` is the address of the page that wants it; empty
     where that is not known, None where no page does.
     """
-    return _judged(text, tuple(allowed), asker)
+    return _is_blocked(text, tuple(allowed), page_address)
 
 
 def is_public(text: str) -> bool:
     """Whether it is an address of the open web."""
-    return not _judged(text, (), None)
+    return not _is_blocked(text, (), None)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _judged(text: str, allowed: tuple[Network, ...], asker: str | None) -> bool:
+def _is_blocked(text: str, allowed: tuple[Network, ...], asker: str | None) -> bool:
     address = _address(text)
     if address is None:
         return True
-    meant = _stands_for(address)
-    exempt = _holding(address, allowed)
-    if exempt and (asker is None or _may_ask(asker, meant, exempt)):
+    meant = _effective_address(address)
+    exempt = _networks_containing(address, allowed)
+    if exempt and (asker is None or _may_request(asker, meant, exempt)):
         return False
     tunnelled = meant.sixtofour if isinstance(meant, IPv6Address) else None
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
@@ -85,22 +85,22 @@ def _judged(text: str, allowed: tuple[Network, ...], asker: str | None) -> bool:
 def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
     """Whether the user allows the address by a network of its own."""
     address = _address(text)
-    return address is not None and bool(_holding(address, allowed))
+    return address is not None and bool(_networks_containing(address, allowed))
 
 
-def _may_ask(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
+def _may_request(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
     """Whether a page at an address may ask for another that the networks `exempt` hold."""
     address = _address(asker)
-    if address is None or not _judged(asker, (), None):
+    if address is None or not _is_blocked(asker, (), None):
         return False
-    if wanted.is_loopback and not _stands_for(address).is_loopback:
+    if wanted.is_loopback and not _effective_address(address).is_loopback:
         return False
-    return bool(_holding(address, exempt))
+    return bool(_networks_containing(address, exempt))
 
 
-def _holding(address: IPv4Address | IPv6Address, networks: Iterable[Network]) -> list[Network]:
+def _networks_containing(address: IPv4Address | IPv6Address, networks: Iterable[Network]) -> list[Network]:
     """Those of some networks that hold an address, or the one that it stands for."""
-    return [one for one in networks if address in one or _stands_for(address) in one]
+    return [one for one in networks if address in one or _effective_address(address) in one]
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
@@ -111,10 +111,10 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def meant(text: str) -> str:
+def effective_address(text: str) -> str:
     """The address that a text stands for, always written the same way; what is no address as it is."""
     address = _address(text)
-    return text if address is None else str(_stands_for(address))
+    return text if address is None else str(_effective_address(address))
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -127,7 +127,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
-def _stands_for(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def _effective_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:

@@ -26,25 +26,25 @@ from typing import Any, Final
 import pycares
 
 from core import InputError
-from crawler.wire.fetch_failure import Failure, Sign
+from crawler.wire.fetch_failure import FetchFailure, Symptom
 
-SHORTEST_S = 60.0
-LONGEST_S = 3600.0
-NEGATIVE_S = 60.0
-SILENT_S = 5.0
+MIN_TTL_S = 60.0
+MAX_TTL_S = 3600.0
+NEGATIVE_TTL_S = 60.0
+NO_ANSWER_TTL_S = 5.0
 """How long it is remembered that no server could tell: a datagram was lost, more often than not."""
-SILENT: Final = "dns_timeout"
-HOSTS = 10_000
+DNS_TIMEOUT: Final = "dns_timeout"
+MAX_CACHED_HOSTS = 10_000
 """Host names that are remembered."""
-ADDRESSES = 100
+MAX_ADDRESSES = 100
 """Addresses of one host that are looked at."""
-GRACE_S = 0.05
+RESOLUTION_DELAY_S = 0.05
 """How long one family is waited for when the other has answered (RFC 8305, section 3)."""
 TRIES = 3
 """How often a silent server is asked."""
-LOOK_UPS = 20_000
+LOOKUPS_PER_CHANNEL = 20_000
 """After so many the library's channel is made anew: it has a cache of its own, without a bound."""
-_NOBODY = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_ENONAME})
+_NOT_FOUND = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_ENONAME})
 _BAD_NAMES = frozenset({pycares.errno.ARES_EBADNAME, pycares.errno.ARES_EBADQUERY})
 """Nobody is asked for these."""
 _NO_ANSWER = frozenset({pycares.errno.ARES_ETIMEOUT, pycares.errno.ARES_ECONNREFUSED})
@@ -55,14 +55,14 @@ _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
     addresses: tuple[str, ...] = ()
-    ttl_s: float = NEGATIVE_S
+    ttl_s: float = NEGATIVE_TTL_S
     error: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    found: tuple[str, ...] | Failure
-    until: float
+class _CacheEntry:
+    result: tuple[str, ...] | FetchFailure
+    expires_at: float
 
 
 class Resolver:
@@ -72,8 +72,8 @@ class Resolver:
         """`servers` are `ADDRESS:PORT`; the system's where there is none. `InputError` names the one that is none."""
         self._loop = asyncio.get_running_loop()
         self._servers, self._clock = tuple(servers), clock or self._loop.time
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._asking: dict[str, asyncio.Task[tuple[str, ...] | Failure]] = {}
+        self._cache: OrderedDict[str, _CacheEntry] = OrderedDict()
+        self._lookups: dict[str, asyncio.Task[tuple[str, ...] | FetchFailure]] = {}
         self._look_ups = 0
         self._channel: pycares.Channel | None = None
         self.answered_at = -inf
@@ -81,18 +81,18 @@ class Resolver:
         for server in self._servers:
             _check(server)
 
-    async def addresses(self, host: str, timeout_s: float) -> tuple[str, ...] | Failure:
+    async def addresses(self, host: str, timeout_s: float) -> tuple[str, ...] | FetchFailure:
         """The addresses of a host, at least one, IPv4 first; an address is its own."""
         if is_address(host):
             return (host,)
-        known = self._known.get(host)
-        if known is not None and known.until > self._clock():
-            self._known.move_to_end(host)
-            return known.found
-        task = self._asking.get(host)
+        known = self._cache.get(host)
+        if known is not None and known.expires_at > self._clock():
+            self._cache.move_to_end(host)
+            return known.result
+        task = self._lookups.get(host)
         if task is None:
-            task = self._asking[host] = asyncio.create_task(self._look_up(host, timeout_s))
-            task.add_done_callback(lambda _: self._asking.pop(host, None))
+            task = self._lookups[host] = asyncio.create_task(self._look_up(host, timeout_s))
+            task.add_done_callback(lambda _: self._lookups.pop(host, None))
         return await asyncio.shield(task)
 
     async def problem(self, timeout_s: float) -> str:
@@ -100,12 +100,12 @@ class Resolver:
         answer: asyncio.Future[_Answer] = self._loop.create_future()
         try:
             # A channel of its own: it remembers no answer, and no server that was silent.
-            channel = self._made(timeout_s)
+            channel = self._new_channel(timeout_s)
         except pycares.AresError as failed:
             return f"names cannot be looked up: {failed}"
         error = pycares.errno.ARES_ETIMEOUT
         try:
-            channel.query(".", pycares.QUERY_TYPE_NS, callback=self._back(answer, _settle_root))
+            channel.query(".", pycares.QUERY_TYPE_NS, callback=self._callback(answer, _settle_root))
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
                     error = (await answer).error
@@ -118,42 +118,42 @@ class Resolver:
             return f"the name servers can resolve nothing ({which})"
         self.answered_at = self._loop.time()
         self._channel = None  # the next is made with the servers of now
-        for host in [host for host, known in self._known.items() if _is_lost(known.found)]:
-            del self._known[host]
+        for host in [host for host, known in self._cache.items() if _is_unanswered(known.result)]:
+            del self._cache[host]
         return ""
 
     def close(self) -> None:
         """Ask no more."""
-        for task in self._asking.values():
+        for task in self._lookups.values():
             task.cancel()
         if self._channel is not None:
             self._channel.close()
             self._channel = None
 
-    async def _look_up(self, host: str, timeout_s: float) -> tuple[str, ...] | Failure:
+    async def _look_up(self, host: str, timeout_s: float) -> tuple[str, ...] | FetchFailure:
         asked = [self._ask(host, family, timeout_s) for family in _FAMILIES]
         until = self._loop.time() + timeout_s
         done, waiting = await asyncio.wait(asked, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if waiting:
             some = any(one.result().addresses for one in done)
             more, waiting = await asyncio.wait(
-                waiting, timeout=GRACE_S if some else until - self._loop.time()
+                waiting, timeout=RESOLUTION_DELAY_S if some else until - self._loop.time()
             )
             done |= more
         for one in waiting:
             one.cancel()
         answers = [one.result() for one in asked if one in done]
-        found = tuple(address for answer in answers for address in answer.addresses)[:ADDRESSES]
-        ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_S)
+        found = tuple(address for answer in answers for address in answer.addresses)[:MAX_ADDRESSES]
+        ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_TTL_S)
         # What stands in the hosts file has no time to live.
-        if any(one.ttl_s > 0 if one.addresses else one.error in _NOBODY for one in answers):
+        if any(one.ttl_s > 0 if one.addresses else one.error in _NOT_FOUND for one in answers):
             self.answered_at = self._loop.time()
         said = found or _failure(host, answers, silent=len(answers) < len(asked))
-        kept_s = SILENT_S if _is_lost(said) else min(max(ttl_s, SHORTEST_S), LONGEST_S)
-        self._known[host] = _Known(found=said, until=self._clock() + kept_s)
-        self._known.move_to_end(host)
-        if len(self._known) > HOSTS:
-            self._known.popitem(last=False)
+        kept_s = NO_ANSWER_TTL_S if _is_unanswered(said) else min(max(ttl_s, MIN_TTL_S), MAX_TTL_S)
+        self._cache[host] = _CacheEntry(result=said, expires_at=self._clock() + kept_s)
+        self._cache.move_to_end(host)
+        if len(self._cache) > MAX_CACHED_HOSTS:
+            self._cache.popitem(last=False)
         return said
 
     def _ask(self, host: str, family: int, timeout_s: float) -> "asyncio.Future[_Answer]":
@@ -169,13 +169,13 @@ class Resolver:
                 None,
                 family=socket.AddressFamily(family),
                 type=socket.SOCK_STREAM,
-                callback=self._back(answer, _settle),
+                callback=self._callback(answer, _settle),
             )
         except (pycares.AresError, ValueError, UnicodeError):
             _settle(answer, None, pycares.errno.ARES_ENOTFOUND)
         return answer
 
-    def _back(
+    def _callback(
         self, answer: "asyncio.Future[_Answer]", settle: "Callable[[asyncio.Future[_Answer], Any, Any], None]"
     ) -> Callable[[Any, int | None], None]:
         def back(result: Any, error: int | None) -> None:
@@ -186,12 +186,12 @@ class Resolver:
 
     def _open(self, timeout_s: float) -> pycares.Channel:
         self._look_ups += 1
-        if self._channel is None or self._look_ups % LOOK_UPS == 0:
+        if self._channel is None or self._look_ups % LOOKUPS_PER_CHANNEL == 0:
             # An old channel lives on until its questions are answered.
-            self._channel = self._made(timeout_s)
+            self._channel = self._new_channel(timeout_s)
         return self._channel
 
-    def _made(self, timeout_s: float) -> pycares.Channel:
+    def _new_channel(self, timeout_s: float) -> pycares.Channel:
         # No `lookups`, `domains` or `resolvconf_path`: pycares 5.2.1 gives the library their texts in memory that
         # it has freed by then. Where another thread was quicker the library knew of no way to look up a name,
         # and every look-up of the channel failed at once, as if the servers had refused it.
@@ -203,10 +203,10 @@ class Resolver:
         )
 
     def __repr__(self) -> str:
-        return f"<resolver: {len(self._known)} names known>"
+        return f"<resolver: {len(self._cache)} names known>"
 
 
-@lru_cache(maxsize=HOSTS)
+@lru_cache(maxsize=MAX_CACHED_HOSTS)
 def is_address(host: str) -> bool:
     """Whether a host is an IP address."""
     if ":" not in host and not host[-1:].isdigit():
@@ -232,11 +232,11 @@ def _settle(answer: "asyncio.Future[_Answer]", result: Any, error: int | None) -
     if error or result is None:
         answer.set_result(_Answer(error=error or pycares.errno.ARES_ENODATA))
         return
-    nodes = result.nodes[:ADDRESSES]
+    nodes = result.nodes[:MAX_ADDRESSES]
     addresses = dict.fromkeys(_text(node.addr[0]) for node in nodes)
     answer.set_result(
         _Answer(
-            addresses=tuple(addresses), ttl_s=min((float(node.ttl) for node in nodes), default=NEGATIVE_S)
+            addresses=tuple(addresses), ttl_s=min((float(node.ttl) for node in nodes), default=NEGATIVE_TTL_S)
         )
     )
 
@@ -246,22 +246,24 @@ def _settle_root(answer: "asyncio.Future[_Answer]", _: Any, error: int | None) -
         answer.set_result(_Answer(error=error or 0))
 
 
-def _is_lost(found: tuple[str, ...] | Failure) -> bool:
+def _is_unanswered(found: tuple[str, ...] | FetchFailure) -> bool:
     """Whether no name server could tell: that is remembered for seconds only."""
-    return isinstance(found, Failure) and found.sign == "no_name_server"
+    return isinstance(found, FetchFailure) and found.symptom == "no_name_server"
 
 
 def _text(address: bytes | str) -> str:
     return address.decode() if isinstance(address, bytes) else address
 
 
-def _failure(host: str, answers: Sequence[_Answer], *, silent: bool) -> Failure:
+def _failure(host: str, answers: Sequence[_Answer], *, silent: bool) -> FetchFailure:
     """Why a name has no address. What was said of it counts before what was not."""
     errors = {answer.error for answer in answers}
     told = errors - _NO_ANSWER
     # That there is none of one family says nothing of the other.
-    if not told or ((silent or errors & _NO_ANSWER) and told <= _NOBODY):
-        return Failure(reason=SILENT, detail=f"no name server answered for {host}", sign="no_name_server")
-    why = max(told - _NOBODY, default=min(told))
-    sign: Sign = "denied" if told <= _NOBODY | _BAD_NAMES else "no_name_server"
-    return Failure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", sign=sign)
+    if not told or ((silent or errors & _NO_ANSWER) and told <= _NOT_FOUND):
+        return FetchFailure(
+            reason=DNS_TIMEOUT, detail=f"no name server answered for {host}", symptom="no_name_server"
+        )
+    why = max(told - _NOT_FOUND, default=min(told))
+    sign: Symptom = "denied" if told <= _NOT_FOUND | _BAD_NAMES else "no_name_server"
+    return FetchFailure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", symptom=sign)

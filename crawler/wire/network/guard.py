@@ -10,14 +10,14 @@
 
 from collections.abc import Sequence
 
-from crawler.wire.fetch_failure import Failure
+from crawler.wire.fetch_failure import FetchFailure
 from crawler.wire.network.address import Network, is_allowed
 from crawler.wire.network.dns import is_address
 
-NAME_BLOCKED = Failure(
+NAME_BLOCKED = FetchFailure(
     reason="name_blocked", detail="the name of a private network, and our name servers do not know it"
 )
-PORT_BLOCKED = Failure(reason="port_blocked", detail="the port of a service that is no web server")
+PORT_BLOCKED = FetchFailure(reason="port_blocked", detail="the port of a service that is no web server")
 PRIVATE_NAMES = frozenset(
     {
         # RFC 6761, 6762, 8375, 9476 (not RFC 7686: a proxy may lead to onion services); ICANN board resolution 2024.07.29.06: internal.
@@ -46,6 +46,6 @@ def is_private_name(host: str) -> bool:
     return len(labels) == 1 or any(".".join(labels[first:]) in PRIVATE_NAMES for first in range(len(labels)))
 
 
-def admits_port(port: int, address: str, allowed: Sequence[Network]) -> bool:
+def is_port_allowed(port: int, address: str, allowed: Sequence[Network]) -> bool:
     """Return whether a port of an address may be asked; `address` may be a name that only a proxy knows."""
     return port not in BAD_PORTS or is_allowed(address, allowed)

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core import Url
-from crawler.wire.fetch_failure import Failure, at_once, connection_failure
-from crawler.wire.http.request import target
+from crawler.wire.fetch_failure import FetchFailure, acquire_at_once, connection_failure
+from crawler.wire.http.request import parse_target
 from crawler.wire.limits import Limits
-from crawler.wire.network.address import Network, blocked, meant
-from crawler.wire.network.dial import Dial, Dialled
+from crawler.wire.network.address import Network, effective_address, is_blocked
+from crawler.wire.network.dial import DialedConnection, Dialer
 from crawler.wire.network.dns import Resolver, is_address
 from crawler.wire.network.proxy import Proxy
-from crawler.wire.network.tls import Trust
+from crawler.wire.network.tls import TlsContexts
 
-PATIENCE_S = 5.0
+PROBE_TIMEOUT_S = 5.0
 """Seconds for one probe."""
 _FAR_AWAY = ("198.41.0.4", "2001:503:ba3e::2:30")
 """Addresses in another network than ours, whatever that is: those of a.root-servers.net. No packet goes there."""
@@ -26,12 +26,12 @@ _DISCARD = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knock:
+class HostProbe:
     """What came of a connection that was made to be closed."""
 
     address: str
     """The address; the host's name where it has none."""
-    answered: bool
+    has_answered: bool
 
 
 class Probes:
@@ -44,43 +44,43 @@ class Probes:
         proxy: Proxy | None,
         allow: Sequence[Network],
         timeout_s: float,
-        trust: Trust,
+        trust: TlsContexts,
     ) -> None:
         self._resolver, self._proxy, self._allow, self._trust = resolver, proxy, tuple(allow), trust
-        self._limits = Limits(max_body=0, timeout_s=min(timeout_s, PATIENCE_S))
+        self._limits = Limits(max_body=0, timeout_s=min(timeout_s, PROBE_TIMEOUT_S))
 
     @property
     def resolved_at(self) -> float:
         """When a name server last answered, on the event loop's clock; minus infinity for never."""
         return self._resolver.answered_at
 
-    async def name_servers(self) -> str:
+    async def name_server_problem(self) -> str:
         """Why no name can be looked up; empty if the name servers work."""
         return await self._resolver.problem(self._limits.dns_s)
 
-    async def proxy(self, *, speaks: bool) -> str:
-        """Why the proxy cannot be had; empty if it can. With `speaks` it must also say something: what it is asked
+    async def proxy_problem(self, *, must_answer: bool) -> str:
+        """Why the proxy cannot be had; empty if it can. With `must_answer` it must also say something: what it is asked
         concerns no server.
         """
         assert self._proxy is not None
         found = await self._resolver.addresses(self._proxy.host, self._limits.dns_s)
-        if isinstance(found, Failure):
-            return f"the proxy {self._proxy.place}: {found.detail}"
+        if isinstance(found, FetchFailure):
+            return f"the proxy {self._proxy.endpoint}: {found.detail}"
         try:
             async with asyncio.timeout(self._limits.connect_s):
                 reader, writer = await asyncio.open_connection(found[0], self._proxy.port)
                 try:
-                    if not speaks:
+                    if not must_answer:
                         return ""
                     writer.write(self._proxy.greeting)
                     said = await reader.read(1)
                 finally:
                     writer.close()
         except OSError as error:
-            return f"the proxy {self._proxy.place}: {connection_failure(error).detail}"
-        return "" if said else f"the proxy {self._proxy.place} closes its connections and says nothing"
+            return f"the proxy {self._proxy.endpoint}: {connection_failure(error).detail}"
+        return "" if said else f"the proxy {self._proxy.endpoint} closes its connections and says nothing"
 
-    def route(self, address: str = "") -> str:
+    def route_problem(self, address: str = "") -> str:
         """Why neither an address nor any network but this machine's own can be reached; empty if one can. No packet is sent."""
         if any(map(_is_routed, (address, *_FAR_AWAY))):
             return ""
@@ -88,42 +88,42 @@ class Probes:
 
     async def address(self, url: Url) -> str:
         """The address that a URL leads to; its host's name where that has none, or is a proxy's matter."""
-        if self._proxy is None or not self._proxy.resolves:
-            found = await self._resolver.addresses(target(url.wire).host, self._limits.dns_s)
-            if not isinstance(found, Failure):
-                return meant(found[0])
+        if self._proxy is None or not self._proxy.resolves_names:
+            found = await self._resolver.addresses(parse_target(url.wire).host, self._limits.dns_s)
+            if not isinstance(found, FetchFailure):
+                return effective_address(found[0])
         return url.host
 
-    async def knock(self, url: Url) -> Knock | None:
+    async def probe_host(self, url: Url) -> HostProbe | None:
         """Whether anybody answers where a URL leads; None where that cannot be told without asking for a page."""
-        place = target(url.wire)
-        if self._proxy is not None and self._proxy.resolves:
+        place = parse_target(url.wire)
+        if self._proxy is not None and self._proxy.resolves_names:
             if place.scheme == "http":
                 return None
             address = place.host
         else:
             found = await self._resolver.addresses(place.host, self._limits.dns_s)
-            if isinstance(found, Failure):
-                return None if found.sign == "denied" else Knock(address=url.host, answered=False)
-            address = next((one for one in found if not blocked(one, self._allow)), "")
+            if isinstance(found, FetchFailure):
+                return None if found.symptom == "denied" else HostProbe(address=url.host, has_answered=False)
+            address = next((one for one in found if not is_blocked(one, self._allow)), "")
             if not address:
                 return None
         proxy = None
         if self._proxy is not None:
             where = await self._resolver.addresses(self._proxy.host, self._limits.dns_s)
-            if isinstance(where, Failure):
-                return Knock(address=meant(address), answered=False)
+            if isinstance(where, FetchFailure):
+                return HostProbe(address=effective_address(address), has_answered=False)
             proxy = (self._proxy, where[0])
-        dial = Dial(allow=self._allow, limits=self._limits, trust=self._trust, proxy=proxy)
-        dialled = await dial.open(place, address, None, at_once, h2=False)
-        if isinstance(dialled, Failure):
+        dial = Dialer(allow=self._allow, limits=self._limits, trust=self._trust, proxy=proxy)
+        dialled = await dial.open(place, address, None, acquire_at_once, h2=False)
+        if isinstance(dialled, FetchFailure):
             took = (
-                dialled.sign == "answered" or dialled.reason == "timeout_tls"
+                dialled.symptom == "answered" or dialled.reason == "timeout_tls"
             )  # somebody took the connection
-            return Knock(address=meant(address), answered=took)
-        assert isinstance(dialled, Dialled)
+            return HostProbe(address=effective_address(address), has_answered=took)
+        assert isinstance(dialled, DialedConnection)
         dialled.connection.close()
-        return Knock(address=meant(address), answered=True)
+        return HostProbe(address=effective_address(address), has_answered=True)
 
 
 def _is_routed(address: str) -> bool:

@@ -20,7 +20,7 @@ from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
 from core import InputError
-from crawler.wire.fetch_failure import Failure, Sign
+from crawler.wire.fetch_failure import FetchFailure, Symptom
 from crawler.wire.network.dns import is_address
 
 _HEAD_LIMIT = 64 << 10
@@ -36,7 +36,7 @@ _SOCKS_REPLIES = {
 }
 _UNREACHED = frozenset({1, 3, 4, 6})
 """Replies of a proxy that had no answer from the server: it may be the server, or the proxy's own network."""
-_STATUSES: Mapping[str, Sign] = {
+_STATUSES: Mapping[str, Symptom] = {
     "407": "no_proxy",
     "500": "silent",
     "502": "silent",
@@ -49,9 +49,9 @@ _STATUSES: Mapping[str, Sign] = {
 class ProxyError(Exception):
     """The proxy did not open the way. `sign` is what that shows."""
 
-    def __init__(self, text: str, sign: Sign) -> None:
+    def __init__(self, text: str, symptom: Symptom) -> None:
         super().__init__(text)
-        self.sign = sign
+        self.symptom = symptom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Proxy:
     password: str = field(default="", repr=False)
 
     @property
-    def resolves(self) -> bool:
+    def resolves_names(self) -> bool:
         """Whether it looks names up itself."""
         return self.kind == "http"
 
@@ -79,7 +79,7 @@ class Proxy:
         return (("Proxy-Authorization", f"Basic {pair}"),)
 
     @property
-    def place(self) -> str:
+    def endpoint(self) -> str:
         """Where it listens, without what may be secret."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
@@ -89,10 +89,10 @@ class Proxy:
         if self.kind == "socks5":
             return _greeting(self)
         lines = "".join(f"{name}: {value}\r\n" for name, value in self.headers)
-        return f"OPTIONS * HTTP/1.1\r\nHost: {self.place}\r\n{lines}Connection: close\r\n\r\n".encode()
+        return f"OPTIONS * HTTP/1.1\r\nHost: {self.endpoint}\r\n{lines}Connection: close\r\n\r\n".encode()
 
 
-def parse(text: str) -> Proxy:
+def parse_proxy(text: str) -> Proxy:
     """The proxy that a URL names; `InputError` where it names none, without what may be secret in it."""
     wrong = InputError("crawler.proxy: write http://USER:PASSWORD@HOST:PORT or socks5://HOST:PORT")
     try:
@@ -111,10 +111,10 @@ def parse(text: str) -> Proxy:
     )
 
 
-def proxy_failure(proxy: Proxy, failure: Failure) -> Failure:
+def proxy_failure(proxy: Proxy, failure: FetchFailure) -> FetchFailure:
     """What it means for a server that its proxy cannot be had."""
-    sign: Sign = "no_resources" if failure.sign == "no_resources" else "no_proxy"
-    return Failure(reason="proxy", detail=f"the proxy {proxy.place}: {failure.detail}", sign=sign)
+    sign: Symptom = "no_resources" if failure.symptom == "no_resources" else "no_proxy"
+    return FetchFailure(reason="proxy", detail=f"the proxy {proxy.endpoint}: {failure.detail}", symptom=sign)
 
 
 async def tunnel(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
@@ -151,12 +151,12 @@ async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) 
     """RFC 1928 and, for a password, RFC 1929."""
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(connection, _greeting(proxy))
-    _, method = await _exactly(connection, 2)
+    _, method = await _read_exactly(connection, 2)
     if method == 2:
         user, password = proxy.user.encode()[:255], proxy.password.encode()[:255]
         pair = bytes([1, len(user)]) + user + bytes([len(password)]) + password
         await loop.sock_sendall(connection, pair)
-        if (await _exactly(connection, 2))[1]:
+        if (await _read_exactly(connection, 2))[1]:
             raise ProxyError("the proxy refused the password", "no_proxy")
     elif method:
         wants = "a password" if method == 255 else "what we cannot"
@@ -167,11 +167,11 @@ async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) 
     else:
         name = bytes([3, len(host)]) + host.encode()
     await loop.sock_sendall(connection, b"\x05\x01\x00" + name + port.to_bytes(2, "big"))
-    _, reply, _, kind = await _exactly(connection, 4)
-    length = {1: 4, 4: 16}.get(kind) or (await _exactly(connection, 1))[0]
-    await _exactly(connection, length + 2)
+    _, reply, _, kind = await _read_exactly(connection, 4)
+    length = {1: 4, 4: 16}.get(kind) or (await _read_exactly(connection, 1))[0]
+    await _read_exactly(connection, length + 2)
     if reply:
-        sign: Sign = "silent" if reply in _UNREACHED else "answered"
+        sign: Symptom = "silent" if reply in _UNREACHED else "answered"
         raise ProxyError(f"the proxy said {_SOCKS_REPLIES.get(reply, str(reply))}", sign)
 
 
@@ -179,7 +179,7 @@ def _greeting(proxy: Proxy) -> bytes:
     return b"\x05\x02\x00\x02" if proxy.user else b"\x05\x01\x00"
 
 
-async def _exactly(connection: socket.socket, length: int) -> bytes:
+async def _read_exactly(connection: socket.socket, length: int) -> bytes:
     found = b""
     while len(found) < length:
         piece = await asyncio.get_running_loop().sock_recv(connection, length - len(found))

@@ -8,7 +8,7 @@ import re
 import ssl
 
 from core.capture import TlsSession
-from crawler.wire.fetch_failure import Failure, Reason, line
+from crawler.wire.fetch_failure import FailureReason, FetchFailure, one_line
 
 _VERDICTS = {
     9: "expired",
@@ -19,7 +19,7 @@ _VERDICTS = {
     64: "wrong_host",
 }
 """Of OpenSSL's codes (X509_V_ERR_...): not yet and no longer valid; self-signed; another name, another address."""
-_REASONS: dict[str, Reason] = {
+_REASONS: dict[str, FailureReason] = {
     "expired": "tls_expired",
     "self_signed": "tls_self_signed",
     "wrong_host": "tls_wrong_host",
@@ -32,27 +32,27 @@ _OPENSSL = re.compile(
 )
 
 
-class Trust:
+class TlsContexts:
     """The contexts that connections are made with: those that verify, and those that do not."""
 
     def __init__(self, own: ssl.SSLContext | None = None) -> None:
         """`own` verifies in place of one with the system's authorities."""
-        self._own = own
-        self._made: dict[tuple[bool, bool, bool], ssl.SSLContext] = {}
+        self._custom = own
+        self._contexts: dict[tuple[bool, bool, bool], ssl.SSLContext] = {}
 
-    def context(self, *, h2: bool, verify: bool = True, old: bool = False) -> ssl.SSLContext:
+    def context(self, *, h2: bool, verify: bool = True, old_versions: bool = False) -> ssl.SSLContext:
         """A context that offers h2 or not, verifies or not, speaks TLS 1.0 and 1.1 or not."""
-        key = (h2, verify, old)
-        if key not in self._made:
-            self._made[key] = self._make(h2=h2, verify=verify, old=old)
-        return self._made[key]
+        key = (h2, verify, old_versions)
+        if key not in self._contexts:
+            self._contexts[key] = self._make(h2=h2, verify=verify, old_versions=old_versions)
+        return self._contexts[key]
 
-    def _make(self, *, h2: bool, verify: bool, old: bool) -> ssl.SSLContext:
-        if self._own is not None and verify and h2 and not old:
-            context = self._own
-        elif self._own is not None and verify:
+    def _make(self, *, h2: bool, verify: bool, old_versions: bool) -> ssl.SSLContext:
+        if self._custom is not None and verify and h2 and not old_versions:
+            context = self._custom
+        elif self._custom is not None and verify:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            for authority in self._own.get_ca_certs(binary_form=True):
+            for authority in self._custom.get_ca_certs(binary_form=True):
                 context.load_verify_locations(cadata=authority)
         elif verify:
             context = ssl.create_default_context()
@@ -60,38 +60,42 @@ class Trust:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if old:
+        if old_versions:
             context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
             context.set_ciphers(_OLD_VERSIONS)
         context.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
         return context
 
 
-def verdict(error: BaseException) -> str | None:
+def certificate_problem(error: BaseException) -> str | None:
     """What is wrong with a certificate; None where it is not the certificate that is wrong."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return None
     return _VERDICTS.get(error.verify_code, "untrusted")
 
 
-def failure(error: BaseException) -> Failure:
+def handshake_failure(error: BaseException) -> FetchFailure:
     """What a handshake that failed comes to."""
     if isinstance(error, ConnectionError):
-        return Failure(reason="reset", detail=line(error), sign="answered")
-    return Failure(reason=_REASONS.get(verdict(error) or "", "tls"), detail=line(error), sign="answered")
+        return FetchFailure(reason="reset", detail=one_line(error), symptom="answered")
+    return FetchFailure(
+        reason=_REASONS.get(certificate_problem(error) or "", "tls"),
+        detail=one_line(error),
+        symptom="answered",
+    )
 
 
-def of_connection(connection: ssl.SSLObject, said: str) -> TlsSession:
+def connection_tls(connection: ssl.SSLObject, said: str) -> TlsSession:
     """How a connection is kept from others. `said` is the verdict on its certificate."""
     cipher, version = connection.cipher(), (connection.version() or "").removeprefix("TLSv")
     return TlsSession(
         version="1.0" if version == "1" else version,
-        cipher=iana(cipher[0]) if cipher else "",
+        cipher=iana_cipher_name(cipher[0]) if cipher else "",
         trust=said,
     )
 
 
-def iana(name: str) -> str:
+def iana_cipher_name(name: str) -> str:
     """IANA's name of a cipher suite from OpenSSL's; those of TLS 1.3 have one name, and unknown ones keep theirs."""
     found = _OPENSSL.fullmatch(name)
     if found is None:

@@ -13,22 +13,22 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from core import ThresherError
-from crawler.machine.activity import NOTHING, Activity, Channel
+from crawler.machine.activity import NO_PAGE, Activity, SupervisorChannel
 from isolation import WorkerProcess
-from pipeline.engine.local.event_loop_watchdog import EVERY_S, Supervision
+from pipeline.engine.local.event_loop_watchdog import CHECK_INTERVAL_S, EventLoopWatchdog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class WorkerExit:
     """How a worker ended."""
 
     exitcode: int | None
     """Of its process, negative for a signal; None where nobody can tell."""
-    said: ThresherError | None
+    error: ThresherError | None
     """The error that it named, if it did."""
-    stood_s: float | None = None
+    stalled_s: float | None = None
     """After how many seconds it was ended because its event loop stood still; None where it was not."""
-    reads: int = NOTHING
+    page_token: int = NO_PAGE
     """Token of the lease whose page it was reading (`crawler.machine.activity`)."""
 
 
@@ -36,14 +36,14 @@ ENDS_S = 0.05
 """Between two looks whether a process that has said its last is gone."""
 
 
-class Berth(Protocol):
+class CrawlWorker(Protocol):
     """One worker, somewhere."""
 
-    def left(self) -> Left | None:
+    def poll(self) -> WorkerExit | None:
         """How it ended, or None while it lives. Does not wait."""
         ...
 
-    def wait(self) -> Left:
+    def wait(self) -> WorkerExit:
         """Wait until it has ended."""
         ...
 
@@ -52,51 +52,51 @@ class Berth(Protocol):
         ...
 
 
-Place = Callable[[bytes], Berth]
-"""Begins a worker that was `told` what to do."""
+WorkerFactory = Callable[[bytes], CrawlWorker]
+"""Begins a worker that was `call` what to do."""
 
 
-def told(work: Callable[..., None], *args: object) -> bytes:
+def pickle_call(work: Callable[..., None], *args: object) -> bytes:
     """What a worker is begun with: a function of a module, its arguments, and after them its `Channel`."""
     return pickle.dumps((work, args))
 
 
-class LocalBerth:
+class LocalCrawlWorker:
     """A process of this machine. It drains when its supervisor is gone."""
 
-    def __init__(self, told: bytes) -> None:
+    def __init__(self, call: bytes) -> None:
         """Begin the worker."""
         self._activity = Activity.make()
         marks = self._activity.descriptors
         self._process = WorkerProcess(
-            _begin, told, marks, is_confined=False, orphan_signal=signal.SIGTERM, descriptors=marks
+            _run_call, call, marks, is_confined=False, orphan_signal=signal.SIGTERM, descriptors=marks
         )
-        self._supervision = Supervision(self._process, self._activity)
-        self._left: Left | None = None
+        self._watchdog = EventLoopWatchdog(self._process, self._activity)
+        self._exit: WorkerExit | None = None
 
-    def left(self) -> Left | None:
+    def poll(self) -> WorkerExit | None:
         """How it ended, or None while it lives. One whose event loop stands still is ended."""
-        self._supervision.look()
-        return None if self._left is None and self._process.exitcode() is None else self.wait()
+        self._watchdog.check()
+        return None if self._exit is None and self._process.exitcode() is None else self.wait()
 
-    def wait(self) -> Left:
+    def wait(self) -> WorkerExit:
         """Wait until it has ended."""
-        if self._left is None:
+        if self._exit is None:
             said: ThresherError | None = None
             with suppress(EOFError, OSError):
-                while not self._process.pipe.poll(EVERY_S):
-                    self._supervision.look()
+                while not self._process.pipe.poll(CHECK_INTERVAL_S):
+                    self._watchdog.check()
                 said = self._process.pipe.recv()
             while self._process.exitcode() is None:
-                self._supervision.look()
+                self._watchdog.check()
                 time.sleep(ENDS_S)
-            self._left = Left(
+            self._exit = WorkerExit(
                 exitcode=self._process.close(),
-                said=said,
-                stood_s=self._supervision.stood_s,
-                reads=self._activity.reads,
+                error=said,
+                stalled_s=self._watchdog.stalled_s,
+                page_token=self._activity.page_token,
             )
-        return self._left
+        return self._exit
 
     def signal(self, signum: signal.Signals) -> None:
         """Send a signal."""
@@ -106,6 +106,6 @@ class LocalBerth:
         return f"<berth: {self._process}>"
 
 
-def _begin(complaint: Connection, told: bytes, marks: tuple[int, int]) -> None:
-    work, args = pickle.loads(told)  # noqa: S301 - our own supervisor's
-    work(*args, Channel(complaint=complaint, activity=Activity.inherited(marks)))
+def _run_call(errors: Connection, call: bytes, marks: tuple[int, int]) -> None:
+    work, args = pickle.loads(call)  # noqa: S301 - our own supervisor's
+    work(*args, SupervisorChannel(error_pipe=errors, activity=Activity.from_descriptors(marks)))

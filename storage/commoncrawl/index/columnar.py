@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 
 from core import CorruptData
 from storage.commoncrawl.file_names import table_list
-from storage.commoncrawl.index.row import BUCKET_OF_OLD, Row, checked
-from storage.commoncrawl.index.span import Span, holds
+from storage.commoncrawl.index.row import OLD_BUCKET_PREFIX, CrawlIndexRow, require_valid
+from storage.commoncrawl.index.span import Span, contains_key
 from storage.commoncrawl.paths import read_list
-from storage.commoncrawl.transport.remote_file import Remote
+from storage.commoncrawl.transport.remote_file import RemoteFile
 from storage.commoncrawl.transport.source import Head
-from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.transport.source_client import SourceClient
 
 TAIL = 64 << 10
 """Bytes of the end of a file that are read for its footer; more where that is longer."""
@@ -56,7 +56,9 @@ OPTIONAL: dict[str, Any] = {
 SUBSET = re.compile(r"/subset=([a-z]+)/")
 
 
-def rows(client: Client, crawl: str, spans: Iterable[Span], subsets: frozenset[str]) -> Iterator[Row]:
+def rows(
+    client: SourceClient, crawl: str, spans: Iterable[Span], subsets: frozenset[str]
+) -> Iterator[CrawlIndexRow]:
     """The rows in the spans, file by file. Raises `InputError` where the crawl has no such index, `CorruptData` where it cannot be
     read or lacks a column.
     """
@@ -66,7 +68,7 @@ def rows(client: Client, crawl: str, spans: Iterable[Span], subsets: frozenset[s
         yield from _of_file(client, key, footer(client, key, data, told), told, wanted)
 
 
-def footer(client: Client, key: str, data: bytes, told: Head) -> Any:
+def footer(client: SourceClient, key: str, data: bytes, told: Head) -> Any:
     """Metadata of a Parquet file whose last bytes are at hand. Raises `CorruptData` where it is none."""
     length = int.from_bytes(data[-8:-4], "little") + 8
     if data[-4:] != MAGIC or length > told.size:
@@ -98,7 +100,9 @@ def _is_of(key: str, subsets: frozenset[str]) -> bool:
     return found is None or found[1] in subsets
 
 
-def _of_file(client: Client, key: str, metadata: Any, told: Head, spans: tuple[Span, ...]) -> Iterator[Row]:
+def _of_file(
+    client: SourceClient, key: str, metadata: Any, told: Head, spans: tuple[Span, ...]
+) -> Iterator[CrawlIndexRow]:
     names = set(metadata.schema.names)
     missing = [name for name in NEEDED if name not in names]
     if missing:
@@ -107,7 +111,7 @@ def _of_file(client: Client, key: str, metadata: Any, told: Head, spans: tuple[S
     chosen = list(groups(metadata, spans))
     if not chosen:
         return
-    remote = io.BufferedReader(Remote(client, key, told, block=BLOCK, keep=BLOCKS), TAIL)
+    remote = io.BufferedReader(RemoteFile(client, key, told, block=BLOCK, keep=BLOCKS), TAIL)
     file = pq.ParquetFile(remote, metadata=metadata, pre_buffer=False, buffer_size=TAIL)
     try:
         for group in chosen:
@@ -124,7 +128,7 @@ def _hits(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
     at = 0
     for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=[KEY]):
         for number, key in enumerate(batch.column(0).to_pylist(), start=at):
-            if holds(spans, _bytes(key)):
+            if contains_key(spans, _bytes(key)):
                 first = number if first is None else first
                 last = number
         at += batch.num_rows
@@ -133,14 +137,14 @@ def _hits(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
 
 def _of_group(
     file: Any, group: int, columns: list[str], hit: range, spans: tuple[Span, ...]
-) -> Iterator[Row]:
+) -> Iterator[CrawlIndexRow]:
     at = 0
     for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns):
         if at >= hit.stop:
             return
         if at + batch.num_rows > hit.start:
             table = _typed(batch)
-            yield from (_row(each) for each in table.to_pylist() if holds(spans, _bytes(each[KEY])))
+            yield from (_row(each) for each in table.to_pylist() if contains_key(spans, _bytes(each[KEY])))
         at += batch.num_rows
 
 
@@ -158,13 +162,13 @@ def _typed(batch: Any) -> Any:
     return pa.table(arrays)
 
 
-def _row(found: dict[str, Any]) -> Row:
-    return checked(
-        Row(
+def _row(found: dict[str, Any]) -> CrawlIndexRow:
+    return require_valid(
+        CrawlIndexRow(
             surt=found[KEY],
             timestamp=f"{found['fetch_time']:%Y%m%d%H%M%S}",
             url=found["url"],
-            filename=found["warc_filename"].removeprefix(BUCKET_OF_OLD),
+            filename=found["warc_filename"].removeprefix(OLD_BUCKET_PREFIX),
             offset=found["warc_record_offset"],
             length=found["warc_record_length"],
             status=max(0, found["fetch_status"] or 0),

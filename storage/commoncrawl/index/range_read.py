@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.row import CrawlIndexRow
 
 GAP = 32 << 10
 """Bytes between two records that are read and thrown away: less than what a request costs in time on most networks."""
@@ -12,26 +12,26 @@ LONGEST = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class RangeRead:
     """Bytes of one file that hold some rows' records, in their order."""
 
     filename: str
     first: int
-    rows: tuple[Row, ...]
+    rows: tuple[CrawlIndexRow, ...]
 
     @property
     def length(self) -> int:
         """Bytes to be read."""
         return max(row.offset + row.length for row in self.rows) - self.first
 
-    def cut(self, data: bytes, row: Row) -> bytes:
+    def cut(self, data: bytes, row: CrawlIndexRow) -> bytes:
         """The record of a row among the bytes read."""
         return data[row.offset - self.first :][: row.length]
 
 
-def reaches(rows: Iterable[Row], gap: int = GAP, longest: int = LONGEST) -> Iterator[Reach]:
+def range_reads(rows: Iterable[CrawlIndexRow], gap: int = GAP, longest: int = LONGEST) -> Iterator[RangeRead]:
     """The reads for rows that come in the order of their files and offsets. Each row is in exactly one."""
-    near: list[Row] = []
+    near: list[CrawlIndexRow] = []
     end = 0
     for row in rows:
         after = row.offset + row.length
@@ -45,5 +45,5 @@ def reaches(rows: Iterable[Row], gap: int = GAP, longest: int = LONGEST) -> Iter
         yield _reach(near)
 
 
-def _reach(near: list[Row]) -> Reach:
-    return Reach(filename=near[0].filename, first=near[0].offset, rows=tuple(near))
+def _reach(near: list[CrawlIndexRow]) -> RangeRead:
+    return RangeRead(filename=near[0].filename, first=near[0].offset, rows=tuple(near))

@@ -11,14 +11,14 @@ from typing import Any
 
 from storage.commoncrawl.file_names import is_file
 
-BUCKET_OF_OLD = "common-crawl/"
+OLD_BUCKET_PREFIX = "common-crawl/"
 """What file names of the oldest crawls begin with; no base has it."""
 LONGEST = 128 << 20
 """Stored bytes of a record; theirs have a megabyte, five since 2025."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class CrawlIndexRow:
     """Where one record lies, and what is known of it."""
 
     surt: str
@@ -46,21 +46,21 @@ class Row:
     """Where the server sent us."""
 
 
-def parse(line: str) -> Row:
+def parse(line: str) -> CrawlIndexRow:
     """The row of a line of the CDX index. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
     surt, timestamp, fields = line.split(" ", 2)
-    return of_fields(surt, timestamp, json.loads(fields))
+    return row_from_fields(surt, timestamp, json.loads(fields))
 
 
-def of_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> Row:
+def row_from_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> CrawlIndexRow:
     """The row that the fields of a line, or of an answer of the index server, make. Raises as `parse` does."""
     status = str(fields.get("status", ""))
-    return checked(
-        Row(
+    return require_valid(
+        CrawlIndexRow(
             surt=surt,
             timestamp=timestamp,
             url=str(fields["url"]),
-            filename=str(fields["filename"]).removeprefix(BUCKET_OF_OLD),
+            filename=str(fields["filename"]).removeprefix(OLD_BUCKET_PREFIX),
             offset=int(fields["offset"]),
             length=int(fields["length"]),
             status=int(status) if status.isdecimal() else 0,
@@ -75,7 +75,7 @@ def of_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> Row:
     )
 
 
-def checked(row: Row) -> Row:
+def require_valid(row: CrawlIndexRow) -> CrawlIndexRow:
     """The row itself. Raises `ValueError` where it names no record that could be there."""
     if not (len(row.timestamp) == 14 and row.timestamp.isdecimal()):
         raise ValueError(f"{row.timestamp!r} is no time")

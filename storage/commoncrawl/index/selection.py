@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 
 from core import InputError
 from storage.commoncrawl.file_names import subset
-from storage.commoncrawl.index.row import Row
-from storage.commoncrawl.index.span import Span, joined, of_domain, of_prefix
+from storage.commoncrawl.index.row import CrawlIndexRow
+from storage.commoncrawl.index.span import Span, domain_spans, merge_spans, prefix_span
 from storage.manifest import JSON
 
 SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 DOTS = re.compile(r"/\.\.?(?:/|$)")
 LANGUAGE = re.compile(r"[a-z]{3}")
 MIME = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
-FETCHED = frozenset({200})
+DEFAULT_STATUSES = frozenset({200})
 """Statuses where none is named: pages."""
 PAGES, DIAGNOSTICS = frozenset({"warc"}), frozenset({"crawldiagnostics"})
 
@@ -35,7 +35,7 @@ class Selection:
     """Beginnings of URLs; `http` and `https` are the same."""
     mimes: frozenset[str] = frozenset()
     """Types, as detected where the crawl has that, else as declared; all where empty."""
-    statuses: frozenset[int] = FETCHED
+    statuses: frozenset[int] = DEFAULT_STATUSES
     languages: frozenset[str] = frozenset()
     """ISO 639-3 of the language with the most text; all, and pages of none, where empty."""
     limit: int | None = None
@@ -65,10 +65,10 @@ class Selection:
 
     def spans(self) -> tuple[Span, ...]:
         """Where in the order of the index it may be."""
-        of_domains = (span for domain in self.domains for span in of_domain(domain))
-        return joined([*of_domains, *(of_prefix(prefix) for prefix in self.prefixes)])
+        of_domains = (span for domain in self.domains for span in domain_spans(domain))
+        return merge_spans([*of_domains, *(prefix_span(prefix) for prefix in self.prefixes)])
 
-    def admits(self, row: Row) -> bool:
+    def admits(self, row: CrawlIndexRow) -> bool:
         """Whether the row is wanted."""
         return (
             row.status in self.statuses

@@ -29,14 +29,14 @@ class Span(NamedTuple):
     end: bytes
 
 
-def of_domain(domain: str) -> tuple[Span, ...]:
+def domain_spans(domain: str) -> tuple[Span, ...]:
     """The spans of a host name and all names below it. Raises `InputError` for what is no host name in ASCII."""
     if not HOST.fullmatch(domain):
         raise InputError(f"{domain!r} is no domain: write one such as example.org")
     return tuple(_begins(f"{_reversed(domain)}{mark}") for mark in AFTER_HOST)
 
 
-def of_prefix(prefix: str) -> Span:
+def prefix_span(prefix: str) -> Span:
     """The span of all URLs that begin so. Raises `InputError` for what is no beginning of a URL."""
     try:
         parts = urlsplit(prefix)
@@ -52,7 +52,7 @@ def of_prefix(prefix: str) -> Span:
     return _begins(f"{key}){path}" if parts.path.isascii() else f"{key})")
 
 
-def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     """The spans in order, those that touch one another as one."""
     found: list[Span] = []
     for span in sorted(spans):
@@ -63,8 +63,8 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def holds(spans: tuple[Span, ...], key: bytes) -> bool:
-    """Whether a key lies in one of the spans, which are `joined`."""
+def contains_key(spans: tuple[Span, ...], key: bytes) -> bool:
+    """Whether a key lies in one of the spans, which are `merge_spans`."""
     at = bisect_right(spans, key, key=_first) - 1
     return at >= 0 and key < spans[at].end
 

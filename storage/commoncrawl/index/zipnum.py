@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from core import CorruptData
-from storage.commoncrawl.file_names import index
-from storage.commoncrawl.index.row import Row, parse
-from storage.commoncrawl.index.span import Span, holds
-from storage.commoncrawl.transport.remote_file import Remote
-from storage.commoncrawl.transport.source_client import Ask, Client
+from storage.commoncrawl.file_names import index_path
+from storage.commoncrawl.index.row import CrawlIndexRow, parse
+from storage.commoncrawl.index.span import Span, contains_key
+from storage.commoncrawl.transport.remote_file import RemoteFile
+from storage.commoncrawl.transport.source_client import RangeRequest, SourceClient
 
 CLUSTER = "cluster.idx"
 NEAR = 64 << 10
 """Bytes that are read of `cluster.idx` at a time, and read on from rather than halved again."""
-KEPT = 512
+MAX_CACHED_READS = 512
 """Such reads that are kept."""
 TOGETHER = 2 << 20
 """Bytes of blocks that are read at once; one has some 200 kB."""
@@ -35,7 +35,7 @@ GZIP = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class IndexBlock:
     """One block of rows: its first key, and where it lies."""
 
     key: bytes
@@ -44,26 +44,26 @@ class Block:
     length: int
 
 
-def rows(client: Client, crawl: str, spans: Iterable[Span]) -> Iterator[Row]:
+def rows(client: SourceClient, crawl: str, spans: Iterable[Span]) -> Iterator[CrawlIndexRow]:
     """The rows in the spans, which are in order and do not overlap, in the order of the index. Raises `InputError` where the crawl has
     no such index, `CorruptData` where it cannot be read.
     """
-    name = index(crawl, CLUSTER)
+    name = index_path(crawl, CLUSTER)
     told = client.head(name)
-    cluster = io.BufferedReader(Remote(client, name, told, block=NEAR, keep=KEPT), NEAR)
-    for ask, came in client.arriving(_asks(crawl, _wanted(cluster, told.size, spans))):
+    cluster = io.BufferedReader(RemoteFile(client, name, told, block=NEAR, keep=MAX_CACHED_READS), NEAR)
+    for ask, came in client.fetch_ahead(_asks(crawl, _wanted(cluster, told.size, spans))):
         data = client.result(ask.key, came)
-        for block, within in ask.about:
+        for block, within in ask.context:
             at = block.offset - ask.first
             yield from _within(tuple(within), data[at : at + block.length], f"{ask.key} at {block.offset}")
 
 
-Wanted = tuple[Block, list[Span]]
+BlockSpans = tuple[IndexBlock, list[Span]]
 """A block, and the spans of which it may hold keys."""
 
 
-def _wanted(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[Wanted]:
-    held: Wanted | None = None
+def _wanted(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[BlockSpans]:
+    held: BlockSpans | None = None
     for span in spans:
         for block in blocks(cluster, size, span):
             if held is not None and held[0] == block:
@@ -76,7 +76,7 @@ def _wanted(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[Wan
         yield held
 
 
-def blocks(cluster: BinaryIO, size: int, span: Span) -> Iterator[Block]:
+def blocks(cluster: BinaryIO, size: int, span: Span) -> Iterator[IndexBlock]:
     """The blocks that may hold keys of the span; `cluster` is the open `cluster.idx`, `size` its bytes."""
     before: bytes | None = None
     cluster.seek(_start(cluster, size, span.first))
@@ -117,20 +117,20 @@ def _line(cluster: BinaryIO) -> bytes:
     return line
 
 
-def _block(line: bytes) -> Block:
+def _block(line: bytes) -> IndexBlock:
     try:
         key, file, offset, length, *_ = line.rstrip(b"\r\n").split(b"\t")
-        block = Block(key=key, file=file.decode("ascii"), offset=int(offset), length=int(length))
+        block = IndexBlock(key=key, file=file.decode("ascii"), offset=int(offset), length=int(length))
     except ValueError:
-        block = Block(key=b"", file="", offset=0, length=0)
+        block = IndexBlock(key=b"", file="", offset=0, length=0)
     if not block.file.startswith("cdx-") or "/" in block.file or block.offset < 0 or block.length <= 0:
         raise CorruptData(f"{CLUSTER} has the line {line[:200]!r}, which names no block; see to its source")
     return block
 
 
-def _asks(crawl: str, found: Iterable[Wanted]) -> Iterator[Ask]:
+def _asks(crawl: str, found: Iterable[BlockSpans]) -> Iterator[RangeRequest]:
     """Reads for blocks, those that lie behind one another together."""
-    together: list[Wanted] = []
+    together: list[BlockSpans] = []
     for one in found:
         if together:
             (first, _), (last, _), (block, _) = together[0], together[-1], one
@@ -143,20 +143,20 @@ def _asks(crawl: str, found: Iterable[Wanted]) -> Iterator[Ask]:
         yield _ask(crawl, together)
 
 
-def _ask(crawl: str, together: list[Wanted]) -> Ask:
+def _ask(crawl: str, together: list[BlockSpans]) -> RangeRequest:
     (first, _), (last, _) = together[0], together[-1]
     length = last.offset + last.length - first.offset
-    return Ask(index(crawl, first.file), first.offset, length, tuple(together))
+    return RangeRequest(index_path(crawl, first.file), first.offset, length, tuple(together))
 
 
-def _within(spans: tuple[Span, ...], member: bytes, where: str) -> Iterator[Row]:
+def _within(spans: tuple[Span, ...], member: bytes, where: str) -> Iterator[CrawlIndexRow]:
     """The rows of a block that lie in the spans."""
     try:
         lines = zlib.decompress(member, GZIP).split(b"\n")
     except zlib.error as error:
         raise CorruptData(f"{where} is no block of an index ({error}); see to its source") from error
     for number, line in enumerate(lines, start=1):
-        if holds(spans, line):
+        if contains_key(spans, line):
             try:
                 yield parse(line.decode())
             except (ValueError, KeyError, TypeError) as error:

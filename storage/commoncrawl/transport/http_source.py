@@ -5,8 +5,8 @@ from urllib.parse import urljoin
 
 import aiohttp
 
-from storage.commoncrawl.transport.response_kind import Answered, Damaged
-from storage.commoncrawl.transport.source import Head, head_of
+from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
+from storage.commoncrawl.transport.source import Head, head_from_response
 from storage.s3.s3_errors import retry_after_ms
 
 CONNECT_S = 15
@@ -16,7 +16,7 @@ PIECE = 256 << 10
 CODE = re.compile(rb"<Code>([A-Za-z0-9]{1,64})</Code>")
 
 
-class Web:
+class HttpSource:
     """A `Source`. It belongs to the event loop in which it is first asked."""
 
     def __init__(self, base: str, user_agent: str) -> None:
@@ -57,8 +57,8 @@ class Web:
             if reply.status >= 300 or reply.status < 200:
                 said = {name.lower(): value for name, value in reply.headers.items()}
                 found = CODE.search(await reply.content.read(4096))
-                raise Answered(reply.status, found[1].decode() if found else "", retry_after_ms(said))
-            told = head_of(
+                raise ResponseError(reply.status, found[1].decode() if found else "", retry_after_ms(said))
+            told = head_from_response(
                 reply.status, reply.headers.get("Content-Range", ""), reply.headers.get("ETag", ""), asked
             )
             wanted = reply.content_length
@@ -67,5 +67,5 @@ class Web:
                 came += len(piece)
                 into += piece
             if wanted is not None and came != wanted:
-                raise Damaged(f"{came} bytes instead of {wanted}")
+                raise DamagedReply(f"{came} bytes instead of {wanted}")
             return told

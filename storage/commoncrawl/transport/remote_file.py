@@ -8,19 +8,19 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from storage.commoncrawl.transport.source import Head
-from storage.commoncrawl.transport.source_client import Client
-from storage.seekable import Seekable
+from storage.commoncrawl.transport.source_client import SourceClient
+from storage.seekable import SeekableFile
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 
-class Remote(Seekable):
-    """All reads are of one object: `told` has its entity tag. `keep` blocks of `block` bytes are held at most."""
+class RemoteFile(SeekableFile):
+    """All reads are of one object: `head` has its entity tag. `keep` blocks of `block` bytes are held at most."""
 
-    def __init__(self, client: Client, key: str, told: Head, *, block: int, keep: int) -> None:
-        super().__init__(told.size)
-        self._client, self._key, self._told = client, key, told
+    def __init__(self, client: SourceClient, key: str, head: Head, *, block: int, keep: int) -> None:
+        super().__init__(head.size)
+        self._client, self._key, self._told = client, key, head
         self._size, self._keep = block, keep
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 

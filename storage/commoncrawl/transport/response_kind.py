@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from aiohttp import ClientConnectorCertificateError, InvalidURL, TooManyRedirects
 
-from storage.s3.s3_errors import AGAIN, NO_ACCESS, WRONG_KEYS, Damaged, trouble
+from storage.s3.s3_errors import (
+    ACCESS_DENIED_CODES,
+    RETRYABLE_CODES,
+    WRONG_KEYS,
+    DamagedReply,
+    retryable_failure,
+)
 
 SLOW = frozenset({403, 429, 500, 502, 503, 504, 509})
 FORBIDDEN = frozenset({401, 403})
@@ -19,7 +25,7 @@ LASTING = (ClientConnectorCertificateError, InvalidURL, TooManyRedirects)
 """Of aiohttp: what is wrong with the address itself."""
 
 
-class Answered(Exception):
+class ResponseError(Exception):
     """An answer that is not the bytes that were asked for."""
 
     def __init__(self, status: int, code: str = "", wait_ms: int = 0) -> None:
@@ -37,29 +43,31 @@ class Answered(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class RetryDecision:
     """A request to be sent again."""
 
     reason: str
     wait_ms: int = 0
-    is_slow: bool = False
+    is_slow_down: bool = False
     """Whether less is to be asked at a time."""
     is_doubtful: bool = False
     """Whether it may as well be meant: no right to it, no such file where a bucket does not say so, nobody at that address."""
 
 
-def again(error: Exception) -> Again | None:
+def retry_decision(error: Exception) -> RetryDecision | None:
     """Why the request may be sent again; None where that would change nothing."""
-    if isinstance(error, Answered):
-        forbidden = error.status in FORBIDDEN or error.code in NO_ACCESS
-        slow = error.status in SLOW or error.code in AGAIN
+    if isinstance(error, ResponseError):
+        forbidden = error.status in FORBIDDEN or error.code in ACCESS_DENIED_CODES
+        slow = error.status in SLOW or error.code in RETRYABLE_CODES
         if error.code in WRONG_KEYS or not (slow or forbidden or error.status == 408 or error.status > 504):
             return None
-        return Again(reason=str(error), wait_ms=error.wait_ms, is_slow=slow, is_doubtful=forbidden)
+        return RetryDecision(
+            reason=str(error), wait_ms=error.wait_ms, is_slow_down=slow, is_doubtful=forbidden
+        )
     if isinstance(error, LASTING):
         return None
-    found = trouble(error)
-    return Again(reason=found.reason, wait_ms=found.wait_ms, is_doubtful=True) if found else None
+    found = retryable_failure(error)
+    return RetryDecision(reason=found.reason, wait_ms=found.wait_ms, is_doubtful=True) if found else None
 
 
-__all__ = ["Again", "Answered", "Damaged", "again"]
+__all__ = ["DamagedReply", "ResponseError", "RetryDecision", "retry_decision"]

@@ -14,15 +14,15 @@ from botocore.exceptions import ClientError
 
 from core import InputError
 from core.printable_address import redact_secrets
-from storage.commoncrawl.transport.response_kind import Answered, Damaged
-from storage.commoncrawl.transport.source import Head, head_of
+from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
+from storage.commoncrawl.transport.source import Head, head_from_response
 from storage.s3.connection import client_config, configured_endpoint
 from storage.s3.s3_errors import code, headers, retry_after_ms, status
 
 PIECE = 256 << 10
 
 
-class Bucket:
+class S3Source:
     """A `Source`. It belongs to the event loop in which it is first asked."""
 
     def __init__(self, bucket: str, prefix: str, user_agent: str) -> None:
@@ -58,9 +58,9 @@ class Bucket:
                 **({"IfMatch": etag} if etag else {}),
             )
         except ClientError as error:
-            raise Answered(status(error), code(error), retry_after_ms(headers(error))) from error
+            raise ResponseError(status(error), code(error), retry_after_ms(headers(error))) from error
         async with reply["Body"] as body:
-            told = head_of(
+            told = head_from_response(
                 reply["ResponseMetadata"]["HTTPStatusCode"],
                 reply.get("ContentRange", ""),
                 reply["ETag"],
@@ -71,7 +71,7 @@ class Bucket:
                 came += len(piece)
                 into += piece
             if came != int(reply["ContentLength"]):
-                raise Damaged(f"{came} bytes instead of {reply['ContentLength']}")
+                raise DamagedReply(f"{came} bytes instead of {reply['ContentLength']}")
             return told
 
     async def _opened(self) -> Any:

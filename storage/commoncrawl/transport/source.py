@@ -8,7 +8,7 @@
 import re
 from typing import NamedTuple, Protocol
 
-from storage.commoncrawl.transport.response_kind import Answered, Damaged
+from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 
 CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -20,7 +20,7 @@ class Head(NamedTuple):
     etag: str
 
 
-class Source(Protocol):
+class FileSource(Protocol):
     """One place that has the files."""
 
     @property
@@ -41,14 +41,14 @@ class Source(Protocol):
         ...
 
 
-def head_of(status: int, content_range: str, etag: str, asked: range | None) -> Head:
+def head_from_response(status: int, content_range: str, etag: str, asked: range | None) -> Head:
     """What a successful answer to a ranged request tells. Raises `Answered` for one that sends something else, `Damaged` for
     another range than `asked` (None: the last bytes, however many there are).
     """
     found = CONTENT_RANGE.fullmatch(content_range)
     if status != 206 or found is None:
-        raise Answered(status, "NoRanges")
+        raise ResponseError(status, "NoRanges")
     first, last, size = map(int, found.groups())
     if asked is not None and (first, last + 1) != (asked.start, min(asked.stop, size)):
-        raise Damaged(f"bytes {first}-{last} instead of {asked.start}-{asked.stop - 1}")
+        raise DamagedReply(f"bytes {first}-{last} instead of {asked.start}-{asked.stop - 1}")
     return Head(size, etag)

@@ -22,47 +22,47 @@ from aiohttp import ClientError as TransportError
 from botocore.exceptions import BotoCoreError
 
 from core import CorruptData, InputError, ThresherError, Unavailable
-from storage.commoncrawl.transport.response_kind import Again, Answered, again
-from storage.commoncrawl.transport.source import Head, Source
-from storage.commoncrawl.transport.window import Window, grown, halved
-from storage.s3.request_retry import Patience, left_ms, pause_ms
+from storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
+from storage.commoncrawl.transport.source import FileSource, Head
+from storage.commoncrawl.transport.window import Window, grow, halve
+from storage.s3.request_retry import RetryPolicy, pause_ms, remaining_ms
 from storage.s3.requests import monotonic_ms
-from storage.s3.s3_errors import refusal
+from storage.s3.s3_errors import user_error
 
 A = TypeVar("A")
 T = TypeVar("T")
-PATIENCE = Patience(total_ms=30 * 60_000, first_ms=500, longest_ms=60_000)
+RETRY_POLICY = RetryPolicy(total_ms=30 * 60_000, first_ms=500, longest_ms=60_000)
 """Half an hour without one byte; Common Crawl's own advice is to wait, and to ask less."""
-DOUBTED_MS = 60_000
+DOUBTFUL_RETRY_MS = 60_000
 """How long a 403 or silence is taken for a crowd before anything was answered."""
 ATTEMPT_S = 300
 """Of one request; what came by then is kept."""
-ROOM = 64 << 20
+READ_AHEAD_BYTES = 64 << 20
 """Bytes that are asked for ahead of who reads them."""
-ASKED_AHEAD = 64
-TOLD_MS = 20_000
+READ_AHEAD_REQUESTS = 64
+WARN_AFTER_MS = 20_000
 """A shorter wait is nothing to tell anybody of."""
 CLOSE_S = 5
 _log = logging.getLogger(__name__)
 
 
-class Ask(NamedTuple):
-    """Bytes of a file that somebody wants; `about` is what they are to them."""
+class RangeRequest(NamedTuple):
+    """Bytes of a file that somebody wants; `context` is what they are to them."""
 
     key: str
     first: int
     length: int
-    about: Any = None
+    context: Any = None
 
 
-class Client:
+class SourceClient:
     """See the module. `close` ends its thread."""
 
     def __init__(
         self,
-        source: Source,
+        source: FileSource,
         *,
-        patience: Patience = PATIENCE,
+        patience: RetryPolicy = RETRY_POLICY,
         window: Window | None = None,
         now_ms: Callable[[], int] = monotonic_ms,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -88,48 +88,50 @@ class Client:
     def head(self, key: str) -> Head:
         """Size and entity tag of a file. Raises `InputError` where there is none."""
         into = bytearray()
-        return self.result(key, self.begin(self._get(key, range(1), into, "")))
+        return self.result(key, self.submit(self._get(key, range(1), into, "")))
 
     def read(self, key: str, first: int, length: int, etag: str = "") -> bytes:
         """Bytes of a file, fewer at its end. Raises `InputError` where there is none, `CorruptData` where it is another by now."""
-        return self.result(key, self.begin(self.bring(key, first, length, etag)))
+        return self.result(key, self.submit(self.fetch(key, first, length, etag)))
 
     def tails(self, keys: Iterable[str], length: int) -> Iterator[tuple[str, bytes, Head]]:
         """The last bytes of each file, in the order of the keys, some asked for ahead."""
         for key, came in self._in_order((key, length, self._tail(key, length)) for key in keys):
             yield key, *self.result(key, came)
 
-    def whole(self, key: str) -> bytes:
+    def read_all(self, key: str) -> bytes:
         """All bytes of a small file."""
         told = self.head(key)
-        return b"".join(self.ahead(pieces(key, told), etag=told.etag))
+        return b"".join(self.read_ahead(pieces(key, told), etag=told.etag))
 
-    def ahead(self, asks: Iterable[Ask], etag: str = "") -> Iterator[bytes]:
-        """What is asked for, in order, asked ahead as far as `ROOM` goes. Raises as `read` does."""
-        for ask, came in self.arriving(asks, etag):
+    def read_ahead(self, asks: Iterable[RangeRequest], etag: str = "") -> Iterator[bytes]:
+        """What is asked for, in order, asked ahead as far as `READ_AHEAD_BYTES` goes. Raises as `read` does."""
+        for ask, came in self.fetch_ahead(asks, etag):
             yield self.result(ask.key, came)
 
-    def arriving(self, asks: Iterable[Ask], etag: str = "") -> Iterator[tuple[Ask, Future[bytes]]]:
+    def fetch_ahead(
+        self, asks: Iterable[RangeRequest], etag: str = ""
+    ) -> Iterator[tuple[RangeRequest, Future[bytes]]]:
         """The same, for who wants to see to failures: the future raises `Answered` where there are no such bytes."""
         return self._in_order(
-            (ask, ask.length, self.bring(ask.key, ask.first, ask.length, etag)) for ask in asks
+            (ask, ask.length, self.fetch(ask.key, ask.first, ask.length, etag)) for ask in asks
         )
 
-    async def bring(self, key: str, first: int, length: int, etag: str = "") -> bytes:
+    async def fetch(self, key: str, first: int, length: int, etag: str = "") -> bytes:
         """Bytes of a file, fewer at its end. Raises `Answered` where there are none."""
         into = bytearray()
         if length:
             await self._get(key, range(first, first + length), into, etag)
         return bytes(into)
 
-    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin the work and return at once."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         """End the thread and the connections; what is on its way ends with it."""
         with suppress(TimeoutError):
-            self.begin(self._end()).result(CLOSE_S)
+            self.submit(self._end()).result(CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
         if not self._thread.is_alive():
@@ -138,14 +140,14 @@ class Client:
     def _in_order(
         self, works: Iterable[tuple[A, int, Coroutine[Any, Any, T]]]
     ) -> Iterator[tuple[A, Future[T]]]:
-        """Each work's subject and outcome, in order; begun ahead as far as `ROOM` goes, by the bytes of each."""
+        """Each work's subject and outcome, in order; begun ahead as far as `READ_AHEAD_BYTES` goes, by the bytes of each."""
         waiting: deque[tuple[A, int, Future[T]]] = deque()
         held = 0
         try:
             for subject, size, work in works:
-                waiting.append((subject, size, self.begin(work)))
+                waiting.append((subject, size, self.submit(work)))
                 held += size
-                while waiting and (held > ROOM or len(waiting) > ASKED_AHEAD):
+                while waiting and (held > READ_AHEAD_BYTES or len(waiting) > READ_AHEAD_REQUESTS):
                     done, freed, came = waiting.popleft()
                     held -= freed
                     yield done, came
@@ -160,15 +162,15 @@ class Client:
         """The result, or one line of what is in the way."""
         try:
             return came.result()
-        except Answered as error:
+        except ResponseError as error:
             raise self._line(key, error) from error
         except (BotoCoreError, TransportError) as error:
-            raise refusal(error, self.uri) from error
+            raise user_error(error, self.uri) from error
         except BaseException:
             came.cancel()
             raise
 
-    def _line(self, key: str, error: Answered) -> ThresherError:
+    def _line(self, key: str, error: ResponseError) -> ThresherError:
         """What a definite answer comes to for the user."""
         where = f"{self.uri}{key}"
         if error.status == 412:
@@ -187,7 +189,7 @@ class Client:
             told = await self._source.tail(key, length, into)
             return bytes(into), told
 
-        return await self._carry(key, attempt, lambda: 0)
+        return await self._send(key, attempt, lambda: 0)
 
     async def _get(self, key: str, span: range, into: bytearray, etag: str) -> Head:
         """One span, in as many requests as it takes."""
@@ -197,50 +199,50 @@ class Client:
                 into.clear()
             return await self._source.get(key, span[len(into) :], into, etag)
 
-        return await self._carry(key, attempt, lambda: len(into))
+        return await self._send(key, attempt, lambda: len(into))
 
-    async def _carry(self, key: str, attempt: Callable[[], Awaitable[T]], came: Callable[[], int]) -> T:
+    async def _send(self, key: str, attempt: Callable[[], Awaitable[T]], came: Callable[[], int]) -> T:
         since: int | None = None
         failures, had = 0, 0
         while True:
-            sent = await self._enter()
+            sent = await self._acquire_slot()
             try:
                 async with asyncio.timeout(ATTEMPT_S):
                     result = await attempt()
             except Exception as error:
-                found = again(error)
+                found = retry_decision(error)
                 if found is None:
                     raise
             else:
                 self._answered, self._told = True, False
-                self.window = grown(self.window)
+                self.window = grow(self.window)
                 return result
             finally:
-                await self._leave()
+                await self._release_slot()
             now = self._now_ms()
-            if found.is_slow:
+            if found.is_slow_down:
                 self._answered = self._answered or not found.is_doubtful
                 # Who waits for others has no end of its own.
                 rest = min(found.wait_ms, self._patience.total_ms)
-                self.window = halved(self.window, sent_ms=sent, now_ms=now, rest_ms=rest)
+                self.window = halve(self.window, sent_ms=sent, now_ms=now, rest_ms=rest)
             if came() > had:
                 failures, since, had = 0, None, came()
             failures += 1
             since = now if since is None else since
             await self._pause(key, found, failures, since)
 
-    async def _pause(self, key: str, found: Again, failures: int, since: int) -> None:
+    async def _pause(self, key: str, found: RetryDecision, failures: int, since: int) -> None:
         patience = self._patience
         if found.is_doubtful and not self._answered:
-            patience = Patience(
-                total_ms=min(DOUBTED_MS, patience.total_ms),
+            patience = RetryPolicy(
+                total_ms=min(DOUBTFUL_RETRY_MS, patience.total_ms),
                 first_ms=patience.first_ms,
                 longest_ms=patience.longest_ms,
             )
         pause = pause_ms(patience, failures, self._chance(), found.wait_ms)
-        await self._sleep(min(pause, left_ms(patience, since, self._now_ms())) / 1000)
+        await self._sleep(min(pause, remaining_ms(patience, since, self._now_ms())) / 1000)
         waited = self._now_ms() - since
-        if waited >= TOLD_MS and not self._told:
+        if waited >= WARN_AFTER_MS and not self._told:
             self._told = True
             _log.warning(
                 "%s gives nothing for now (%s); asking again for up to %d s",
@@ -248,14 +250,14 @@ class Client:
                 found.reason,
                 patience.total_ms // 1000,
             )
-        if left_ms(patience, since, self._now_ms()) == 0:
+        if remaining_ms(patience, since, self._now_ms()) == 0:
             why = "; the name may be wrong, or it needs credentials" if found.is_doubtful else ""
             raise Unavailable(
                 f"{self.uri}{key}: nothing for {patience.total_ms // 1000} s ({found.reason}){why}; "
                 "run the same command again later, it goes on where it was"
             )
 
-    async def _enter(self) -> int:
+    async def _acquire_slot(self) -> int:
         """Wait for a place; returns when the request goes out."""
         while True:
             async with self._changed:
@@ -267,7 +269,7 @@ class Client:
                     return now
             await self._sleep(rest / 1000)
 
-    async def _leave(self) -> None:
+    async def _release_slot(self) -> None:
         async with self._changed:
             self._out -= 1
             self._changed.notify_all()
@@ -284,7 +286,7 @@ BLOCK = 8 << 20
 """Bytes of one request for a piece of a large file."""
 
 
-def pieces(key: str, told: Head, block: int = BLOCK) -> Iterator[Ask]:
+def pieces(key: str, told: Head, block: int = BLOCK) -> Iterator[RangeRequest]:
     """The requests for all of a file, in order."""
     for first in range(0, told.size, block):
-        yield Ask(key, first, min(block, told.size - first))
+        yield RangeRequest(key, first, min(block, told.size - first))

@@ -27,12 +27,12 @@ class Window:
         return out < int(self.width)
 
 
-def grown(window: Window) -> Window:
+def grow(window: Window) -> Window:
     """After an answer."""
     return replace(window, width=min(window.most, window.width + 1 / window.width))
 
 
-def halved(window: Window, *, sent_ms: int, now_ms: int, rest_ms: int = 0) -> Window:
+def halve(window: Window, *, sent_ms: int, now_ms: int, rest_ms: int = 0) -> Window:
     """After being asked to slow down by the answer to what was sent at `sent_ms`; `rest_ms` is what the server named."""
     rest = max(window.rest_until_ms, now_ms + rest_ms if rest_ms else 0)
     if sent_ms <= window.cut_ms:

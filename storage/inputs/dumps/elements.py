@@ -17,7 +17,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from core import InputError
-from storage.inputs.entry import LONGEST, Unusable
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, UnusableRecord
 from storage.warc.members import CUT_OFF, PIECE
 
 LONGEST_HEAD = 1 << 20
@@ -27,9 +27,9 @@ DEEPEST = 32
 
 BROKEN_XML, TOO_LONG, BEYOND = "broken_xml", "too_long", "behind_the_end"
 
-Start = Callable[[tuple[str, ...], Mapping[str, str]], None]
+StartHandler = Callable[[tuple[str, ...], Mapping[str, str]], None]
 """`start(path, attributes)` of an element; `path` are the names from the outermost on to its own."""
-Text = Callable[[tuple[str, ...], str], None]
+TextHandler = Callable[[tuple[str, ...], str], None]
 """`text(path, characters)` of a stretch of the element's own text."""
 
 
@@ -50,11 +50,11 @@ class _Refused(Exception):
 
 
 def elements(
-    file: BinaryIO, name: str, *, root: str, begin: bytes, limit: int = LONGEST
-) -> tuple[bytes, Iterator[Element | Unusable]]:
+    file: BinaryIO, name: str, *, root: str, begin: bytes, limit: int = MAX_PAYLOAD_BYTES
+) -> tuple[bytes, Iterator[Element | UnusableRecord]]:
     """What stands in front of the first element, and the elements: `begin` is how each begins (`<page>`).
 
-    Behind the last whole element comes an `Unusable` where the root element does not end (`cut_off`), or where something
+    Behind the last whole element comes an `UnusableRecord` where the root element does not end (`cut_off`), or where something
     follows it. Raises `InputError` where none begins in a MiB.
     """
     buffer, end = bytearray(), f"</{root}".encode()
@@ -72,7 +72,7 @@ def elements(
 
 def _elements(
     pieces: Iterator[bytes], buffer: bytearray, offset: int, begin: bytes, end: bytes, limit: int
-) -> Iterator[Element | Unusable]:
+) -> Iterator[Element | UnusableRecord]:
     number, searched, long = 0, 1, 0  # `long`: bytes of an element that is too long, and already let go
     is_cut = False
     while not buffer.startswith(end) or long:
@@ -97,11 +97,11 @@ def _elements(
         del buffer[:stop]
         searched, long = 1, 0
         if is_cut and not buffer:
-            yield Unusable(place=number, reason=CUT_OFF, detail=f"it ends at byte {offset} unpacked")
+            yield UnusableRecord(place=number, reason=CUT_OFF, detail=f"it ends at byte {offset} unpacked")
             return
     beyond = _beyond(pieces, buffer)
     if beyond is not None:
-        yield Unusable(place=number, reason=beyond, detail=f"at byte {offset} unpacked")
+        yield UnusableRecord(place=number, reason=beyond, detail=f"at byte {offset} unpacked")
 
 
 def _beyond(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
@@ -116,7 +116,7 @@ def _beyond(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
     return BEYOND if rest else None
 
 
-def parse(xml: bytes, start: Start | None = None, text: Text | None = None) -> str | None:
+def parse(xml: bytes, start: StartHandler | None = None, text: TextHandler | None = None) -> str | None:
     """Go through one element; what is wrong with it, or None. Only what went before is heard of then."""
     try:
         _parse(xml, start, text, is_final=True)
@@ -125,7 +125,7 @@ def parse(xml: bytes, start: Start | None = None, text: Text | None = None) -> s
     return None
 
 
-def parse_head(xml: bytes, name: str, start: Start, text: Text | None = None) -> None:
+def parse_head(xml: bytes, name: str, start: StartHandler, text: TextHandler | None = None) -> None:
     """Go through what stands in front of the first element. Raises `InputError` where it is no XML or has a DTD."""
     try:
         _parse(xml, start, text, is_final=False)
@@ -133,7 +133,7 @@ def parse_head(xml: bytes, name: str, start: Start, text: Text | None = None) ->
         raise InputError(f"{name} is no dump: {error}") from None
 
 
-def _parse(xml: bytes, start: Start | None, text: Text | None, *, is_final: bool) -> None:
+def _parse(xml: bytes, start: StartHandler | None, text: TextHandler | None, *, is_final: bool) -> None:
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     path: list[tuple[str, ...]] = [()]

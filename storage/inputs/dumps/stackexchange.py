@@ -27,7 +27,7 @@ import zstandard
 
 from core import Failure, InputError, failure_boundary
 from storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
 
 MIME = "text/html; charset=utf-8"
 HOST = re.compile(
@@ -68,7 +68,7 @@ _INSERT = "INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _JOINED = "SELECT * FROM posts ORDER BY question, rowid"
 
 
-_Make: TypeAlias = "Callable[[int], Entry | Unusable]"
+_Make: TypeAlias = "Callable[[int], InputRecord | UnusableRecord]"
 """`make(place)`: what is made only where it is asked for."""
 
 
@@ -106,8 +106,8 @@ def is_dump(head: bytes) -> bool:
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, host: str = "", limit: int = LONGEST
-) -> Iterator[Entry | Unusable]:
+    file: BinaryIO, name: str, first: int = 0, *, host: str = "", limit: int = MAX_PAYLOAD_BYTES
+) -> Iterator[InputRecord | UnusableRecord]:
     """The questions of a Posts.xml, from number `first` on.
 
     `host` is the site's, where `name` does not have it in it. `limit` is of a row, and of a question with its answers.
@@ -129,15 +129,17 @@ def read(
             posts.execute(statement)
         for place, make in enumerate(_records(posts, rows, _Dump(site=site, name=name, limit=limit))):
             if place >= first:
-                yield guarded(place, f"question {place + 1}", partial(make, place))
+                yield guard(place, f"question {place + 1}", partial(make, place))
 
 
-def _records(posts: sqlite3.Connection, rows: Iterator[Element | Unusable], dump: _Dump) -> Iterator[_Make]:
+def _records(
+    posts: sqlite3.Connection, rows: Iterator[Element | UnusableRecord], dump: _Dump
+) -> Iterator[_Make]:
     """What becomes of everything in the file, in the order of rule 3."""
-    ends: list[Unusable] = []
+    ends: list[UnusableRecord] = []
     packer = zstandard.ZstdCompressor(level=1)
     for row in rows:
-        if isinstance(row, Unusable):
+        if isinstance(row, UnusableRecord):
             ends.append(row)
             continue
         try:
@@ -182,8 +184,8 @@ def _joined(number: int, group: Iterable[_Post], dump: _Dump) -> Iterator[_Make]
         yield partial(_entry, (question, *answers), dump)
 
 
-def _unusable(reason: str, detail: str, place: int) -> Unusable:
-    return Unusable(place=place, reason=reason, detail=detail)
+def _unusable(reason: str, detail: str, place: int) -> UnusableRecord:
+    return UnusableRecord(place=place, reason=reason, detail=detail)
 
 
 def _post(row: Element, packer: zstandard.ZstdCompressor) -> _Post | tuple[str, str]:
@@ -229,11 +231,11 @@ def _version(day: str) -> str:
     return next(version for since, version in LICENSES if day >= since)
 
 
-def _entry(posts: tuple[_Post, ...], dump: _Dump, place: int) -> Entry:
+def _entry(posts: tuple[_Post, ...], dump: _Dump, place: int) -> InputRecord:
     question = posts[0]
     license_ = f"https://creativecommons.org/licenses/by-sa/{max(post.version for post in posts)}"
     language = LANGUAGES.fullmatch(dump.site)
-    return Entry(
+    return InputRecord(
         place=place,
         uri=f"https://{dump.site}/questions/{question.id}",
         mime=MIME,

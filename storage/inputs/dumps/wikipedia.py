@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 
 from core import InputError
 from storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
 from storage.warc.exchange_records import Fact
 
 MIME = "text/x-wiki; charset=utf-8"
@@ -106,8 +106,8 @@ def read(
     first: int = 0,
     *,
     namespaces: Container[int] = ARTICLES,
-    limit: int = LONGEST,
-) -> Iterator[Entry | Unusable]:
+    limit: int = MAX_PAYLOAD_BYTES,
+) -> Iterator[InputRecord | UnusableRecord]:
     """The pages of a dump, from number `first` on.
 
     `limit` is of a page as it stands in the dump. Raises `InputError` where it is no dump, or does not say of which wiki.
@@ -115,24 +115,24 @@ def read(
     head, pages = elements(file, name, root="mediawiki", begin=b"<page>", limit=limit)
     wiki = _wiki(head, name)
     for page in pages:
-        if isinstance(page, Unusable):
+        if isinstance(page, UnusableRecord):
             if page.place >= first:
                 yield page
         elif page.number >= first:
-            yield guarded(page.number, f"page {page.number + 1}", partial(_record, page, wiki, namespaces))
+            yield guard(page.number, f"page {page.number + 1}", partial(_record, page, wiki, namespaces))
 
 
-def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> Entry | Unusable:
+def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> InputRecord | UnusableRecord:
     where = f"page {page.number + 1}, at byte {page.offset} unpacked"
     if not page.xml:
-        return Unusable(place=page.number, reason=TOO_LONG, detail=where)
+        return UnusableRecord(place=page.number, reason=TOO_LONG, detail=where)
     found = _Page()
     if wrong := parse(page.xml.rstrip(), found.start, found.hear):
-        return Unusable(place=page.number, reason=BROKEN_XML, detail=f"{where}: {wrong}")
+        return UnusableRecord(place=page.number, reason=BROKEN_XML, detail=f"{where}: {wrong}")
     text, date_ms = "".join(found.text), _milliseconds(found.timestamp)
     if reason := _unusable(found, text, namespaces):
-        return Unusable(place=page.number, reason=reason, detail=f"{where}: {found.title}")
-    return Entry(
+        return UnusableRecord(place=page.number, reason=reason, detail=f"{where}: {found.title}")
+    return InputRecord(
         place=page.number,
         uri=wiki.prefix + quote(found.title.replace(" ", "_"), safe=UNESCAPED),
         mime=MIME,

@@ -12,8 +12,15 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from core import Failure, InputError, failure_boundary
-from storage.inputs.entry import Entry, Unusable, guarded
-from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry, useful
+from storage.inputs.entry import InputRecord, UnusableRecord, guard
+from storage.inputs.tables.columns import (
+    DEFAULT_COLUMNS,
+    Columns,
+    RowLocation,
+    record_of_row,
+    require_columns,
+    used_columns,
+)
 from storage.warc.members import CUT_OFF
 
 FILE_MARK = b"ARROW1\0\0"
@@ -22,8 +29,8 @@ ROWS = 64
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL, marked: bool = False
-) -> Iterator[Entry | Unusable]:
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS, marked: bool = False
+) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each row of a stream, or of a file, which is `marked`. Raises `InputError` where the schema cannot be read, or lacks the columns asked for."""
     begin = 0
     try:
@@ -34,7 +41,7 @@ def read(
         raise InputError(
             f"{name}: no Arrow schema can be read ({one_line(error)}); get the file again"
         ) from None
-    check(names, columns, name)
+    require_columns(names, columns, name)
     while True:
         try:
             batch = batches.read_next_batch()
@@ -44,7 +51,7 @@ def read(
         except (pa.ArrowException, OSError, EOFError, ValueError) as error:
             detail = f"behind row {begin}: {one_line(error)}"
             if begin >= first:
-                yield Unusable(place=begin, reason=CUT_OFF, detail=detail)
+                yield UnusableRecord(place=begin, reason=CUT_OFF, detail=detail)
             return
         yield from rows(batch, name, begin, first, columns)
         begin += batch.num_rows
@@ -52,18 +59,18 @@ def read(
 
 def rows(
     batch: pa.RecordBatch, name: str, begin: int, first: int, columns: Columns
-) -> Iterator[Entry | Unusable]:
+) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each row of a batch, whose first is number `begin` of the input, from number `first` on."""
-    batch = batch.select(useful(batch.schema.names, columns))
+    batch = batch.select(used_columns(batch.schema.names, columns))
     # A dictionary or a run may be as long as a text may be, in each row.
     step = ROWS if all(map(_is_flat, batch.schema.types)) else 1
     for start in range(max(0, first - begin), batch.num_rows, step):
         for number, row in enumerate(_values(batch.slice(start, step)), begin + start):
-            spot = Spot(name=name, place=number, fragment=f"row={number + 1}")
+            spot = RowLocation(name=name, place=number, fragment=f"row={number + 1}")
             if isinstance(row, str):
-                yield Unusable(place=number, reason=row, detail=f"{spot.fragment}: {row}")
+                yield UnusableRecord(place=number, reason=row, detail=f"{spot.fragment}: {row}")
             else:
-                yield guarded(number, spot.fragment, partial(entry, row, columns, spot))
+                yield guard(number, spot.fragment, partial(record_of_row, row, columns, spot))
 
 
 def _is_flat(kind: pa.DataType) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from core import InputError
-from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from storage.warc.exchange_records import EPOCH, Fact, target_uri
 
 PLAIN = "text/plain; charset=utf-8"
@@ -29,7 +29,7 @@ TEXTS = ("text", "raw_content", "content")
 PAGES = ("html", "raw_html", "html_content")
 URLS = ("url", "metadata.url", "meta.url", "warc-target-uri", "uri", "source_url")
 IDS = ("id", "metadata.id", "doc_id", "docid", "_id", "uuid")
-FETCHED = (
+FETCH_TIME_COLUMNS = (
     "fetched_at_ms",
     "fetched_at",
     "fetch_time",
@@ -41,7 +41,7 @@ FETCHED = (
 )
 DUMPS = ("dump", "metadata.dump")
 """Where a row names the Common Crawl dump that it is from (FineWeb), its date is when it was fetched."""
-SAID: Mapping[Fact, tuple[str, ...]] = {
+FACT_COLUMNS: Mapping[Fact, tuple[str, ...]] = {
     "title": ("title", "metadata.title", "meta.title"),
     "author": ("author", "authors", "metadata.author", "byline"),
     "date": ("date", "published", "date_published", "publish_date", "created", "metadata.date"),
@@ -72,17 +72,17 @@ class Columns:
     url: str = ""
     id: str = ""
 
-    def given(self) -> dict[str, str]:
+    def named(self) -> dict[str, str]:
         """Those that are not empty."""
         named = {"text": self.text, "html": self.html, "url": self.url, "id": self.id}
         return {what: name for what, name in named.items() if name}
 
 
-USUAL = Columns()
+DEFAULT_COLUMNS = Columns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class RowLocation:
     """Where a row lies in its input."""
 
     name: str
@@ -98,10 +98,10 @@ class Spot:
         return f"file:{quote(self.name)}#{quote(self.fragment, safe='=/')}"
 
 
-def check(names: Collection[str], columns: Columns, where: str) -> None:
+def require_columns(names: Collection[str], columns: Columns, where: str) -> None:
     """Raises `InputError`, saying `where`, for a table that lacks what the user named, or has no text at all."""
     there = {name.lower() for name in names}
-    for what, name in columns.given().items():
+    for what, name in columns.named().items():
         if name.lower().partition(".")[0] not in there and name.lower() not in there:
             raise InputError(
                 f"{where} has no column {name}, which is to be its {what}; it has: {_listed(names)}"
@@ -113,52 +113,56 @@ def check(names: Collection[str], columns: Columns, where: str) -> None:
     )
 
 
-def useful(names: Sequence[str], columns: Columns) -> list[str]:
+def used_columns(names: Sequence[str], columns: Columns) -> list[str]:
     """Those of a table's columns that can say anything of a record."""
     known = {
         name.partition(".")[0]
-        for names in (TEXTS, PAGES, URLS, IDS, FETCHED, DUMPS, *SAID.values())
+        for names in (TEXTS, PAGES, URLS, IDS, FETCH_TIME_COLUMNS, DUMPS, *FACT_COLUMNS.values())
         for name in names
     }
-    known |= {part.lower() for name in columns.given().values() for part in (name, name.partition(".")[0])}
+    known |= {part.lower() for name in columns.named().values() for part in (name, name.partition(".")[0])}
     return [name for name in names if name.lower() in known]
 
 
-def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusable:
+def record_of_row(
+    row: Mapping[str, Any], columns: Columns, spot: RowLocation
+) -> InputRecord | UnusableRecord:
     """The row as a record."""
     cells = _cells(row)
     mime, payload = _payload(cells, columns)
     if not payload.strip():
-        return Unusable(place=spot.place, reason="no_text", detail=f"{spot.fragment}: no text in it")
-    if len(payload) > LONGEST:
-        return Unusable(
+        return UnusableRecord(place=spot.place, reason="no_text", detail=f"{spot.fragment}: no text in it")
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        return UnusableRecord(
             place=spot.place,
             reason="too_long",
-            detail=f"{spot.fragment}: a text of more than {LONGEST:,} bytes",
+            detail=f"{spot.fragment}: a text of more than {MAX_PAYLOAD_BYTES:,} bytes",
         )
     if mime == PLAIN and not _is_utf8(payload):
-        return Unusable(
+        return UnusableRecord(
             place=spot.place, reason="not_utf8", detail=f"{spot.fragment}: a text that is not UTF-8"
         )
     identity = _first(cells, (columns.id.lower(), *IDS) if columns.id else IDS)
     url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS, _written)
     dumped = _first(cells, DUMPS) != ""
     facts: dict[Fact, str] = {"id": identity} if identity == _short(identity) else {}
-    for fact, names in SAID.items():
+    for fact, names in FACT_COLUMNS.items():
         if not (fact == "date" and dumped):
             facts[fact] = _short(_first(cells, names))
     facts["date"] = _iso(facts.get("date", ""))
-    return Entry(
+    return InputRecord(
         place=spot.place,
-        uri=address(url) or address(identity) or spot.uri,
+        uri=web_url(url) or web_url(identity) or spot.uri,
         mime=mime,
         payload=payload,
-        date_ms=_fetched(cells, (*FETCHED, "date", "metadata.date") if dumped else FETCHED),
+        date_ms=_fetched(
+            cells, (*FETCH_TIME_COLUMNS, "date", "metadata.date") if dumped else FETCH_TIME_COLUMNS
+        ),
         facts={fact: said for fact, said in {**facts, "from": spot.name, **spot.facts}.items() if said},
     )
 
 
-def address(url: str) -> str:
+def web_url(url: str) -> str:
     """Return the address of something in the web; empty for any other text.
 
     Spaces around it, tabs and line breaks are taken out (WHATWG URL, section 4.4). A space in it stays, and is escaped in the

@@ -7,23 +7,29 @@ from typing import BinaryIO
 
 from core import InputError
 from storage.inputs.bounded_lines import lines
-from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
-from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
+from storage.inputs.tables.columns import (
+    DEFAULT_COLUMNS,
+    Columns,
+    RowLocation,
+    record_of_row,
+    require_columns,
+)
 
 DELIMITERS = ",;\t"
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
-) -> Iterator[Entry | Unusable]:
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
+) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each row behind the header. Raises `InputError` where that lacks the columns that are asked for."""
-    csv.field_size_limit(LONGEST)  # of the whole process: there is no other
+    csv.field_size_limit(MAX_PAYLOAD_BYTES)  # of the whole process: there is no other
     open_quotes = [0]
     texts = _counted((_text(line) for _, line in lines(file)), open_quotes)
     header = next(texts, "")
     delimiter = max(DELIMITERS, key=header.count)
     names = _names(header, delimiter, name)
-    check(names, columns, f"{name}, line 1")
+    require_columns(names, columns, f"{name}, line 1")
     if len(set(names)) < len(names):
         raise InputError(f"{name}, line 1 names a column twice; rename one of them")
     rows = csv.reader(texts, delimiter=delimiter)
@@ -46,13 +52,13 @@ def read(
         if place < first:
             continue
         if broken:
-            yield Unusable(place=place, reason="broken_row", detail=f"line {line}: {broken}")
+            yield UnusableRecord(place=place, reason="broken_row", detail=f"line {line}: {broken}")
         elif not _is_utf8(row):
-            yield Unusable(place=place, reason="not_utf8", detail=f"line {line}: not UTF-8")
+            yield UnusableRecord(place=place, reason="not_utf8", detail=f"line {line}: not UTF-8")
         else:
-            spot = Spot(name=name, place=place, fragment=f"line={line}")
+            spot = RowLocation(name=name, place=place, fragment=f"line={line}")
             cells = dict(zip(names, row, strict=True))
-            yield guarded(place, spot.fragment, partial(entry, cells, columns, spot))
+            yield guard(place, spot.fragment, partial(record_of_row, cells, columns, spot))
 
 
 def _broken(row: list[str], names: list[str]) -> str:
@@ -75,7 +81,7 @@ def _names(header: str, delimiter: str, name: str) -> list[str]:
 
 def _text(line: bytes | None) -> str:
     # One that is too long is longer than a field may be as well, and is refused as such.
-    return "x" * (LONGEST + 1) if line is None else line.decode(errors="surrogateescape")
+    return "x" * (MAX_PAYLOAD_BYTES + 1) if line is None else line.decode(errors="surrogateescape")
 
 
 def _is_utf8(row: list[str]) -> bool:

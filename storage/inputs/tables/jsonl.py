@@ -7,13 +7,19 @@ from typing import Any, BinaryIO
 
 from core import InputError
 from storage.inputs.bounded_lines import LONGEST_LINE, lines
-from storage.inputs.entry import Entry, Unusable, guarded
-from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
+from storage.inputs.entry import InputRecord, UnusableRecord, guard
+from storage.inputs.tables.columns import (
+    DEFAULT_COLUMNS,
+    Columns,
+    RowLocation,
+    record_of_row,
+    require_columns,
+)
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
-) -> Iterator[Entry | Unusable]:
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
+) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each line that is not blank.
 
     Raises `InputError` where the first is no object with the columns that are asked for.
@@ -31,10 +37,10 @@ def read(
         if place < first:
             continue
         if isinstance(found, _Broken):
-            yield Unusable(place=place, reason=found.reason, detail=f"line {number}: {found.detail}")
+            yield UnusableRecord(place=place, reason=found.reason, detail=f"line {number}: {found.detail}")
         else:
-            spot = Spot(name=name, place=place, fragment=f"line={number}")
-            yield guarded(place, spot.fragment, partial(entry, found, columns, spot))
+            spot = RowLocation(name=name, place=place, fragment=f"line={number}")
+            yield guard(place, spot.fragment, partial(record_of_row, found, columns, spot))
 
 
 class _Broken:
@@ -60,4 +66,4 @@ def _check(found: Mapping[str, Any] | _Broken, columns: Columns, where: str) -> 
     if isinstance(found, _Broken):
         remedy = "give an object a line, as `jq -c '.[]'` makes them of an array"
         raise InputError(f"{where} is no JSON object ({found.detail}); {remedy}")
-    check(found.keys(), columns, where)
+    require_columns(found.keys(), columns, where)

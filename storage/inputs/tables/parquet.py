@@ -7,17 +7,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import InputError
-from storage.inputs.entry import Entry, Unusable
+from storage.inputs.entry import InputRecord, UnusableRecord
 from storage.inputs.tables.arrow import ROWS, one_line, rows
-from storage.inputs.tables.columns import USUAL, Columns, check, useful
+from storage.inputs.tables.columns import DEFAULT_COLUMNS, Columns, require_columns, used_columns
 
 READ_AHEAD = 1 << 20
 """Bytes of each column that are read at a time."""
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
-) -> Iterator[Entry | Unusable]:
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
+) -> Iterator[InputRecord | UnusableRecord]:
     """A record for each row of a seekable file.
 
     Raises `InputError` where its end, which says what is in it, cannot be read, or it lacks the columns asked for.
@@ -32,7 +32,7 @@ def read(
         raise InputError(
             f"{name}: no Parquet that can be read ({one_line(error)}); get the file again"
         ) from None
-    check(names, columns, name)
+    require_columns(names, columns, name)
     begin = 0
     for number, size in enumerate(groups):
         if begin + size > first:
@@ -42,9 +42,9 @@ def read(
 
 def _group(
     table: pq.ParquetFile, number: int, name: str, begin: int, first: int, columns: Columns
-) -> Iterator[Entry | Unusable]:
+) -> Iterator[InputRecord | UnusableRecord]:
     end, trouble = begin + table.metadata.row_group(number).num_rows, "rows are missing"
-    names = useful(table.schema_arrow.names, columns)
+    names = used_columns(table.schema_arrow.names, columns)
     try:
         for batch in table.iter_batches(ROWS, row_groups=[number], columns=names, use_threads=False):
             yield from rows(batch, name, begin, first, columns)
@@ -53,4 +53,4 @@ def _group(
         trouble = one_line(error)
     if first <= begin < end:
         detail = f"row group {number + 1}, behind row {begin}: {trouble}"
-        yield Unusable(place=begin, reason="broken_row_group", detail=detail)
+        yield UnusableRecord(place=begin, reason="broken_row_group", detail=detail)

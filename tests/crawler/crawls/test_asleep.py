@@ -13,16 +13,16 @@ import pytest
 from core import Conflict
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.machine.heartbeat import Pulse
-from frontier import Discovery, Exchange, GivenUp, Kind, Outcome, Scope, Settlement, canonical
-from storage.archive.archive_writer import Archive
-from storage.directory_store import Files
+from crawler.machine.heartbeat import Heartbeat
+from frontier import Discovery, HostRelease, Kind, Outcome, Scope, Settlement, TakeoverError, canonicalize
+from storage.archive.archive_writer import ArchiveWriter
+from storage.directory_store import DirectoryStore
 from storage.warc.compression import compression_of
 from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
-from tests.frontier.fixed_clock import Clock, remembered
+from tests.frontier.fixed_clock import Clock, memory_crawl
 from tests.storage.archive.test_tails import Stepping, Watched
 from tests.storage.captures import capture
-from tests.storage.plain_store import Plain
+from tests.storage.plain_store import PlainStore
 from tests.storage.reading import read
 
 
@@ -38,10 +38,10 @@ def work(config):
     """A worker whose machine sleeps with it: the clock of its heartbeat stands while it is stopped."""
     from crawler import worker
 
-    worker.Pulse = partial(Pulse, clock=time.process_time)
+    worker.Heartbeat = partial(Heartbeat, clock=time.process_time)
     try:
         run_worker(config)
-    except GivenUp:
+    except TakeoverError:
         raise SystemExit(75) from None
 
 
@@ -55,7 +55,7 @@ async def take_up(store, frontier, crawl):
 @pytest.mark.slow
 def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_cannot_be_read(crawl, site):
     site.fallback = slowly(web(150), 0.02)
-    store = Plain(Files(crawl.root))
+    store = PlainStore(DirectoryStore(crawl.root))
     crawl.seed(f"{site.url}/0")
     config = crawl.config("asleep", ttl_s=2.0, concurrency=8, store=store)
     asleep = SPAWN.Process(target=work, args=(config,))
@@ -88,7 +88,7 @@ class Life:
     settled: list = field(default_factory=list)
 
     def live(self):
-        archive = Archive(self.store, "main", writer="asleep", user_agent="agent")
+        archive = ArchiveWriter(self.store, "main", writer="asleep", user_agent="agent")
         now(self.frontier.beat("asleep", 1_000))
         while leases := now(self.frontier.lease(1, worker="asleep", lease_ms=3_600_000)):
             (lease,) = leases
@@ -99,7 +99,7 @@ class Life:
             page = capture(lease.url.text.encode(), wire=lease.url.wire)
             archive.append(page, record_id("main", "asleep", lease.token))
             archive.commit()
-            now(self.frontier.release([Exchange(lease=lease)]))
+            now(self.frontier.release([HostRelease(lease=lease)]))
             self.store.watched.step("settle")
             ended = [Settlement(lease=lease, outcome=Outcome.FETCHED)]
             if now(self.frontier.settle(ended)):
@@ -118,14 +118,14 @@ def now(call):
     raise AssertionError("it waits")
 
 
-URLS = [canonical(f"http://{host}.test/") for host in "ab"]
+URLS = [canonicalize(f"http://{host}.test/") for host in "ab"]
 
 
 def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
     """A worker falls asleep before one of its calls; another takes up what it left, perhaps killed at a call of its own."""
     clock = Clock(1_767_225_600_000)
-    frontier = asyncio.run(remembered(clock)).frontier
-    plain = Plain(Files(tmp_path / f"{at}-{kill}"))
+    frontier = asyncio.run(memory_crawl(clock)).frontier
+    plain = PlainStore(DirectoryStore(tmp_path / f"{at}-{kill}"))
     now(frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in URLS]))
 
     def slept():
@@ -136,13 +136,13 @@ def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
                 asyncio.run(take_up(Stepping(plain.files, other), frontier, "main"))
         asyncio.run(take_up(plain, frontier, "main"))
         if forgets:  # the server has lost its last second, and with it that the name was taken over
-            frontier._living.taken.clear()
+            frontier._liveness.taken_over.clear()
 
     watched.at, watched.what = at, slept
     life = Life(frontier=frontier, store=Stepping(plain.files, watched))
     try:
         life.live()
-    except (GivenUp, Conflict) as error:
+    except (TakeoverError, Conflict) as error:
         life.ended = error
     clock.now += 2_000
     asyncio.run(take_up(plain, frontier, "main"))
@@ -188,4 +188,4 @@ def test_killed_between_its_seal_and_its_last_deletion_a_recovery_loses_nothing(
 def readable_urls(store):
     names = [name for name in store.list("warc/main/") if compression_of(name)]
     records = (record for name in names for record in read(store.files.path(name)))
-    return Counter(canonical(record.url) for record in records if record.type == "response")
+    return Counter(canonicalize(record.url) for record in records if record.type == "response")

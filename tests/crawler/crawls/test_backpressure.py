@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
 
@@ -17,7 +17,9 @@ LIMIT = 40_000
 def sealed(crawl):
     """Bytes of every sealed WARC."""
     outputs = (
-        output for made in manifests(Files(crawl.root), "archive", crawl.name) for output in made.outputs
+        output
+        for made in manifests(DirectoryStore(crawl.root), "archive", crawl.name)
+        for output in made.outputs
     )
     return sum(output.bytes for output in outputs if output.name.endswith(".warc.gz"))
 
@@ -63,7 +65,7 @@ def test_every_archived_byte_is_told_to_the_frontier(crawl, site):
     process = start(crawl.config("w", max_file_bytes=5_000))
     process.join(60)
     assert flow(crawl).estimate == sealed(crawl)
-    assert len(list(manifests(Files(crawl.root), "archive", crawl.name))) > 2
+    assert len(list(manifests(DirectoryStore(crawl.root), "archive", crawl.name))) > 2
 
 
 def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl, site):

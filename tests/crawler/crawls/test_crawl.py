@@ -13,10 +13,10 @@ import pytest
 from core import CorruptData, Unavailable
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.wire import Client, networks
+from crawler.wire import Client, parse_networks
 from frontier import Kind, Outcome
-from storage.archive.archive_writer import Archive
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter
+from storage.directory_store import DirectoryStore
 from tests.crawler.server import Server, links, page, redirect, spelled
 from tests.storage.reading import read
 
@@ -269,7 +269,7 @@ def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     held = len(crawl.ask(lambda frontier: frontier.leases("killed")))
     assert held <= 64
     before = site.paths
-    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name))
+    crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
     assert crawl.ask(lambda frontier: frontier.leases("killed")) == []
     kept = pages(crawl)
     run_worker(crawl.config("next"))
@@ -290,18 +290,18 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
         return taken[0]
 
     async def fetch(url):
-        client = Client(user_agent="t", max_body=1_000, timeout_s=1, allow=networks(["127.0.0.0/8"]))
+        client = Client(user_agent="t", max_body=1_000, timeout_s=1, allow=parse_networks(["127.0.0.0/8"]))
         try:
             return await client.get(url)
         finally:
             await client.close()
 
     async def recovered(frontier):
-        return await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name)
+        return await recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name)
 
     for kind, sealed in ((Kind.ROBOTS, True), (Kind.PAGE, False)):
         worker = f"dead-{kind}"
-        archive = Archive(Files(crawl.root), crawl.name, writer=worker, user_agent="t")
+        archive = ArchiveWriter(DirectoryStore(crawl.root), crawl.name, writer=worker, user_agent="t")
         lease = crawl.ask(lambda frontier, worker=worker: leased(frontier, worker))
         assert lease.kind is kind
         capture = crawl.ask(lambda _, lease=lease: fetch(lease.url))
@@ -318,14 +318,14 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
 
 
 def test_a_page_of_which_no_record_can_be_made_costs_itself_alone(crawl, site, monkeypatch, caplog):
-    whole = Archive.append
+    whole = ArchiveWriter.append
 
     def append(self, capture, record_id, **more):
         if capture.url.text.endswith("/odd"):
             raise CorruptData("breaks the rule 'head': no")
         return whole(self, capture, record_id, **more)
 
-    monkeypatch.setattr(Archive, "append", append)
+    monkeypatch.setattr(ArchiveWriter, "append", append)
     site.answers |= {"/": links("/odd", "/fine"), "/odd": page("odd"), "/fine": page("fine")}
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))

@@ -3,14 +3,14 @@
 import pytest
 
 from crawler import recover, run_worker
-from storage.archive.archive_writer import Archive
-from storage.archive.archive_writer import recover as seal_unfinished
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter
+from storage.archive.archive_writer import recover_archives as seal_unfinished
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.storage.captures import RECORD_ID, capture
-from tests.storage.plain_store import Plain
+from tests.storage.plain_store import PlainStore
 
 
 def responses(store, crawl):
@@ -19,7 +19,7 @@ def responses(store, crawl):
     for name in store.list(f"warc/{crawl.name}/"):
         if name.endswith(".warc.gz"):
             with store.open(name) as file:
-                records = [record for record in read(file, name=name) if record.type == "response"]
+                records = [record for record in read_records(file, name=name) if record.type == "response"]
             found += ["/" + record.url.split("/", 3)[3] for record in records]
     return sorted(found)
 
@@ -38,7 +38,7 @@ def apart(target, *args):
 
 @pytest.mark.parametrize("after", [30, 120])
 def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, after):
-    store = Plain(Files(crawl.root))
+    store = PlainStore(DirectoryStore(crawl.root))
     site.fallback = slowly(web(200), 0.01)
     crawl.seed(f"{site.url}/0")
     process = start(crawl.config("burnt", store=store, concurrency=16))
@@ -63,7 +63,7 @@ def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, a
 
 
 def test_two_that_take_up_the_same_at_once_come_to_the_same(crawl, site):
-    store = Plain(Files(crawl.root))
+    store = PlainStore(DirectoryStore(crawl.root))
     site.fallback = slowly(web(150), 0.01)
     crawl.seed(f"{site.url}/0")
     process = start(crawl.config("burnt", store=store, concurrency=16))
@@ -82,8 +82,8 @@ def test_two_that_take_up_the_same_at_once_come_to_the_same(crawl, site):
 
 
 def test_what_is_left_of_a_file_that_is_sealed_is_removed_and_not_looked_into(tmp_path):
-    store = Plain(Files(tmp_path))
-    archive = Archive(store, "main", writer="w", user_agent="t")
+    store = PlainStore(DirectoryStore(tmp_path))
+    archive = ArchiveWriter(store, "main", writer="w", user_agent="t")
     for number in range(3):
         archive.append(capture(b"x" * number), RECORD_ID)
         archive.commit()

@@ -20,16 +20,16 @@ import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
 from crawler import run_worker
-from crawler.page_process import HEAVY
-from crawler.reading.page_options import USUAL
-from crawler.reading.request_state import Note, encode
+from crawler.page_process import HEAVY_PAGE_BYTES
+from crawler.reading.page_options import DEFAULT_OPTIONS
+from crawler.reading.request_state import RequestState, encode_state
 from crawler.wire.client import Client
 from frontier import Outcome
 from storage.crawllog import log_line
-from storage.directory_store import Files
-from storage.warc.records import read
+from storage.directory_store import DirectoryStore
+from storage.warc.records import read_records
 from tests.crawler import crashing_parser
-from tests.crawler.crashing_parser import Unforeseen, fail
+from tests.crawler.crashing_parser import UnexpectedError, fail
 from tests.crawler.replay.test_replay_revisit import dead, recovered, settle_robots
 from tests.crawler.server import links, page
 from tests.crawler.spiders.test_spiders import FOLLOW, project  # noqa: F401 - a fixture
@@ -43,7 +43,7 @@ def poisoned(function):
 
     def made(*arguments, **named):
         if POISON in repr((arguments, named)):
-            raise Unforeseen("of a page")
+            raise UnexpectedError("of a page")
         return function(*arguments, **named)
 
     return made
@@ -75,13 +75,15 @@ def seed(crawl, web, **fields):
 
 
 def lines(crawl):
-    return {line.url.rpartition("/")[2]: line for line in log_line.lines(Files(crawl.root), crawl.name)}
+    return {
+        line.url.rpartition("/")[2]: line for line in log_line.lines(DirectoryStore(crawl.root), crawl.name)
+    }
 
 
 def is_archived(crawl, line):
-    store = Files(crawl.root)
+    store = DirectoryStore(crawl.root)
     with store.open(line.file) as file:
-        (record,) = read(file, line.offset, line.offset + 1, name=line.file)
+        (record,) = read_records(file, line.offset, line.offset + 1, name=line.file)
     return record.url == line.url
 
 
@@ -112,7 +114,7 @@ def check(crawl, *, archived=True):
         (crawler.archive_filter, "rights_of"),
         (crawler.archive_filter, "read"),
         (crawler.archive_filter, "revisit"),
-        (crawler.archive_filter, "_notes"),
+        (crawler.archive_filter, "_capture_metadata"),
         (crawler.reading.page_reading, "of_response"),
         (crawler.reading.page_reading, "utf8"),
         (crawler.reading.page_reading, "suspicion"),
@@ -134,7 +136,7 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
     assert Counter(web.paths)[f"/{POISON}"] == 1
 
 
-@pytest.mark.parametrize("where", [HEAVY, 0], ids=["heavy", "orphan"])
+@pytest.mark.parametrize("where", [HEAVY_PAGE_BYTES, 0], ids=["heavy", "orphan"])
 def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web, monkeypatch, where):
     monkeypatch.setattr(crawler.lease_handler, "end", fail)
     if where:
@@ -147,13 +149,13 @@ def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web,
     assert "in fail" in lines(crawl)[POISON].error
 
 
-@pytest.mark.parametrize("name", ["get", "_request", "_converse"])
+@pytest.mark.parametrize("name", ["get", "_request", "_exchange_on"])
 def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monkeypatch, name):
     whole = getattr(Client, name)
 
     def made(client, where, *arguments, **named):
         if POISON in str(getattr(where, "url", where)):
-            raise Unforeseen("of a page")
+            raise UnexpectedError("of a page")
         return whole(client, where, *arguments, **named)
 
     monkeypatch.setattr(Client, name, made)
@@ -165,9 +167,9 @@ def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monke
 def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
     poison(crawler.lease_handler, "conditions")
     web.answers[f"/{POISON}"] = page("x")
-    known = Note(etag=POISON, digest="x", date_ms=1)
+    known = RequestState(etag=POISON, digest="x", date_ms=1)
     crawl.seed(*(f"{web.url}/{number}" for number in range(PAGES)))
-    crawl.seed(f"{web.url}/{POISON}", note=encode(known))
+    crawl.seed(f"{web.url}/{POISON}", note=encode_state(known))
     run_worker(crawl.config("w"))
     check(crawl, archived=False)
 
@@ -209,7 +211,7 @@ def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(cra
 
 def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
-    poison(crawler.robots.robots_rules.Rules, "allow")
+    poison(crawler.robots.robots_rules.ParsedRobots, "allow")
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.drained
@@ -262,12 +264,12 @@ def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(craw
     site.answers["/1"] = links("/b")
     crawl.seed(f"{site.url}/0", f"{site.url}/1", max_depth=1)
     run_worker(crawl.config("w"))
-    store = Files(crawl.root)
+    store = DirectoryStore(crawl.root)
     (name,) = (name for name in store.list(f"warc/{crawl.name}/") if name.endswith(".warc.gz"))
     logged = {line.record: line for line in log_line.lines(store, crawl.name)}
 
     async def led(_):
-        found = crawler.replay.relink.links(store, name, logged, options=USUAL)
+        found = crawler.replay.relink.archived_links(store, name, logged, options=DEFAULT_OPTIONS)
         return sorted([each.url.text.removeprefix(site.url) async for some in found for each in some])
 
     assert crawl.ask(led) == ["/a", "/b"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.crawler.conftest import Crawl
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
-from tests.frontier.power_loss import Powerless
+from tests.frontier.power_loss import PowerLossServer
 
 PAGES = 300
 
@@ -16,7 +16,7 @@ PAGES = 300
 @pytest.mark.parametrize(("workers", "lost_s", "moments"), [(1, 0.3, (20, 100)), (2, 1.0, (120,))])
 def test_power_is_lost_under_living_workers(site, tmp_path, workers, lost_s, moments):
     with ExitStack() as stack:
-        server = Powerless(tmp_path / "server", stack)
+        server = PowerLossServer(tmp_path / "server", stack)
         crawl = Crawl(server.address, "crawl", tmp_path / "data")
         site.fallback = slowly(web(PAGES), 0.02)
         crawl.seed(f"{site.url}/0")
@@ -25,7 +25,7 @@ def test_power_is_lost_under_living_workers(site, tmp_path, workers, lost_s, mom
             wait_for(lambda after=moment: len(site.requests) > after)
             durable = server.size()
             time.sleep(lost_s)
-            server.forget(durable)
+            server.lose_power(durable)
         for process in processes:
             process.join(60)
             assert process.exitcode == 0

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from core import CorruptData
 from crawler import recover, run_worker
-from crawler.log_entry import discovery, of_conclusion
+from crawler.log_entry import conclusion_line, discovery_from_line
 from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
-from frontier import Conclusion, Discovery, Outcome, Scope, canonical
-from storage.archive.archive_writer import Archive
+from frontier import Discovery, FrontierSettlement, Outcome, Scope, canonicalize
+from storage.archive.archive_writer import ArchiveWriter
 from storage.crawllog import log_line
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.crawler.server import links, page, redirect
 from tests.storage.captures import RECORD_ID, capture
@@ -29,7 +29,7 @@ BROKEN = page("", status="500 Internal Server Error")
 
 
 def logged(crawl):
-    return list(log_line.lines(Files(crawl.root), crawl.name))
+    return list(log_line.lines(DirectoryStore(crawl.root), crawl.name))
 
 
 def by_path(crawl, site):
@@ -71,9 +71,9 @@ def test_every_page_has_a_line_with_what_became_of_it(crawl, site):
     assert found["/a"].bytes == len(site.answers["/a"])
     assert (found["/private/x"].bytes, found["/private/x"].ms) == (0, None)
     assert all(before <= line.time_ms <= time.time() * 1000 for line in found.values())
-    asked = discovery(found["/moved/here"])
+    asked = discovery_from_line(found["/moved/here"])
     assert (str(asked.scope), asked.depth, asked.max_depth, asked.hops) == ("host:127.0.0.1", 1, 4, 1)
-    (manifest,) = manifests(Files(crawl.root), "log", crawl.name)
+    (manifest,) = manifests(DirectoryStore(crawl.root), "log", crawl.name)
     assert manifest.counts == {"fetched": 3, "redirected": 1, "gone:status_404": 1, "refused:robots": 1}
 
 
@@ -81,10 +81,10 @@ def test_a_line_says_where_its_record_is(crawl, site):
     site.answers |= {"/": links("/a"), "/a": page("a")}
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
-    store = Files(crawl.root)
+    store = DirectoryStore(crawl.root)
     for line in logged(crawl):
         with store.open(line.file) as file:
-            (record,) = read(file, line.offset, line.offset + 1, name=line.file)
+            (record,) = read_records(file, line.offset, line.offset + 1, name=line.file)
         assert (record.record_id, record.url) == (line.record, line.url)
 
 
@@ -119,7 +119,7 @@ def test_whatever_is_settled_is_in_the_log_after_a_kill(crawl, site, after):
     wait_for(lambda: crawl.stats.outcomes["fetched"] > after)
     process.kill()
     process.join()
-    store = Files(crawl.root)
+    store = DirectoryStore(crawl.root)
     crawl.ask(lambda frontier: recover(store, frontier, everybody, crawl=crawl.name))
     settled = crawl.stats.outcomes["fetched"]
     lines = [line for line in logged(crawl) if line.kind == "page"]
@@ -128,7 +128,7 @@ def test_whatever_is_settled_is_in_the_log_after_a_kill(crawl, site, after):
     for name in store.list(f"warc/{crawl.name}/"):
         if name.endswith(".warc.gz"):
             with store.open(name) as file:
-                records |= {r.record_id for r in read(file, name=name) if r.type == "response"}
+                records |= {r.record_id for r in read_records(file, name=name) if r.type == "response"}
     assert records <= {line.record for line in logged(crawl)}
     assert not list((crawl.root / "log" / crawl.name / ".open").iterdir())
     worker = SPAWN.Process(target=run_worker, args=(crawl.config("next"),))
@@ -141,9 +141,14 @@ def test_whatever_is_settled_is_in_the_log_after_a_kill(crawl, site, after):
 
 def test_no_record_reaches_the_disk_before_its_line(tmp_path):
     """Whatever of the archive a kill leaves, its lines are there: `before` is called first, every time."""
-    store, events = Files(tmp_path), []
-    archive = Archive(
-        store, "main", writer="w", user_agent="t", max_bytes=3 << 20, before=lambda: events.append("line")
+    store, events = DirectoryStore(tmp_path), []
+    archive = ArchiveWriter(
+        store,
+        "main",
+        writer="w",
+        user_agent="t",
+        max_bytes=3 << 20,
+        before_sync=lambda: events.append("line"),
     )
 
     class Watched:
@@ -171,26 +176,26 @@ def test_no_record_reaches_the_disk_before_its_line(tmp_path):
 
 
 def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, monkeypatch):
-    store, now = Files(crawl.root), [0.0]
-    monkeypatch.setattr("crawler.replay.outbox.MUCH", 20)
+    store, now = DirectoryStore(crawl.root), [0.0]
+    monkeypatch.setattr("crawler.replay.outbox.BATCH_PAGES", 20)
 
     async def drop(frontier, urls):
-        found = [canonical(url) for url in urls]
+        found = [canonicalize(url) for url in urls]
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in found])
         await frontier.drop(Scope.parse(f"host:{found[0].host}"))
 
     async def told(frontier):
         log = OutboxRelay(frontier, frontier.tail(store), store, crawl.name, System(clock=lambda: now[0]))
         await drop(frontier, ["http://a.test/1"])
-        first = await log.drain()
+        first = await log.log_due()
         now[0] += 29
-        second = await log.drain()
+        second = await log.log_due()
         now[0] += 2
-        third = await log.drain()
+        third = await log.log_due()
         await drop(frontier, [f"http://b.test/{i}" for i in range(50)])
         now[0] += 2
-        fourth = [await log.drain(), await log.drain(), await log.drain()]
-        return [first, second, third], fourth, await log.empty()
+        fourth = [await log.log_due(), await log.log_due(), await log.log_due()]
+        return [first, second, third], fourth, await log.log_all()
 
     few, many, rest = crawl.ask(told)
     assert few == [0, 0, 1]
@@ -203,17 +208,17 @@ def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, mon
 
 
 def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
-    store = Files(crawl.root)
+    store = DirectoryStore(crawl.root)
 
     async def interrupted(frontier):
-        url = canonical("http://a.test/1")
+        url = canonicalize("http://a.test/1")
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         await frontier.drop(Scope.parse("host:a.test"))
         await frontier.unlogged()  # taken, and never said to be logged
         return (await frontier.stats()).unlogged
 
     assert crawl.ask(interrupted) == 1
-    crawl.ask(lambda frontier: OutboxRelay(frontier, frontier.tail(store), store, crawl.name).empty())
+    crawl.ask(lambda frontier: OutboxRelay(frontier, frontier.tail(store), store, crawl.name).log_all())
     assert [line.url for line in logged(crawl)] == ["http://a.test/1"]
 
 
@@ -226,7 +231,7 @@ texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20)
     st.builds(
         Discovery,
         url=st.sampled_from(["http://a.test/%7e/x?b=1", "https://b.test:8443/é", "http://a.test/"]).map(
-            canonical
+            canonicalize
         ),
         scope=st.sampled_from(["any", "host:a.test", "domain:b.test", "prefix:http://a.test/x"]).map(
             Scope.parse
@@ -244,10 +249,10 @@ texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20)
     )
 )
 def test_a_line_has_all_that_the_frontier_knew(found):
-    page = Conclusion(discovery=found, attempt=1, outcome=Outcome.FAILED, reason="dns", at_ms=1)
-    line = of_conclusion(page)
-    assert discovery(line) == found
-    assert discovery(log_line.decode(log_line.encode(line))) == found
+    page = FrontierSettlement(discovery=found, attempt=1, outcome=Outcome.FAILED, reason="dns", at_ms=1)
+    line = conclusion_line(page)
+    assert discovery_from_line(line) == found
+    assert discovery_from_line(log_line.decode(log_line.encode(line))) == found
     assert json.loads(log_line.encode(line))["request"].keys() <= {
         *("identity", "scope", "depth", "max_depth", "hops", "priority", "generation", "interval_s", "note"),
         *("listed", "again"),
@@ -267,8 +272,8 @@ def test_a_line_has_all_that_the_frontier_knew(found):
     ],
 )
 def test_a_line_that_tells_of_nothing_that_can_be_asked_is_an_error(broken):
-    line = log_line.Line(
+    line = log_line.LogLine(
         time_ms=1, url="http://a.test/", kind="page", outcome="failed", request={"scope": "any"}
     )
     with pytest.raises(CorruptData, match="cannot be asked again"):
-        discovery(replace(line, **broken))
+        discovery_from_line(replace(line, **broken))

@@ -6,10 +6,18 @@ from zlib import crc32
 import pytest
 
 from crawler.reading.sketch import sketch
-from frontier import canonical
-from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE, heard, said, starving, trickles
+from frontier import canonicalize
+from frontier.urls.novelty import (
+    DOMAIN,
+    HOST,
+    TEMPLATE,
+    is_let_through,
+    starved_level,
+    update_ring,
+    update_standings,
+)
 from frontier.urls.scope import registered_domain
-from frontier.urls.template import template
+from frontier.urls.template import url_template
 from tests.crawler import traps
 
 DISCOVERED = 3_000
@@ -24,19 +32,21 @@ class Crawl:
 
     def visit(self, url, html, *, leads_on=True):
         """Whether the page was fetched."""
-        url = canonical(url)
+        url = canonicalize(url)
         domain = registered_domain(url.host)
-        levels = {(url.host, template(url)): TEMPLATE, (url.host,): HOST, domain: DOMAIN}
-        standings = {key: self._standings.get(key, level.first) for key, level in levels.items()}
-        if starving(*standings.values()):
+        levels = {(url.host, url_template(url)): TEMPLATE, (url.host,): HOST, domain: DOMAIN}
+        standings = {key: self._standings.get(key, level.initial) for key, level in levels.items()}
+        if starved_level(*standings.values()):
             if self.starved_after is None:
                 self.starved_after = self.fetched
-            if not trickles(crc32(url.text.encode())):
+            if not is_let_through(crc32(url.text.encode())):
                 self.refused += 1
                 return False
         self.fetched += 1
-        self._rings[domain], new = heard(self._rings.get(domain, b""), sketch(html, url.text))
-        self._standings |= zip(levels, said(*standings.values(), new=new, leads_on=leads_on), strict=True)
+        self._rings[domain], new = update_ring(self._rings.get(domain, b""), sketch(html, url.text))
+        self._standings |= zip(
+            levels, update_standings(*standings.values(), new=new, leads_on=leads_on), strict=True
+        )
         return True
 
 
@@ -65,8 +75,8 @@ def wander(maze, crawl=None):
         (traps.same_page(), 75),
         (traps.soft_404(), 100),
         (traps.pagination(), 40 + 100),
-        (traps.there_and_back(), 75),
-        (traps.farm(), 110),
+        (traps.looping_relative_links(), 75),
+        (traps.link_farm(), 110),
         (traps.facets(goods=5), 160),
         (traps.facets(goods=20), 300),
     ],
@@ -80,7 +90,7 @@ def test_a_maze_is_recognised(maze, fetches):
 
 def test_random_words_are_no_maze_to_this_rule():
     """Their pages are as new as honest ones: budgets stop them (frontier.frontier)."""
-    assert wander(traps.babble()).refused == 0
+    assert wander(traps.random_words()).refused == 0
 
 
 def honest(number, section="news"):

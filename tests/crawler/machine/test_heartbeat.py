@@ -9,9 +9,9 @@ import pytest
 
 from core import Unavailable
 from crawler import recover
-from crawler.machine.heartbeat import Pulse
-from frontier import GivenUp
-from storage.directory_store import Files
+from crawler.machine.heartbeat import Heartbeat
+from frontier import TakeoverError
+from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
 
 
@@ -36,31 +36,31 @@ def hearing():
 
 
 def pulse(hearing, ttl_s=30.0):
-    return Pulse(hearing.beat, worker="w", ttl_s=ttl_s, clock=hearing.clock)
+    return Heartbeat(hearing.beat, worker="w", ttl_s=ttl_s, clock=hearing.clock)
 
 
 async def test_a_worker_that_never_beat_may_do_nothing(hearing):
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         pulse(hearing).check()
 
 
 async def test_a_beat_counts_until_its_time_is_over_and_no_longer(hearing):
     made = pulse(hearing)
-    await made.begin()
+    await made.send()
     hearing.now += 29.9
     made.check()
     hearing.now += 0.1
-    with pytest.raises(GivenUp, match=r"worker w was not heard of for 30 s"):
+    with pytest.raises(TakeoverError, match=r"worker w was not heard of for 30 s"):
         made.check()
 
 
 async def test_it_says_when_its_time_is_over():
-    made = Pulse(_heard, worker="w", ttl_s=0.05, period_s=0.01)
-    await made.begin()
+    made = Heartbeat(_heard, worker="w", ttl_s=0.05, period_s=0.01)
+    await made.send()
     begun = time.monotonic()
-    await made.expire()
+    await made.wait_until_expired()
     assert time.monotonic() - begun >= 0.04
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         made.check()
 
 
@@ -72,30 +72,30 @@ async def test_a_beat_is_dated_by_when_it_was_begun(hearing):
     async def slow():
         hearing.now += 20
 
-    made = Pulse(slow, worker="w", ttl_s=30.0, clock=hearing.clock)
-    await made.begin()
+    made = Heartbeat(slow, worker="w", ttl_s=30.0, clock=hearing.clock)
+    await made.send()
     hearing.now += 10
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         made.check()
 
 
 async def test_a_beat_out_of_turn_counts_and_raises_nobody_from_the_dead(hearing):
     made = pulse(hearing)
-    await made.begin()
+    await made.send()
     hearing.now += 20
-    await made.hasten()
+    await made.send_now()
     hearing.now += 20
     made.check()
     hearing.now += 10
-    await made.hasten()
+    await made.send_now()
     assert hearing.beats == [100.0, 120.0]
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         made.check()
 
 
 async def test_it_beats_three_times_in_the_time_and_goes_on_when_one_is_not_heard(hearing):
     made = pulse(hearing, ttl_s=0.03)
-    await made.begin()
+    await made.send()
     hearing.deaf = True
     running = asyncio.create_task(made.run())
     await asyncio.sleep(0.05)
@@ -109,12 +109,12 @@ async def test_it_beats_three_times_in_the_time_and_goes_on_when_one_is_not_hear
 
 async def test_a_worker_that_may_have_been_given_up_stays_so_and_is_silent(hearing):
     made = pulse(hearing, ttl_s=0.03)
-    await made.begin()
+    await made.send()
     hearing.now += 1
     await asyncio.wait_for(made.run(), 5)
     assert len(hearing.beats) == 1
     hearing.now -= 1
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         made.check()
 
 
@@ -123,7 +123,7 @@ def work(config):
 
     try:
         run_worker(config)
-    except GivenUp:
+    except TakeoverError:
         raise SystemExit(75) from None
 
 
@@ -142,7 +142,7 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
         async def dead(workers):
             return workers - await frontier.alive(workers)
 
-        return await recover(Files(crawl.root), frontier, dead, crawl=crawl.name)
+        return await recover(DirectoryStore(crawl.root), frontier, dead, crawl=crawl.name)
 
     crawl.ask(silent)
     assert crawl.ask(lambda frontier: frontier.holders()) == set()

@@ -8,17 +8,17 @@ import pytest
 
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.reading.page_reading import settlement
-from crawler.reading.page_response import answer
-from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.sitemap import Entry
-from crawler.reading.sitemap_discoveries import DEEPEST, listed, named
-from crawler.recent_set import Recent
-from crawler.robots.robots_txt import AskAgain, stamped
-from crawler.settler import Finished, end
-from frontier import Discovery, Fault, Kind, Outcome, Scope, canonical
-from storage.archive.archive_writer import Archive
-from storage.directory_store import Files
+from crawler.reading.page_reading import page_settlement
+from crawler.reading.page_response import page_response
+from crawler.reading.request_state import RequestState, decode_state, encode_state
+from crawler.reading.sitemap import SitemapEntry
+from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
+from crawler.recent_set import RecentSet
+from crawler.robots.robots_txt import RobotsRetry, with_timestamp
+from crawler.settler import LeaseResult, settle_leases
+from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
+from storage.archive.archive_writer import ArchiveWriter
+from storage.directory_store import DirectoryStore
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
@@ -27,7 +27,7 @@ NOW = 1_700_000_000_000
 
 
 def of_sitemap(url="http://example.org/s.xml", level=0, **changes):
-    return lease(url, note=encode(Note(kind="sitemap", level=level)), **changes)
+    return lease(url, note=encode_state(RequestState(kind="sitemap", level=level)), **changes)
 
 
 def xml(*locs, tag="url"):
@@ -47,13 +47,15 @@ def test_a_named_sitemap_is_read_on_the_host_that_names_it_and_within_the_scope(
         "x:y",
     ]
     under = lease(
-        "http://example.org/a/b", scope=Scope.of("prefix", canonical("http://example.org/a/")), depth=2
+        "http://example.org/a/b", scope=Scope.of("prefix", canonicalize("http://example.org/a/")), depth=2
     )
-    found = named(under, urls)
+    found = robots_sitemaps(under, urls)
     assert [one.url.text for one in found] == ["http://example.org/s.xml", "http://example.org/t.xml"]
-    assert {(one.depth, one.scope, decode(one.note).kind) for one in found} == {(2, under.scope, "sitemap")}
-    domain = lease("http://example.org/", scope=Scope.of("domain", canonical("http://example.org/")))
-    assert [one.url.host for one in named(domain, urls)][-1] == "www.example.org"
+    assert {(one.depth, one.scope, decode_state(one.note).kind) for one in found} == {
+        (2, under.scope, "sitemap")
+    }
+    domain = lease("http://example.org/", scope=Scope.of("domain", canonicalize("http://example.org/")))
+    assert [one.url.host for one in robots_sitemaps(domain, urls)][-1] == "www.example.org"
 
 
 @pytest.mark.parametrize(
@@ -61,18 +63,18 @@ def test_a_named_sitemap_is_read_on_the_host_that_names_it_and_within_the_scope(
 )
 def test_no_sitemap_is_read_whose_pages_would_lie_too_deep(depth, max_depth, read):
     under = lease("http://example.org/", depth=depth, max_depth=max_depth)
-    assert bool(named(under, ["/s.xml"])) == read
+    assert bool(robots_sitemaps(under, ["/s.xml"])) == read
 
 
 def test_what_a_sitemap_lists_is_as_the_links_of_a_page():
     under = of_sitemap(depth=1, max_depth=5, generation=3)
     entries = [
-        Entry(url="http://example.org/a"),
-        Entry(url="http://other.org/"),
-        Entry(url="/a"),
-        Entry(url="b"),
+        SitemapEntry(url="http://example.org/a"),
+        SitemapEntry(url="http://other.org/"),
+        SitemapEntry(url="/a"),
+        SitemapEntry(url="b"),
     ]
-    found = listed(under, entries, NOW, {"http://example.org/b"})
+    found = sitemap_discoveries(under, entries, NOW, {"http://example.org/b"})
     assert [(one.url.text, one.depth, one.max_depth, one.generation) for one in found] == [
         ("http://example.org/a", 2, 5, 0)
     ]
@@ -80,46 +82,52 @@ def test_what_a_sitemap_lists_is_as_the_links_of_a_page():
 
 @pytest.mark.parametrize(("date_ms", "asked_again"), [(0, 3), (NOW, 0)])
 def test_seeds_of_a_list_are_asked_once_more_with_it_but_not_when_it_is_re_scraped(date_ms, asked_again):
-    note = encode(Note(kind="seeds", date_ms=date_ms))
+    note = encode_state(RequestState(kind="seeds", date_ms=date_ms))
     under = lease("http://example.org/seeds.xml", generation=3, note=note)
-    entries = [Entry(url="/a"), Entry(url="/further.xml", sitemap=True)]
-    found = {one.url.wire: one.generation for one in listed(under, entries, NOW, ())}
+    entries = [SitemapEntry(url="/a"), SitemapEntry(url="/further.xml", is_sitemap=True)]
+    found = {one.url.wire: one.generation for one in sitemap_discoveries(under, entries, NOW, ())}
     assert found == {"http://example.org/a": asked_again, "http://example.org/further.xml": asked_again}
 
 
 def test_indexes_list_indexes_so_far_and_never_themselves():
-    entries = [Entry(url="/s.xml", sitemap=True), Entry(url="/t.xml", sitemap=True)]
-    (found,) = listed(of_sitemap(), entries, NOW, ())
-    assert (found.url.text, found.depth, decode(found.note)) == (
+    entries = [SitemapEntry(url="/s.xml", is_sitemap=True), SitemapEntry(url="/t.xml", is_sitemap=True)]
+    (found,) = sitemap_discoveries(of_sitemap(), entries, NOW, ())
+    assert (found.url.text, found.depth, decode_state(found.note)) == (
         "http://example.org/t.xml",
         0,
-        Note(kind="sitemap", level=1),
+        RequestState(kind="sitemap", level=1),
     )
-    assert listed(of_sitemap(level=DEEPEST), entries, NOW, ()) == ()
+    assert sitemap_discoveries(of_sitemap(level=MAX_INDEX_DEPTH), entries, NOW, ()) == ()
 
 
 def test_a_date_is_noted_where_somebody_comes_again_and_not_one_to_come():
-    entries = [Entry(url="/a", modified_ms=NOW - 1), Entry(url="/b", modified_ms=NOW + 1)]
-    notes = [decode(one.note).modified_ms for one in listed(of_sitemap(interval_s=60), entries, NOW, ())]
+    entries = [SitemapEntry(url="/a", modified_ms=NOW - 1), SitemapEntry(url="/b", modified_ms=NOW + 1)]
+    notes = [
+        decode_state(one.note).modified_ms
+        for one in sitemap_discoveries(of_sitemap(interval_s=60), entries, NOW, ())
+    ]
     assert notes == [NOW - 1, 0]
-    assert [one.note for one in listed(of_sitemap(), entries, NOW, ())] == [b"", b""]
+    assert [one.note for one in sitemap_discoveries(of_sitemap(), entries, NOW, ())] == [b"", b""]
 
 
 def test_a_sitemap_is_read_whatever_it_is_called_and_its_note_goes_on():
     body = gzip.compress(xml("http://example.org/a").encode())
-    found = answer(capture(body, ("Content-Type", "application/octet-stream")), whatever=True)
-    ends = settlement(of_sitemap(), found)
+    found = page_response(capture(body, ("Content-Type", "application/octet-stream")), decode_any=True)
+    ends = page_settlement(of_sitemap(), found)
     assert [one.url.text for one in ends.discoveries] == ["http://example.org/a"]
     assert (ends.outcome, ends.note, ends.sketch) == (Outcome.FETCHED, of_sitemap().note, None)
-    assert settlement(of_sitemap(), answer(capture("<a href=/x>x</a>"), whatever=True)).discoveries == ()
+    assert (
+        page_settlement(of_sitemap(), page_response(capture("<a href=/x>x</a>"), decode_any=True)).discoveries
+        == ()
+    )
 
 
 def test_what_a_sitemap_redirects_to_is_a_sitemap():
-    found = answer(capture(b"", ("Location", "/index.xml"), status=301), whatever=True)
-    scope = Scope.of("prefix", canonical("http://example.org/a/"))
-    (target,) = settlement(of_sitemap(scope=scope), found).discoveries
+    found = page_response(capture(b"", ("Location", "/index.xml"), status=301), decode_any=True)
+    scope = Scope.of("prefix", canonicalize("http://example.org/a/"))
+    (target,) = page_settlement(of_sitemap(scope=scope), found).discoveries
     assert target.url.text == "http://example.org/index.xml"
-    assert replace(decode(target.note), chain=b"") == decode(of_sitemap().note)
+    assert replace(decode_state(target.note), chain=b"") == decode_state(of_sitemap().note)
 
 
 def test_a_worker_reads_what_robots_txt_names(crawl, site):
@@ -170,14 +178,14 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
     url = "http://a.test/s.xml"
 
     async def die(frontier):
-        found = canonical(url)
-        note = encode(Note(kind="sitemap"))
+        found = canonicalize(url)
+        note = encode_state(RequestState(kind="sitemap"))
         await frontier.add([Discovery(url=found, scope=Scope.of("host", found), note=note)])
         (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         assert asked.kind is Kind.ROBOTS
         await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
         (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
-        archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
+        archive = ArchiveWriter(DirectoryStore(crawl.root), crawl.name, writer="dead", user_agent="t")
         body = xml("http://a.test/1", "http://b.test/2").encode()
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %d\r\n\r\n" % len(body)
         made = replace(
@@ -190,7 +198,7 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
         archive.append(made, record_id(crawl.name, "dead", held.token))
         archive.commit()
         archive.seal()
-        assert await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name) == 1
+        assert await recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name) == 1
 
     crawl.ask(die)
     assert (crawl.stats.waiting, crawl.stats.outcomes["fetched"]) == (1, 1)
@@ -199,7 +207,7 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
 def test_pages_that_wait_are_dropped_and_counted_where_the_rules_have_changed(crawl, site):
     async def once(frontier):
         (asked,) = await frontier.lease(1, worker="before", lease_ms=60_000)
-        body = stamped(b"User-agent: *\nDisallow:", time.time_ns() // 1_000_000)
+        body = with_timestamp(b"User-agent: *\nDisallow:", time.time_ns() // 1_000_000)
         await frontier.settle_robots(asked, rule="rules", body=body, ttl_ms=1, delay_ms=None)
 
     site.answers |= {"/robots.txt": robots_txt("User-agent: *\nDisallow: /late"), "/": page("x")}
@@ -214,15 +222,15 @@ def test_rules_that_cannot_be_had_again_are_those_of_before(crawl):
     text = b"User-agent: *\nDisallow: /no"
 
     async def visit(frontier):
-        found = canonical("http://a.test/no")
+        found = canonicalize("http://a.test/no")
         await frontier.add([Discovery(url=found, scope=Scope.of("host", found))])
         (asked,) = await frontier.lease(1, worker="w", lease_ms=60_000)
-        body = stamped(text, int(time.time() * 1000))
+        body = with_timestamp(text, int(time.time() * 1000))
         await frontier.settle_robots(asked, rule="rules", body=body, ttl_ms=0, delay_ms=None)
         (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url.text, again.robots_version) == ("http://a.test/robots.txt", 1)
-        failed = Finished(lease=again, answer=AskAgain(after_ms=30_000, fault=Fault.SERVER))
-        await end(frontier, [failed], Recent(0))
+        failed = LeaseResult(lease=again, decision=RobotsRetry(retry_after_ms=30_000, fault=Fault.SERVER))
+        await settle_leases(frontier, [failed], RecentSet(0))
         record = await frontier.robots("http://a.test")
         (held,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (record.body, record.version, held.url.text) == (body, 2, "http://a.test/no")

@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.outcome import LONGEST_WAIT_MS, of_failure, of_response, wait_ms
+from crawler.reading.outcome import LONGEST_WAIT_MS, judge_failure, judge_response, retry_after_ms
 from frontier import Outcome
 
 NOW = 1_700_000_000_000  # Tue, 14 Nov 2023 22:13:20 GMT
 
 
 def judged(status, truncated=None, retry_after=None, attempt=0):
-    found = of_response(status, truncated=truncated, retry_after=retry_after, now_ms=NOW, attempt=attempt)
+    found = judge_response(status, truncated=truncated, retry_after=retry_after, now_ms=NOW, attempt=attempt)
     return found.outcome, found.reason
 
 
@@ -61,7 +61,7 @@ def test_a_page_that_breaks_off_is_asked_for_once_more():
     ],
 )
 def test_what_no_response_means(reason, outcome, fault):
-    found = of_failure(reason)
+    found = judge_failure(reason)
     assert (found.outcome, found.reason, found.fault) == (outcome, reason, fault)
 
 
@@ -79,7 +79,7 @@ def test_what_no_response_means(reason, outcome, fault):
     ],
 )
 def test_what_a_status_says_of_the_host(status, fault):
-    assert of_response(status, truncated=None, retry_after=None, now_ms=NOW, attempt=0).fault == fault
+    assert judge_response(status, truncated=None, retry_after=None, now_ms=NOW, attempt=0).fault == fault
 
 
 @pytest.mark.parametrize(
@@ -98,24 +98,24 @@ def test_what_a_status_says_of_the_host(status, fault):
     ],
 )
 def test_retry_after_is_seconds_or_a_date_within_an_hour(text, wait):
-    assert wait_ms(text, NOW) == wait
+    assert retry_after_ms(text, NOW) == wait
 
 
 @given(st.text(max_size=40))
 def test_no_retry_after_breaks_it(text):
-    wait = wait_ms(text, NOW)
+    wait = retry_after_ms(text, NOW)
     assert wait is None or 0 <= wait <= LONGEST_WAIT_MS
 
 
 def test_the_whole_host_waits_where_the_server_says_that_we_are_too_fast():
-    found = of_response(429, truncated=None, retry_after="5", now_ms=NOW, attempt=0)
+    found = judge_response(429, truncated=None, retry_after="5", now_ms=NOW, attempt=0)
     assert (found.retry_after_ms, found.hold_ms) == (5_000, 5_000)
-    assert of_response(503, truncated=None, retry_after=None, now_ms=NOW, attempt=0).hold_ms == 0
-    assert of_response(408, truncated=None, retry_after="5", now_ms=NOW, attempt=0).hold_ms == 0
-    assert of_response(500, truncated=None, retry_after="5", now_ms=NOW, attempt=0).hold_ms == 0
+    assert judge_response(503, truncated=None, retry_after=None, now_ms=NOW, attempt=0).hold_ms == 0
+    assert judge_response(408, truncated=None, retry_after="5", now_ms=NOW, attempt=0).hold_ms == 0
+    assert judge_response(500, truncated=None, retry_after="5", now_ms=NOW, attempt=0).hold_ms == 0
 
 
 @pytest.mark.parametrize("text", ["0", "Tue, 14 Nov 2023 22:13:10 GMT"])
 def test_who_says_that_we_are_too_fast_and_may_come_at_once_rests_for_a_second(text):
-    found = of_response(503, truncated=None, retry_after=text, now_ms=NOW, attempt=0)
+    found = judge_response(503, truncated=None, retry_after=text, now_ms=NOW, attempt=0)
     assert (found.retry_after_ms, found.hold_ms) == (1_000, 1_000)

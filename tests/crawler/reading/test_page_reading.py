@@ -4,12 +4,12 @@ from dataclasses import replace
 import pytest
 
 from core import Capture
-from crawler.reading.conditional import revisit
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.page_reading import HOPS, settlement
-from crawler.reading.page_response import answer
-from crawler.reading.request_state import Note, decode, encode
-from frontier import Fault, Outcome, Scope, Switch, canonical
+from crawler.reading.conditional import revisit_of
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_reading import MAX_REDIRECTS, page_settlement
+from crawler.reading.page_response import page_response
+from crawler.reading.request_state import RequestState, decode_state, encode_state
+from frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
 from tests.crawler.leases import lease
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -18,7 +18,7 @@ HTML = ("Content-Type", "text/html; charset=utf-8")
 def capture(body=b"", *headers, status=200, url="http://example.org/", truncated=None, started_ms=0):
     body = body.encode() if isinstance(body, str) else body
     return Capture(
-        url=canonical(url),
+        url=canonicalize(url),
         request=b"",
         response=b"",
         head_length=0,
@@ -32,8 +32,8 @@ def capture(body=b"", *headers, status=200, url="http://example.org/", truncated
     )
 
 
-def settled(*args, under=None, known=(), options=USUAL, **more):
-    return settlement(under or lease(), answer(capture(*args, **more)), known, options)
+def settled(*args, under=None, known=(), options=DEFAULT_OPTIONS, **more):
+    return page_settlement(under or lease(), page_response(capture(*args, **more)), known, options)
 
 
 def found(settlement):
@@ -128,7 +128,7 @@ def test_a_redirect_to_itself_that_sets_a_cookie_is_asked_for_again_with_it_wher
     gate = (("Location", "/"), ("Set-Cookie", "seen=1; Path=/"))
     (again,) = settled(b"", *gate, status=302, options=PageOptions(cookies=True)).discoveries
     assert (again.url.text, again.again) == ("http://example.org/", 1)
-    assert decode(again.note).cookies == (("http://example.org/", "seen=1; Path=/"),)
+    assert decode_state(again.note).cookies == (("http://example.org/", "seen=1; Path=/"),)
     thrice = lease(note=again.note)
     for _ in range(2):
         ends = settled(b"", *gate, status=302, under=thrice, options=PageOptions(cookies=True))
@@ -147,28 +147,29 @@ def test_what_a_listed_page_redirects_to_is_listed_and_no_trap():
     moved = settled(b"", ("Location", trap), status=301, under=lease(listed=True, priority=3))
     assert [(one.listed, one.priority) for one in moved.discoveries] == [(True, 3)]
     assert settled(b"", ("Location", trap), status=301).reason == "trap"
-    nowhere = PageOptions(traps=Switch(on=True, hosts={"example.org": False}))
+    nowhere = PageOptions(traps=HostSwitch(on=True, hosts={"example.org": False}))
     assert settled(b"", ("Location", trap), status=301, options=nowhere).reason == ""
 
 
 def test_links_that_look_like_a_traps_are_followed_where_traps_are_not_looked_for():
     html = '<a href="/a/b/a/b/a/b/c">a</a><a href="http://other.org/a/b/a/b/a/b/c">b</a>'
-    everywhere = lease(scope=Scope.of("any", canonical("http://example.org/")))
-    here = PageOptions(traps=Switch(on=True, hosts={"example.org": False}))
+    everywhere = lease(scope=Scope.of("any", canonicalize("http://example.org/")))
+    here = PageOptions(traps=HostSwitch(on=True, hosts={"example.org": False}))
     assert found(settled(html, under=everywhere)) == []
     assert found(settled(html, under=everywhere, options=here)) == ["http://example.org/a/b/a/b/a/b/c"]
 
 
 def test_the_next_visit_knows_of_no_redirect():
     under = lease(
-        interval_s=60, note=encode(Note(chain=b"c" * 11, cookies=(("http://example.org/", "a=b"),)))
+        interval_s=60,
+        note=encode_state(RequestState(chain=b"c" * 11, cookies=(("http://example.org/", "a=b"),))),
     )
-    assert decode(settled("<p>words", under=under).note).chain == b""
-    assert decode(settled("<p>words", under=under).note).cookies == ()
+    assert decode_state(settled("<p>words", under=under).note).chain == b""
+    assert decode_state(settled("<p>words", under=under).note).cookies == ()
 
 
 def test_a_chain_of_redirects_ends():
-    at_the_end = lease(hops=HOPS, scope=Scope.of("any", canonical("http://example.org/")))
+    at_the_end = lease(hops=MAX_REDIRECTS, scope=Scope.of("any", canonicalize("http://example.org/")))
     ends = settled(b"", ("Location", "/there"), status=302, under=at_the_end)
     assert (ends.reason, ends.discoveries) == ("too_many_hops", ())
 
@@ -199,35 +200,39 @@ def test_what_is_gone_is_gone(status):
 
 
 def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
-    asked = encode(Note(etag='"v1"', digest="sha1:X", date_ms=1))
+    asked = encode_state(RequestState(etag='"v1"', digest="sha1:X", date_ms=1))
     assert settled("", status=304, under=lease(note=asked)).outcome is Outcome.UNCHANGED
     assert settled("", status=304).outcome is Outcome.RETRY
     assert (
-        settled("", status=304, under=lease(note=encode(Note(digest="sha1:X", date_ms=1)))).outcome
+        settled(
+            "", status=304, under=lease(note=encode_state(RequestState(digest="sha1:X", date_ms=1)))
+        ).outcome
         is Outcome.RETRY
     )
 
 
 def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
     body = '<a href="/x">x</a>'
-    found = answer(capture(body))
-    again = settled(body, under=lease(note=encode(Note(sha256=found.sha256, date_ms=1))))
+    found = page_response(capture(body))
+    again = settled(body, under=lease(note=encode_state(RequestState(sha256=found.sha256, date_ms=1))))
     assert (again.outcome, again.discoveries) == (Outcome.UNCHANGED, ())
     for sha256 in ("sha256:other", ""):  # of a collision of SHA-1; of an archive of others
-        noted = encode(Note(digest=found.digest, sha256=sha256, date_ms=1))
+        noted = encode_state(RequestState(digest=found.digest, sha256=sha256, date_ms=1))
         other = settled(body, under=lease(note=noted))
         assert (other.outcome, len(other.discoveries)) == (Outcome.FETCHED, 1)
-        assert revisit(decode(noted), capture(body)) is None
+        assert revisit_of(decode_state(noted), capture(body)) is None
 
 
 def test_the_next_visit_is_told_what_this_one_was():
     visited = lease(interval_s=3600)
     first = settled("words", HTML, ("ETag", '"v1"'), under=visited, started_ms=5)
-    noted = decode(first.note)
-    assert (noted.etag, noted.digest) == ('"v1"', answer(capture("words")).digest)
+    noted = decode_state(first.note)
+    assert (noted.etag, noted.digest) == ('"v1"', page_response(capture("words")).digest)
     again = settled("", ("ETag", '"v2"'), status=304, under=replace(visited, note=first.note))
-    assert decode(again.note) == replace(noted, etag='"v2"')
-    assert decode(settled("", status=404, under=replace(visited, note=first.note)).note) == Note()
+    assert decode_state(again.note) == replace(noted, etag='"v2"')
+    assert (
+        decode_state(settled("", status=404, under=replace(visited, note=first.note)).note) == RequestState()
+    )
     assert settled("words", under=lease()).note == b""
 
 

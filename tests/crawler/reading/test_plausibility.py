@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Url
-from crawler.page_process import Aside
-from crawler.reading.page_reading import settlement
-from crawler.reading.page_response import answer
+from crawler.page_process import PageProcess
+from crawler.reading.page_reading import page_settlement
+from crawler.reading.page_response import page_response
 from crawler.reading.plausibility import plausible
-from frontier import Discovery, Kind, Outcome, Scope, Settlement, canonical
+from frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 
 HERE = lease("http://example.org/folder/", interval_s=60)
 LINK = Discovery(
-    url=canonical("http://example.org/a"),
+    url=canonicalize("http://example.org/a"),
     scope=HERE.scope,
     depth=1,
     interval_s=60,
@@ -31,15 +31,15 @@ def ended(*found, **changes):
 
 
 def test_links_of_a_page_are_plausible():
-    assert plausible(HERE, ended(LINK, replace(LINK, url=canonical("http://example.org/b?c=%7e#d"))))
+    assert plausible(HERE, ended(LINK, replace(LINK, url=canonicalize("http://example.org/b?c=%7e#d"))))
 
 
 @pytest.mark.parametrize(
     "lie",
     [
         {"url": Url(text=LINK.url.text, wire=SMUGGLED, host="example.org", origin="http://example.org")},
-        {"url": replace(canonical("http://other.org/"), host="example.org")},
-        {"url": canonical("http://other.org/")},
+        {"url": replace(canonicalize("http://other.org/"), host="example.org")},
+        {"url": canonicalize("http://other.org/")},
         {"scope": Scope(kind="any", anchor="")},
         {"depth": 5},
         {"max_depth": 9},
@@ -90,14 +90,14 @@ def test_an_end_that_no_page_comes_to_is_not(lie):
 def test_whatever_a_page_comes_to_is_plausible(hrefs, seed):
     html = "".join(f'<a href="{href}">x</a>' for href in hrefs).encode("utf-8", "replace")
     found = replace(HERE, listed=seed, token=9, kind=Kind.PAGE)
-    assert plausible(found, settlement(found, answer(capture(html, url=HERE.url.wire))))
+    assert plausible(found, page_settlement(found, page_response(capture(html, url=HERE.url.wire))))
 
 
 @pytest.mark.parametrize("location", ["/b", "http://other.org/", "?a=%7e", "", "/folder/", "\x00"])
 def test_so_is_whatever_a_redirect_comes_to(location):
     found = replace(HERE, scope=Scope(kind="any", anchor=""), listed=True, priority=3, generation=2)
-    said = answer(capture(b"", ("Location", location), ("Set-Cookie", "a=b"), status=302))
-    assert plausible(found, settlement(found, said))
+    said = page_response(capture(b"", ("Location", location), ("Set-Cookie", "a=b"), status=302))
+    assert plausible(found, page_settlement(found, said))
 
 
 def lie():
@@ -106,7 +106,7 @@ def lie():
 
 
 async def test_a_process_that_lies_is_replaced():
-    aside = Aside()
+    aside = PageProcess()
     try:
         before = await aside.call(int, returns=int)
         process = aside._process.pid

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.page_reading import HOPS
-from crawler.reading.redirect_chain import BYTES, LONGEST, MOST, append, decide
-from frontier import canonical
+from crawler.reading.page_reading import MAX_REDIRECTS
+from crawler.reading.redirect_chain import BYTES, MAX_EXCHANGES, MAX_REQUESTS_PER_PAGE, append, decide
+from frontier import canonicalize
 
 
 def chain(*exchanges):
     """`!` behind a URL: its answer set a cookie."""
     made = b""
     for text in exchanges:
-        made = append(made, canonical("http://a.test" + text.removesuffix("!")), cookie=text.endswith("!"))
+        made = append(made, canonicalize("http://a.test" + text.removesuffix("!")), cookie=text.endswith("!"))
     return made
 
 
@@ -35,7 +35,7 @@ def chain(*exchanges):
     ],
 )
 def test_where_a_redirect_leads(exchanges, target, without, with_cookies):
-    url = canonical("http://a.test" + target)
+    url = canonicalize("http://a.test" + target)
     assert decide(chain(*exchanges), url, cookies=False) == without
     assert decide(chain(*exchanges), url, cookies=True) == with_cookies
 
@@ -49,15 +49,15 @@ def test_every_chain_comes_to_an_end(moves):
     """Whatever a server does, each page is asked for so often at most."""
     before, asked = b"", {}
     for path, cookie in moves:
-        url = canonical("http://a.test" + path)
+        url = canonicalize("http://a.test" + path)
         if before and decide(before, url, cookies=True) not in {"follow", "ask_again"}:
             continue
         page = path.replace("%7e", "~").replace("b&a", "a&b")
         asked[page] = asked.get(page, 0) + 1
         before = append(before, url, cookie=cookie)
-    assert max(asked.values(), default=0) <= MOST
+    assert max(asked.values(), default=0) <= MAX_REQUESTS_PER_PAGE
 
 
 def test_the_longest_chain_is_remembered_whole():
-    assert LONGEST >= (HOPS + 1) * MOST
-    assert len(chain(*["/"] * 99)) == LONGEST * BYTES
+    assert MAX_EXCHANGES >= (MAX_REDIRECTS + 1) * MAX_REQUESTS_PER_PAGE
+    assert len(chain(*["/"] * 99)) == MAX_EXCHANGES * BYTES

@@ -9,16 +9,16 @@ import zstandard
 
 from crawler import run_worker
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import settlement
-from crawler.reading.page_response import answer
-from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.seedlist import answer_of, is_list
-from frontier import Outcome, Scope, canonical
+from crawler.reading.page_reading import page_settlement
+from crawler.reading.page_response import page_response
+from crawler.reading.request_state import RequestState, decode_state, encode_state
+from crawler.reading.seedlist import is_seed_list, leased_response
+from frontier import Outcome, Scope, canonicalize
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_listed import xml
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
-from tests.shared import shared
+from tests.shared import shared_file
 
 URLSET = '<?xml version="1.0"?><urlset><url><loc>http://example.org/a</loc></url></urlset>'
 RSS = '<rss version="2.0"><channel><link>http://example.org/</link><item><link>http://example.org/a</link></item></channel></rss>'
@@ -38,7 +38,7 @@ def seed(**changes):
 def ends(body, kind=XML, under=None):
     body = body if isinstance(body, bytes) else body.encode()
     under = under or seed()
-    return settlement(under, answer_of(under, capture(body, kind), None))
+    return page_settlement(under, leased_response(under, capture(body, kind), None))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_other_seeds_are_pages_and_files(body, kind):
 @pytest.mark.parametrize("changes", [{"listed": False}, {"depth": 1}])
 def test_a_page_that_was_found_is_no_list(changes):
     under = lease(**{"listed": True, **changes})
-    assert not is_list(under, answer(capture(URLSET, XML), whatever=True))
+    assert not is_seed_list(under, page_response(capture(URLSET, XML), decode_any=True))
 
 
 def test_of_a_long_text_the_beginning_says_whether_it_is_a_list():
@@ -96,7 +96,7 @@ def test_of_a_long_text_the_beginning_says_whether_it_is_a_list():
 def test_an_index_among_the_seeds_leads_to_sitemaps_of_seeds():
     index = "<sitemapindex><sitemap><loc>http://example.org/s1.xml.gz</loc></sitemap></sitemapindex>"
     (found,) = ends(index, under=seed(max_depth=0)).discoveries
-    assert decode(found.note) == Note(kind="seeds", level=1)
+    assert decode_state(found.note) == RequestState(kind="seeds", level=1)
     below = lease("http://example.org/s1.xml.gz", note=found.note, max_depth=0, listed=True)
     (seeded,) = ends(packed(URLSET), under=below).discoveries
     assert (seeded.url.text, seeded.depth) == ("http://example.org/a", 0)
@@ -105,20 +105,22 @@ def test_an_index_among_the_seeds_leads_to_sitemaps_of_seeds():
 def test_a_list_goes_no_further_than_its_scope_and_says_so():
     other = ends(URLSET.replace("example.org", "victim.test"))
     assert (other.outcome, other.reason, other.discoveries) == (Outcome.FETCHED, "out_of_scope", ())
-    anywhere = seed(scope=Scope.of("any", canonical("http://example.org/")))
+    anywhere = seed(scope=Scope.of("any", canonicalize("http://example.org/")))
     assert len(ends(URLSET.replace("example.org", "victim.test"), under=anywhere).discoveries) == 1
 
 
 def test_a_feed_that_is_as_it_was_lists_nothing_new():
-    under = seed(interval_s=60, note=encode(Note(etag='"1"', date_ms=1, digest="sha1:A")))
-    ended = settlement(under, answer_of(under, capture(b"", XML, ("ETag", '"1"'), status=304), None))
+    under = seed(interval_s=60, note=encode_state(RequestState(etag='"1"', date_ms=1, digest="sha1:A")))
+    ended = page_settlement(
+        under, leased_response(under, capture(b"", XML, ("ETag", '"1"'), status=304), None)
+    )
     assert (ended.outcome, ended.discoveries) == (Outcome.UNCHANGED, ())
 
 
 def test_what_a_page_says_of_its_use_is_no_matter_of_lists():
     under = seed()
-    found = answer_of(under, capture(URLSET, XML, ("X-Robots-Tag", "nofollow")), None)
-    assert len(settlement(under, found, options=PageOptions()).discoveries) == 1
+    found = leased_response(under, capture(URLSET, XML, ("X-Robots-Tag", "nofollow")), None)
+    assert len(page_settlement(under, found, options=PageOptions()).discoveries) == 1
 
 
 @pytest.mark.shared
@@ -139,11 +141,11 @@ def test_what_a_page_says_of_its_use_is_no_matter_of_lists():
     ],
 )
 def test_real_sitemaps_and_feeds_are_lists(name, kind, pages):
-    packed = shared("robots/sitemaps-feeds-robots-cases.tar.zst").read_bytes()
+    packed = shared_file("robots/sitemaps-feeds-robots-cases.tar.zst").read_bytes()
     plain = zstandard.ZstdDecompressor().stream_reader(packed).read()
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         body = tar.extractfile(name).read()
-    anywhere = seed(scope=Scope.of("any", canonical("http://example.org/")))
+    anywhere = seed(scope=Scope.of("any", canonicalize("http://example.org/")))
     assert len(ends(body, ("Content-Type", kind), anywhere).discoveries) == pages
 
 

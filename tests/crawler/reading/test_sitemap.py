@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.reading import sitemap
-from crawler.reading.sitemap import LONGEST, LONGEST_URL, MOST_ENTRIES, MOST_TAGS, Entry, entries, listing
-from tests.shared import shared
+from crawler.reading.sitemap import (
+    LONGEST_URL,
+    MAX_TOKEN_CHARS,
+    MOST_ENTRIES,
+    MOST_TAGS,
+    SitemapEntry,
+    iterate_entries,
+    read_sitemap,
+)
+from tests.shared import shared_file
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 DAY_MS = 1_704_067_200_000  # 2024-01-01
@@ -18,7 +26,7 @@ DAY_MS = 1_704_067_200_000  # 2024-01-01
 
 def urls(text):
     body = text if isinstance(text, bytes) else text.encode()
-    return [entry.url for entry in listing(body).entries]
+    return [entry.url for entry in read_sitemap(body).entries]
 
 
 def urlset(*locs, around="urlset"):
@@ -30,15 +38,17 @@ def test_a_sitemap_lists_pages_with_their_dates():
     text = urlset("http://a.org/1", " http://a.org/2\n").replace(
         "</loc></url>", "</loc><lastmod>2024-01-01</lastmod></url>", 1
     )
-    assert listing(text.encode()).entries == (
-        Entry(url="http://a.org/1", modified_ms=DAY_MS),
-        Entry(url="http://a.org/2"),
+    assert read_sitemap(text.encode()).entries == (
+        SitemapEntry(url="http://a.org/1", modified_ms=DAY_MS),
+        SitemapEntry(url="http://a.org/2"),
     )
 
 
 def test_an_index_lists_sitemaps():
     text = f"<sitemapindex {NS}><sitemap><loc>http://a.org/s1.xml.gz</loc></sitemap></sitemapindex>"
-    assert listing(text.encode()).entries == (Entry(url="http://a.org/s1.xml.gz", sitemap=True),)
+    assert read_sitemap(text.encode()).entries == (
+        SitemapEntry(url="http://a.org/s1.xml.gz", is_sitemap=True),
+    )
 
 
 def test_what_is_no_page_is_not_listed():
@@ -62,7 +72,9 @@ def test_feeds_list_their_entries():
     atom = """<feed><link href="http://a.org/home"/><entry><link rel="edit" href="http://a.org/edit"/>
         <link href="http://a.org/1"/><updated>2024-01-01T01:00:00+01:00</updated></entry></feed>"""
     for text in (rss, atom):
-        assert listing(text.encode()).entries == (Entry(url="http://a.org/1", modified_ms=DAY_MS),)
+        assert read_sitemap(text.encode()).entries == (
+            SitemapEntry(url="http://a.org/1", modified_ms=DAY_MS),
+        )
 
 
 def test_a_text_has_a_url_on_each_line():
@@ -102,46 +114,46 @@ def test_entities_are_not_expanded():
 
 def test_it_is_the_same_in_whatever_pieces_it_comes():
     body = urlset("http://a.org/é&amp;", "<![CDATA[http://a.org/2]]>", "http://a.org/<!-- x -->3").encode()
-    whole = [entry.url for entry in entries([body])]
+    whole = [entry.url for entry in iterate_entries([body])]
     assert whole == ["http://a.org/é&", "http://a.org/2", "http://a.org/3"]
     for size in (1, 2, 3, 7, 64):
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         # The first piece must show what it is: octets of a mark, of a declaration.
         head, rest = b"".join(pieces[:64]), pieces[64:]
-        assert [entry.url for entry in entries([head, *rest])] == whole
+        assert [entry.url for entry in iterate_entries([head, *rest])] == whole
 
 
 def test_more_than_the_protocol_allows_is_counted_and_left(monkeypatch):
     monkeypatch.setattr(sitemap, "MOST_ENTRIES", 3)
-    found = listing(urlset(*(f"http://a.org/{number}" for number in range(5))).encode())
-    assert (len(found.entries), found.left, found.cut) == (3, 2, False)
+    found = read_sitemap(urlset(*(f"http://a.org/{number}" for number in range(5))).encode())
+    assert (len(found.entries), found.excess_entries, found.is_cut) == (3, 2, False)
     assert MOST_ENTRIES == 50_000
 
 
 def test_a_bomb_is_unpacked_as_far_as_the_protocol_allows(monkeypatch):
     monkeypatch.setattr(sitemap, "MOST_BYTES", 100_000)
     text = urlset("http://a.org/1") + " " * 10_000_000 + urlset("http://a.org/2")
-    found = listing(gzip.compress(text.encode()))
-    assert ([entry.url for entry in found.entries], found.cut) == (["http://a.org/1"], True)
+    found = read_sitemap(gzip.compress(text.encode()))
+    assert ([entry.url for entry in found.entries], found.is_cut) == (["http://a.org/1"], True)
 
 
 def test_a_packed_file_that_breaks_off_is_read_as_far_as_it_goes():
     text = urlset(*(f"http://a.org/{number}" for number in range(20_000)))
-    found = listing(gzip.compress(text.encode())[:-2_000])
-    assert found.cut
+    found = read_sitemap(gzip.compress(text.encode())[:-2_000])
+    assert found.is_cut
     assert len(found.entries) > 100
 
 
 def test_a_url_that_is_too_long_is_none():
     assert urls(urlset("http://a.org/" + "x" * LONGEST_URL, "http://a.org/2")) == ["http://a.org/2"]
-    assert urls("http://a.org/" + "x" * LONGEST + "\nhttp://a.org/2") == ["http://a.org/2"]
+    assert urls("http://a.org/" + "x" * MAX_TOKEN_CHARS + "\nhttp://a.org/2") == ["http://a.org/2"]
 
 
 @pytest.mark.parametrize(
     "piece", [b"<", b"<!--", b"<![CDATA[", b"<a ", b"&", b"<loc>", b"<url a='", b"<?", b"]]>"]
 )
 def test_megabytes_of_what_never_ends_are_read_once(piece):
-    found = listing(b"<url><loc>http://a.org/1</loc></url>" + piece * (2_000_000 // len(piece)))
+    found = read_sitemap(b"<url><loc>http://a.org/1</loc></url>" + piece * (2_000_000 // len(piece)))
     assert [entry.url for entry in found.entries] == ["http://a.org/1"]
 
 
@@ -167,7 +179,7 @@ def test_a_file_of_more_tags_than_any_sitemap_is_read_so_far(monkeypatch):
 )
 def test_dates_are_those_of_the_w3c_or_of_mail(written, expected):
     text = f"<urlset><url><loc>http://a.org/</loc><lastmod>{written}</lastmod></url></urlset>"
-    assert listing(text.encode()).entries[0].modified_ms == expected
+    assert read_sitemap(text.encode()).entries[0].modified_ms == expected
 
 
 @given(
@@ -179,8 +191,8 @@ def test_dates_are_those_of_the_w3c_or_of_mail(written, expected):
     )
 )
 def test_no_bytes_break_it(pieces):
-    listing(b"<" + b"".join(pieces))
-    list(entries(pieces))
+    read_sitemap(b"<" + b"".join(pieces))
+    list(iterate_entries(pieces))
 
 
 EXPECTED = {
@@ -201,12 +213,12 @@ EXPECTED = {
 
 
 def test_sitemaps_and_feeds_of_other_crawlers_tests_are_read():
-    packed = shared("robots/sitemaps-feeds-robots-cases.tar.zst").read_bytes()
+    packed = shared_file("robots/sitemaps-feeds-robots-cases.tar.zst").read_bytes()
     seen = {}
     with tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(packed), mode="r|") as archive:
         for member in archive:
             name = member.name.removeprefix("./")
             if name in EXPECTED:
-                found = listing(archive.extractfile(member).read()).entries
-                seen[name] = (len(found), sum(entry.sitemap for entry in found))
+                found = read_sitemap(archive.extractfile(member).read()).entries
+                seen[name] = (len(found), sum(entry.is_sitemap for entry in found))
     assert seen == EXPECTED

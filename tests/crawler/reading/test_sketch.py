@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from crawler.reading.sketch import MOST_MARKUP, sketch
 from tests.crawler.traps import page, word
-from tests.shared import shared
+from tests.shared import shared_file
 
 URL = "http://a.test/red/green?x=blue"
 MENU = " ".join(f"entry{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400))
@@ -93,7 +93,7 @@ def test_real_pages_are_told_apart():
     window = zstandard.ZstdDecompressor(max_window_size=2**27)
     sketches, bodies = set(), set()
     with (
-        shared("extraction/pages-nogold.tar.zst").open("rb") as packed,
+        shared_file("extraction/pages-nogold.tar.zst").open("rb") as packed,
         window.stream_reader(packed) as stream,
         tarfile.open(fileobj=stream, mode="r|") as tar,
     ):

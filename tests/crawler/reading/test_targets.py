@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.reading.link_targets import target, targets
-from frontier import NotAUrl, canonical
+from crawler.reading.link_targets import link_target, link_targets
+from frontier import InvalidUrl, canonicalize
 from frontier.urls.canonical import MAX_LENGTH
-from frontier.urls.trap import pitfall
+from frontier.urls.trap import trap_reason
 
 PAGE = "http://example.org/a/b/page.html?q=1"
 
@@ -83,10 +83,10 @@ BASES = st.builds(
 
 def told(href, base):
     try:
-        url = canonical(href, base)
-    except NotAUrl:
+        url = canonicalize(href, base)
+    except InvalidUrl:
         return None
-    return None if pitfall(url) else url
+    return None if trap_reason(url) else url
 
 
 @given(st.lists(HREFS, max_size=5), BASES)
@@ -96,9 +96,9 @@ def told(href, base):
 @example(["1"], "http://example.org/%4/")
 def test_every_link_leads_where_canonical_says(hrefs, base):
     found = {
-        url.text: url for href in reversed(hrefs) if (url := told(href, canonical(base).wire)) is not None
+        url.text: url for href in reversed(hrefs) if (url := told(href, canonicalize(base).wire)) is not None
     }
-    assert {url.text: url for url in targets(hrefs, canonical(base).wire)} == found
+    assert {url.text: url for url in link_targets(hrefs, canonicalize(base).wire)} == found
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_every_link_leads_where_canonical_says(hrefs, base):
     ],
 )
 def test_paths_are_relative_to_the_page(href, url):
-    assert [found.text for found in targets([href], PAGE)] == [url]
+    assert [found.text for found in link_targets([href], PAGE)] == [url]
 
 
 def test_what_the_server_tells_apart_is_asked_for_as_it_is_written():
-    (found,) = targets(["c"], "http://example.org/%7ea/")
+    (found,) = link_targets(["c"], "http://example.org/%7ea/")
     assert (found.text, found.wire) == ("http://example.org/~a/c", "http://example.org/%7ea/c")
 
 
@@ -125,12 +125,12 @@ def test_what_the_server_tells_apart_is_asked_for_as_it_is_written():
     "page", ["mailto:x", "data:,x", "about:blank", "http://example.org/" + "x" * MAX_LENGTH]
 )
 def test_below_what_has_no_folder_there_are_only_whole_addresses(page):
-    assert [found.text for found in targets(["a", "/b", "?c", "http://other.example/"], page)] == [
+    assert [found.text for found in link_targets(["a", "/b", "?c", "http://other.example/"], page)] == [
         "http://other.example/"
     ]
 
 
 def test_no_address_is_too_long():
     folder = "http://example.org/" + "x" * (MAX_LENGTH - 25) + "/"
-    assert target("abcde", folder) is not None
-    assert target("abcdef", folder) is None
+    assert link_target("abcde", folder) is not None
+    assert link_target("abcdef", folder) is None

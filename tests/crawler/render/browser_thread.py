@@ -5,24 +5,24 @@ import threading
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
-from crawler.decode_budget import DecodedBytes
-from crawler.render.chromium.browser import start
-from crawler.render.chromium.program import program
-from crawler.render.subresource_cache import Kept
+from crawler.decode_budget import DecodeBudget
+from crawler.render.chromium.browser import start_browser
+from crawler.render.chromium.program import find_browser
+from crawler.render.subresource_cache import SubresourceCache
 from crawler.render.subresource_robots import Permission
-from crawler.render.subresources import Hosts, Parts
+from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import render
-from crawler.wire import Client, at_once, networks, utc_ms
-from frontier import canonical
+from crawler.wire import Client, acquire_at_once, parse_networks, utc_ms
+from frontier import canonicalize
 from tests.crawler.server import Server
 
 AGENT = "thresher/test (+mailto:test@example.org)"
 
 
-class Unhurried:
+class UnlimitedPageLease:
     """A lease of a page whose hosts are asked at once, but for what robots.txt forbids."""
 
-    def __init__(self, *, forbidden=(), enter=at_once):
+    def __init__(self, *, forbidden=(), enter=acquire_at_once):
         self._forbidden, self._enter = forbidden, enter
 
     def enter(self, *, waited):
@@ -41,14 +41,14 @@ class Unhurried:
         pass
 
 
-class Stage:
+class BrowserThread:
     """Pages are served, fetched and rendered in the stage's event loop."""
 
     def __init__(self, *, sandbox):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.browser = self.run(start(program(""), sandbox=sandbox))
+        self.browser = self.run(start_browser(find_browser(""), sandbox=sandbox))
         self._kept = None
 
     def run(self, coroutine, timeout=60):
@@ -60,9 +60,9 @@ class Stage:
         self._thread.join(10)
 
     @contextmanager
-    def keeping(self):
+    def cache_parts(self):
         """Keep answers from one page to the next."""
-        self._kept = Kept(utc_ms)
+        self._kept = SubresourceCache(utc_ms)
         yield
         self._kept = None
 
@@ -76,38 +76,38 @@ class Stage:
 
     async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
         """`peer` is where the page is said to come from."""
-        url = canonical(url)
+        url = canonicalize(url)
 
         capture = await asking.get(url)
         if peer is not None:
             capture = replace(capture, peer=peer)
         until = asyncio.get_running_loop().time() + seconds
-        parts = Parts(
+        parts = SubresourceFetcher(
             asking,
             page=capture,
-            lease=Unhurried(forbidden=tuple(robots)),
-            hosts=Hosts(),
-            kept=Kept(utc_ms) if self._kept is None else self._kept,
-            decoded=DecodedBytes(),
-            until=until,
+            lease=UnlimitedPageLease(forbidden=tuple(robots)),
+            host_locks=HostLocks(),
+            cache=SubresourceCache(utc_ms) if self._kept is None else self._kept,
+            decode_budget=DecodeBudget(),
+            deadline=until,
         )
-        self.browser.open += 1
+        self.browser.open_pages += 1
         try:
             return await render(
                 self.browser,
                 capture,
                 parts,
                 user_agent=AGENT,
-                until=until,
+                deadline=until,
                 most_bytes=most_bytes,
             )
         finally:
-            self.browser.open -= 1
+            self.browser.open_pages -= 1
 
 
 @asynccontextmanager
 async def client():
-    made = Client(user_agent=AGENT, max_body=10 << 20, timeout_s=5, allow=networks(("127.0.0.1/32",)))
+    made = Client(user_agent=AGENT, max_body=10 << 20, timeout_s=5, allow=parse_networks(("127.0.0.1/32",)))
     try:
         yield made
     finally:

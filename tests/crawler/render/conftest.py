@@ -3,15 +3,15 @@ import asyncio
 import pytest
 
 from core import InputError
-from crawler.render.chromium.browser import start
-from crawler.render.chromium.program import program
+from crawler.render.chromium.browser import start_browser
+from crawler.render.chromium.program import find_browser
 
 
 @pytest.fixture(scope="session")
 def chromium():
     """Path of the browser; without one the test is skipped."""
     try:
-        return program("")
+        return find_browser("")
     except InputError as error:
         pytest.skip(str(error))
 
@@ -21,7 +21,7 @@ def sandbox(chromium):
     """Whether the system lets the browser have its sandbox."""
 
     async def tried():
-        await (await start(chromium, sandbox=True)).stop()
+        await (await start_browser(chromium, sandbox=True)).stop()
 
     try:
         asyncio.run(tried())
@@ -47,8 +47,8 @@ def crawl(crawl, sandbox):
 
 @pytest.fixture(scope="session")
 def stage(sandbox):
-    from tests.crawler.render.browser_thread import Stage
+    from tests.crawler.render.browser_thread import BrowserThread
 
-    made = Stage(sandbox=sandbox)
+    made = BrowserThread(sandbox=sandbox)
     yield made
     made.close()

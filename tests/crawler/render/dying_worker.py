@@ -7,12 +7,12 @@ from crawler import run_worker, settler
 
 
 def die_before_settling(config):
-    end = settler.end
+    end = settler.settle_leases
 
     async def ending(frontier, batch, known, **options):
         if any(finished.rendered for finished in batch):
             os.kill(os.getpid(), signal.SIGKILL)
         await end(frontier, batch, known, **options)
 
-    settler.end = ending
+    settler.settle_leases = ending
     run_worker(config)

@@ -15,9 +15,9 @@ import pytest
 
 from core import InputError, Unavailable
 from crawler import run_worker
-from crawler.render.chromium.browser import start
-from crawler.render.chromium.directory import Directory
-from crawler.render.chromium.processes import tree
+from crawler.render.chromium.browser import start_browser
+from crawler.render.chromium.directory import BrowserDirectory
+from crawler.render.chromium.processes import process_tree
 from frontier import Outcome
 from isolation import probe_confinement
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
@@ -52,11 +52,11 @@ def namespaces(pid):
 
 
 async def running(chromium, look, *, sandbox=True):
-    browser = await start(chromium, sandbox=sandbox)
+    browser = await start_browser(chromium, sandbox=sandbox)
     try:
         context = await browser.chromium.new_context()
         await context.new_page()
-        return look([process.pid for process in tree(browser.pid)])
+        return look([process.pid for process in process_tree(browser.pid)])
     finally:
         await browser.stop()
 
@@ -86,7 +86,7 @@ async def test_the_driver_has_no_secret(chromium, sandbox, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
 
     def look(_):
-        mine = [process.pid for process in tree(os.getpid())[1:]]
+        mine = [process.pid for process in process_tree(os.getpid())[1:]]
         return [(words(pid), Path(f"/proc/{pid}/environ").read_bytes()) for pid in mine]
 
     found = await running(chromium, look, sandbox=sandbox)
@@ -128,7 +128,7 @@ async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromi
 KILLED = """
 import asyncio, os, signal
 from crawler.render.chromium.browser import start
-from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.directory import BrowserDirectory
 from crawler.render.chromium.processes import kill, tree
 
 async def killed():
@@ -146,8 +146,8 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_no_others(chromium, s
     assert done.returncode == -signal.SIGKILL
     (left,) = temporary.iterdir()
     (temporary / "thresher-browser-link").symlink_to("/etc")
-    living = Directory()
-    other = Directory()
+    living = BrowserDirectory()
+    other = BrowserDirectory()
     assert not left.exists()
     assert {path.name for path in temporary.iterdir()} == {
         "thresher-browser-link",
@@ -164,8 +164,8 @@ def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monk
         raise OSError(errno.EBADF, "Bad file descriptor")
 
     monkeypatch.setattr("crawler.render.chromium.directory.fcntl.flock", lockless)
-    living = Directory()
-    Directory().remove()
+    living = BrowserDirectory()
+    BrowserDirectory().remove()
     assert list(temporary.iterdir()) == [living.path]
     living.remove()
 
@@ -190,12 +190,12 @@ def without_namespaces(chromium, sandbox):
 
 async def test_without_namespaces_it_is_refused_in_one_line_that_names_the_key(without_namespaces):
     with pytest.raises(InputError, match=r"grants no user namespaces; .*crawler.browser_sandbox = false"):
-        await start(without_namespaces, sandbox=True)
+        await start_browser(without_namespaces, sandbox=True)
 
 
 async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namespaces):
-    browser = await start(without_namespaces, sandbox=False)
-    assert browser.alive
+    browser = await start_browser(without_namespaces, sandbox=False)
+    assert browser.is_alive
     await browser.stop()
 
 
@@ -225,7 +225,7 @@ async def test_root_whose_temporary_files_nobody_may_see_is_refused_in_one_line(
     tmp_path.chmod(0o700)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(InputError, match=f"as nobody, who may not enter {tmp_path}; .*TMPDIR=/tmp"):
-        await start(chromium, sandbox=True)
+        await start_browser(chromium, sandbox=True)
 
 
 def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespaces):
@@ -242,5 +242,5 @@ def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespa
 
 async def test_a_program_that_is_no_browser_is_one_line(tmp_path):
     with pytest.raises(Unavailable, match="/bin/true does not start: "):
-        await start("/bin/true", sandbox=True)
+        await start_browser("/bin/true", sandbox=True)
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -4,10 +4,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from crawler.render.same_site import lets_read, site
-from crawler.wire import Client, networks
-from frontier import canonical
-from tests.crawler.nameserver import Names
+from crawler.render.same_site import allows_credentialed_read, site
+from crawler.wire import Client, parse_networks
+from frontier import canonicalize
+from tests.crawler.nameserver import NameServer
 from tests.crawler.render.browser_thread import AGENT
 from tests.crawler.render.test_tab import said, script, shell
 from tests.crawler.server import Server, page, redirect
@@ -43,20 +43,20 @@ class Web:
     def render(self, url, answer=None, *, before=(), peer=None):
         """What a page at `url` comes to; `before` is asked first, as a crawl would. `peer` is where the page is said to come from."""
         if answer is not None:
-            self._server.answers[canonical(url).wire.partition(f":{self._server.port}")[2]] = answer
+            self._server.answers[canonicalize(url).wire.partition(f":{self._server.port}")[2]] = answer
 
         async def rendered():
             client = Client(
                 user_agent=AGENT,
                 max_body=10 << 20,
                 timeout_s=5,
-                allow=networks(("127.0.0.1/32",)),
+                allow=parse_networks(("127.0.0.1/32",)),
                 nameservers=self._names.servers,
                 **self._options,
             )
             try:
                 for each in before:
-                    await client.get(canonical(each))
+                    await client.get(canonicalize(each))
                 return await self._stage.tab(client, url, peer=peer)
             finally:
                 await client.close()
@@ -80,7 +80,7 @@ def opened(stage, **options):
         "/star": answering(STAR),
         "/lib.js": script("document.body.append('library')"),
     }
-    names = Names()
+    names = NameServer()
     names.update({host: ["127.0.0.1"] for host in HOSTS})
     with names.served(), Server(answers).in_thread() as server:
         yield Web(stage, server, names, **options)
@@ -251,7 +251,7 @@ def test_what_was_had_with_a_password_is_not_kept_for_other_sites(stage, web):
     ],
 )
 def test_a_site_is_a_scheme_and_a_registered_domain(url, expected):
-    assert site(canonical(url)) == expected
+    assert site(canonicalize(url)) == expected
 
 
 @pytest.mark.parametrize(
@@ -272,4 +272,4 @@ def test_a_site_is_a_scheme_and_a_registered_domain(url, expected):
     ],
 )
 def test_only_the_origin_itself_with_credentials_allowed_may_read(headers, may):
-    assert lets_read(headers, "http://a") is may
+    assert allows_credentialed_read(headers, "http://a") is may

@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 
-from crawler.render.render_need import need
-from tests.shared import shared
+from crawler.render.render_need import render_need
+from tests.shared import shared_file
 
 REACT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"/><title>React App</title>
 <script defer="defer" src="/static/js/main.8f2a.js"></script></head><body>
@@ -34,7 +34,7 @@ GERMAN = b"<html><body><noscript>Bitte aktivieren Sie JavaScript, um diese Seite
     ],
 )
 def test_a_shell_that_a_script_fills_needs_a_browser(html, why):
-    assert need(html) == why
+    assert render_need(html) == why
 
 
 TEXT = b"<p>" + b"A sentence that a reader can read without any script at all. " * 20
@@ -59,7 +59,7 @@ TEXT = b"<p>" + b"A sentence that a reader can read without any script at all. "
     ],
 )
 def test_a_page_that_says_something_or_has_nothing_to_say_needs_none(html):
-    assert need(html) is None
+    assert render_need(html) is None
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_a_page_that_says_something_or_has_nothing_to_say_needs_none(html):
 )
 def test_no_page_makes_the_question_slow(unit):
     for html in (unit * 200_000, b"<script>" + unit * 200_000, b"<body><script></script>" + unit * 200_000):
-        need(html)
+        render_need(html)
 
 
 def test_any_bytes_can_be_asked_about():
     chance = random.Random(7)
     for _ in range(200):
-        need(
+        render_need(
             b"".join(
                 chance.choice(
                     [b"<body", b"<script>", b"</script>", b"<div id=app>", b"\0", b"\xff", b"x" * 99]
@@ -97,11 +97,11 @@ def test_any_bytes_can_be_asked_about():
 @pytest.mark.shared
 def test_next_to_none_of_the_pages_that_people_read_are_rendered():
     zstandard = pytest.importorskip("zstandard")
-    path = shared("extraction/pages.tar.zst")
+    path = shared_file("extraction/pages.tar.zst")
     with (
         path.open("rb") as file,
         tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(file), mode="r|") as pages,
     ):
-        asked = [need(pages.extractfile(member).read()) for member in pages if member.isfile()]
+        asked = [render_need(pages.extractfile(member).read()) for member in pages if member.isfile()]
     assert len(asked) > 1_000
     assert sum(why is not None for why in asked) <= len(asked) / 200

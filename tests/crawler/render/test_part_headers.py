@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.rendered_page import Note, Rendered, decode, encode
-from crawler.render.request_rules import LONGEST_URL, refusal, sent
-from crawler.render.request_rules import given as told
+from crawler.reading.rendered_page import RenderedPage, RenderReport, decode_report, encode_report
+from crawler.render.request_rules import LONGEST_URL, refusal, request_headers
+from crawler.render.request_rules import response_headers as told
 
 HTTP = "https://example.org/a"
 
@@ -48,7 +48,7 @@ def test_the_browser_does_not_say_who_asks():
         "X-Api-Key": "7",
         "X-Odd": "a\r\nb: c",
     }
-    assert sent(headers, cookies=True) == [
+    assert request_headers(headers, with_cookies=True) == [
         ("Accept", "application/json"),
         ("Referer", HTTP),
         ("X-Api-Key", "7"),
@@ -84,24 +84,24 @@ URLS = st.text(st.characters(codec="ascii", min_codepoint=0x21), min_size=1).map
 )
 
 
-@given(PROBLEMS, st.lists(URLS, unique=True))
+@given(PROBLEMS, st.lists(URLS, unique_name=True))
 def test_a_note_is_read_as_it_was_written(problem, went):
-    note = Note(problem=problem, went=tuple(went))
-    rendered = Rendered(
+    note = RenderReport(problem=problem, navigations=tuple(went))
+    rendered = RenderedPage(
         url=HTTP,
         html=b"",
         title="",
-        parts=(),
-        blocked={"image": 2},
-        note=note,
+        subresources=(),
+        refusals={"image": 2},
+        report=note,
         started_ms=0,
         elapsed_ms=5,
         browser="chromium/1",
     )
-    assert decode(encode(rendered)) == note
+    assert decode_report(encode_report(rendered)) == note
 
 
 @given(st.binary())
 def test_no_other_block_is_taken_for_a_note(block):
-    assert decode(block) is None
-    assert decode(b"rendering: odd\r\n" + block) is None
+    assert decode_report(block) is None
+    assert decode_report(b"rendering: odd\r\n" + block) is None

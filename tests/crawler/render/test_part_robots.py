@@ -9,10 +9,17 @@ import pytest
 from crawler import run_worker
 from crawler.reading.outcome import Judgement
 from crawler.render.page_lease import BURST, PageLease
-from crawler.render.subresource_robots import AGAIN_MS, PartRules, Permission
-from crawler.robots.robots_txt import KEPT_MS, AskAgain, Event, Rulebook, Ruling, stamped
-from crawler.uplink.address_limiter import Entrance
-from frontier import Outcome, RobotsRecord, Settings, canonical
+from crawler.render.subresource_robots import RETRY_MS, Permission, SubresourceRobots
+from crawler.robots.robots_txt import (
+    CACHE_TTL_MS,
+    RobotsCache,
+    RobotsFetch,
+    RobotsRetry,
+    RobotsRuling,
+    with_timestamp,
+)
+from crawler.uplink.address_limiter import AddressLimiter
+from frontier import CrawlSettings, Outcome, RobotsRecord, canonicalize
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.leases import lease
 from tests.crawler.render.test_rendering import records
@@ -21,7 +28,7 @@ from tests.crawler.server import Server, page
 
 NOW = 1_700_000_000_000
 RULES = b"User-agent: *\nDisallow: /private\nCrawl-delay: 7"
-ALLOW = Ruling(rule="allow")
+ALLOW = RobotsRuling(rule="allow")
 
 
 class Robots:
@@ -29,29 +36,29 @@ class Robots:
 
     def __init__(self, answer=ALLOW, record=None):
         self.answer, self.record, self.asked, self.now = answer, record, [], NOW
-        self.rules = PartRules(self.read, lambda: self.now)
+        self.rules = SubresourceRobots(self.read, lambda: self.now)
 
     async def read(self, origin):
         return self.record
 
     async def fetch(self, url):
         self.asked.append(url.text)
-        return self.answer if isinstance(self.answer, str) else Event(captures=(), answer=self.answer)
+        return self.answer if isinstance(self.answer, str) else RobotsFetch(captures=(), decision=self.answer)
 
     async def permission(self, url="http://cdn.test/a.js"):
-        return await self.rules.permission(canonical(url), self.fetch)
+        return await self.rules.permission(canonicalize(url), self.fetch)
 
 
 def record(rule="rules", body=RULES, read_ms=NOW):
-    return RobotsRecord(origin="http://cdn.test", version=1, rule=rule, body=stamped(body, read_ms))
+    return RobotsRecord(origin="http://cdn.test", version=1, rule=rule, body=with_timestamp(body, read_ms))
 
 
 async def test_the_rules_of_another_origin_are_asked_for_once_and_obeyed():
-    robots = Robots(Ruling(rule="rules", body=stamped(RULES, NOW)))
+    robots = Robots(RobotsRuling(rule="rules", body=with_timestamp(RULES, NOW)))
     assert await robots.permission() == Permission(delay_ms=7_000)
     assert await robots.permission("http://cdn.test/private/a.js") == Permission(refusal="robots")
     assert robots.asked == ["http://cdn.test/robots.txt"]
-    robots.now += KEPT_MS
+    robots.now += CACHE_TTL_MS
     await robots.permission()
     assert len(robots.asked) == 2
 
@@ -64,7 +71,7 @@ async def test_rules_that_the_frontier_has_of_today_are_not_asked_for():
     robots = Robots(record=record())
     assert await robots.permission("http://cdn.test/private/") == Permission(refusal="robots")
     assert robots.asked == []
-    robots.now += KEPT_MS
+    robots.now += CACHE_TTL_MS
     await robots.permission()
     assert len(robots.asked) == 1
 
@@ -76,19 +83,22 @@ async def test_records_of_no_known_age_are_asked_for(found):
     assert len(robots.asked) == 1
 
 
-@pytest.mark.parametrize("answer", [AskAgain(after_ms=None), Ruling(rule="disallow")])
+@pytest.mark.parametrize("answer", [RobotsRetry(retry_after_ms=None), RobotsRuling(rule="disallow")])
 async def test_where_they_cannot_be_had_nothing_is_fetched_for_some_minutes(answer):
     robots = Robots(answer)
     for _ in range(2):
         assert await robots.permission() == Permission(refusal="robots_unreachable")
     assert len(robots.asked) == 1
-    robots.now, robots.answer = NOW + AGAIN_MS, ALLOW
+    robots.now, robots.answer = NOW + RETRY_MS, ALLOW
     assert await robots.permission() == Permission()
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
-    [("not_its_turn", "not_its_turn"), (Ruling(rule="disallow", body=b"address_blocked"), "address_blocked")],
+    [
+        ("not_its_turn", "not_its_turn"),
+        (RobotsRuling(rule="disallow", body=b"address_blocked"), "address_blocked"),
+    ],
 )
 async def test_what_one_page_could_not_ask_is_asked_for_the_next(answer, why):
     robots = Robots(answer)
@@ -110,7 +120,7 @@ class Turns:
     """A frontier that grants each turn at once, and remembers who asked."""
 
     def __init__(self, delay_ms):
-        self.settings = Settings(min_delay_ms=delay_ms)
+        self.settings = CrawlSettings(min_delay_ms=delay_ms)
         self.told = []
 
     async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
@@ -127,9 +137,9 @@ def under(frontier, clock, rules=RULES):
 
     return PageLease(
         lease("http://a.test/page"),
-        entrance=Entrance(frontier),
-        rulebook=Rulebook(read),
-        rules=PartRules(read, lambda: NOW),
+        address_limiter=AddressLimiter(frontier),
+        robots_cache=RobotsCache(read),
+        subresource_robots=SubresourceRobots(read, lambda: NOW),
         clock=clock,
     )
 
@@ -138,12 +148,12 @@ async def test_turns_at_the_pages_own_host_count_from_the_page_itself_and_may_be
     frontier, now = Turns(1_000), 50.0
     held = under(frontier, lambda: now)
     now += 0.4
-    await held.turn("a.test", delay_ms=0, most_ms=9_000, may_burst=True)
-    await held.turn("a.test", delay_ms=7_000, most_ms=9_000, may_burst=False)
-    await held.turn("b.test", delay_ms=0, most_ms=9_000, may_burst=True)
+    await held.reserve_turn("a.test", delay_ms=0, max_wait_ms=9_000, may_burst=True)
+    await held.reserve_turn("a.test", delay_ms=7_000, max_wait_ms=9_000, may_burst=False)
+    await held.reserve_turn("b.test", delay_ms=0, max_wait_ms=9_000, may_burst=True)
     busy = Judgement(outcome=Outcome.RETRY, reason="status_429", hold_ms=5_000)
-    await held.left("a.test", delay_ms=7_000, answer=busy)
-    await held.left("b.test", delay_ms=0)
+    await held.end_turn("a.test", delay_ms=7_000, answer=busy)
+    await held.end_turn("b.test", delay_ms=0)
     assert frontier.told == [
         ("a.test", 0, 400, BURST),
         ("a.test", 7_000, 400, 0),
@@ -158,8 +168,8 @@ async def test_the_pages_own_origin_has_the_rules_that_it_was_leased_under():
         raise AssertionError
 
     held = under(Turns(0), lambda: 0.0)
-    assert await held.permission(canonical("http://a.test/x"), fetch) == Permission(delay_ms=7_000)
-    assert await held.permission(canonical("http://a.test/private"), fetch) == Permission(refusal="robots")
+    assert await held.permission(canonicalize("http://a.test/x"), fetch) == Permission(delay_ms=7_000)
+    assert await held.permission(canonicalize("http://a.test/private"), fetch) == Permission(refusal="robots")
 
 
 def robots_txt(text):
@@ -243,7 +253,7 @@ def test_a_page_with_many_parts_of_its_own_host_is_whole_and_its_host_rests_for_
 
 
 async def resting(frontier):
-    return [host async for host in frontier.hosts(resting=True)]
+    return [host async for host in frontier.hosts(is_held=True)]
 
 
 @pytest.mark.slow

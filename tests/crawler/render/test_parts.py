@@ -6,19 +6,19 @@ from dataclasses import replace
 import pytest
 
 from core import Capture
-from crawler.decode_budget import DecodedBytes
+from crawler.decode_budget import DecodeBudget
 from crawler.render import subresources as module
-from crawler.render.subresource_cache import MOST_ONE, Kept
+from crawler.render.subresource_cache import MAX_ENTRY_BYTES, SubresourceCache
 from crawler.render.subresource_robots import Permission
-from crawler.render.subresources import HOPS, Hosts, Parts, Wanted
-from crawler.wire import Client, networks
-from frontier import canonical
-from tests.crawler.render.browser_thread import Unhurried
+from crawler.render.subresources import MAX_REDIRECTS, HostLocks, SubresourceFetcher, SubresourceRequest
+from crawler.wire import Client, parse_networks
+from frontier import canonicalize
+from tests.crawler.render.browser_thread import UnlimitedPageLease
 from tests.crawler.server import Server, page, redirect
 
 FOREVER = 3_600.0
 PAGE = Capture(
-    url=canonical("http://example.org/"),
+    url=canonicalize("http://example.org/"),
     request=b"",
     response=b"HTTP/1.1 200 OK\r\n\r\n",
     head_length=19,
@@ -39,21 +39,21 @@ class Asked:
         self, server, client, *, lease=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
     ):
         self.server = server
-        url = canonical(server.url + "/")
-        self.parts = Parts(
+        url = canonicalize(server.url + "/")
+        self.parts = SubresourceFetcher(
             client,
             page=replace(PAGE, url=url, peer=peer),
-            lease=lease or Unhurried(forbidden=("private",)),
-            hosts=hosts if hosts is not None else Hosts(),
-            kept=Kept(lambda: 0) if kept is None else kept,
-            decoded=DecodedBytes(),
-            until=asyncio.get_running_loop().time() + seconds,
+            lease=lease or UnlimitedPageLease(forbidden=("private",)),
+            host_locks=hosts if hosts is not None else HostLocks(),
+            cache=SubresourceCache(lambda: 0) if kept is None else kept,
+            decode_budget=DecodeBudget(),
+            deadline=asyncio.get_running_loop().time() + seconds,
         )
 
     async def get(self, path, *, kind="xhr", headers=None, method="GET", hops=0, left_site=False):
         url = path if "://" in path else self.server.url + path
-        wanted = Wanted(
-            url=url, method=method, headers=headers or {}, kind=kind, hops=hops, left_site=left_site
+        wanted = SubresourceRequest(
+            url=url, method=method, headers=headers or {}, kind=kind, hops=hops, has_left_site=left_site
         )
         found = await self.parts.fetch(wanted)
         return found if isinstance(found, str) else found.payload
@@ -61,7 +61,7 @@ class Asked:
 
 @pytest.fixture
 async def client():
-    made = Client(user_agent="test", max_body=1 << 20, timeout_s=5, allow=networks(("127.0.0.1/32",)))
+    made = Client(user_agent="test", max_body=1 << 20, timeout_s=5, allow=parse_networks(("127.0.0.1/32",)))
     yield made
     await made.close()
 
@@ -76,9 +76,9 @@ async def test_the_headers_of_the_page_go_with_the_request(client):
 async def test_a_redirect_is_handed_on_and_not_for_ever(client):
     async with Server({"/a": redirect("/b"), "/b": page("b")}).serve() as server:
         asked = Asked(server, client)
-        assert [await asked.get("/a"), await asked.get("/b", hops=HOPS)] == [b"", b"b"]
-        assert await asked.get("/b", hops=HOPS + 1) == "too_many_hops"
-        assert [part.capture.status for part in asked.parts.fetched] == [301, 200]
+        assert [await asked.get("/a"), await asked.get("/b", hops=MAX_REDIRECTS)] == [b"", b"b"]
+        assert await asked.get("/b", hops=MAX_REDIRECTS + 1) == "too_many_hops"
+        assert [part.capture.status for part in asked.parts.subresources] == [301, 200]
 
 
 async def test_robots_and_the_guard_are_asked_of_every_part(client):
@@ -110,7 +110,7 @@ async def test_a_private_network_is_for_pages_of_that_network(client, peer, foun
 
 async def test_what_a_page_of_a_private_network_had_is_not_kept_for_the_open_web(client):
     async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
-        kept = Kept(lambda: 0)
+        kept = SubresourceCache(lambda: 0)
         found = [
             await Asked(server, client, kept=kept, peer=peer).get("/a.js", kind="script")
             for peer in ("127.0.0.1", "93.184.216.34")
@@ -121,7 +121,7 @@ async def test_what_a_page_of_a_private_network_had_is_not_kept_for_the_open_web
 async def test_a_script_that_anybody_may_have_is_kept_for_all_sites_and_what_scripts_fetch_for_one(
     client, capture
 ):
-    kept = Kept(lambda: 0)
+    kept = SubresourceCache(lambda: 0)
     async with Server({}).serve() as server:
         url = f"{server.url}/a.js"
         kept.put(url, [], capture, "script")
@@ -141,7 +141,7 @@ async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
         writer.write(page("x"))
 
     async with Server({f"/{n}": slowly for n in range(6)}).serve() as server:
-        hosts = Hosts()
+        hosts = HostLocks()
         pages = [Asked(server, client, hosts=hosts) for _ in range(2)]
         await asyncio.gather(*(pages[n % 2].get(f"/{n}") for n in range(6)))
     assert most == 1
@@ -150,7 +150,7 @@ async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
 async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
     told = []
 
-    class Hurried(Unhurried):
+    class Hurried(UnlimitedPageLease):
         def enter(self, *, waited):
             async def ask(_):
                 told.append(waited)
@@ -167,7 +167,7 @@ async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
 
 
 async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
-    class Line(Unhurried):
+    class Line(UnlimitedPageLease):
         def __init__(self, wait_ms):
             super().__init__()
             self.wait_ms, self.told = wait_ms, []
@@ -194,15 +194,15 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
 
 
 async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_its_parts(client):
-    class Far(Unhurried):
+    class Far(UnlimitedPageLease):
         async def turn(self, host, *, delay_ms, most_ms, may_burst):
             return 2_000
 
-    class Own(Unhurried):
+    class Own(UnlimitedPageLease):
         def holds(self, host):
             return True
 
-    hosts = Hosts()
+    hosts = HostLocks()
     async with Server({f"/{n}": page("x") for n in range(4)}).serve() as server:
         other = asyncio.create_task(Asked(server, client, lease=Far(), hosts=hosts).get("/0"))
         await asyncio.sleep(0.01)
@@ -216,7 +216,7 @@ async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_it
 async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monkeypatch):
     told = []
 
-    class Own(Unhurried):
+    class Own(UnlimitedPageLease):
         async def turn(self, host, *, delay_ms, most_ms, may_burst):
             told.append(may_burst)
             return 0
@@ -241,7 +241,7 @@ async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monke
 async def test_a_host_that_says_it_is_too_busy_is_known_for_that(client, answer, expected):
     told = []
 
-    class Noting(Unhurried):
+    class Noting(UnlimitedPageLease):
         async def left(self, host, *, delay_ms, answer=None):
             told.append(answer and (answer.reason, answer.hold_ms))
 
@@ -276,7 +276,7 @@ def answered(capture, *headers, status=200):
 @pytest.fixture
 async def capture(client):
     async with Server({"/a": page("x")}).serve() as server:
-        return await client.get(canonical(server.url + "/a"))
+        return await client.get(canonicalize(server.url + "/a"))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ async def capture(client):
 )
 async def test_an_answer_is_used_again_for_as_long_as_it_is_fresh(capture, headers, kind, fresh_s):
     now = 0
-    kept = Kept(lambda: now)
+    kept = SubresourceCache(lambda: now)
     kept.put("u", [], answered(capture, *headers), kind)
     assert (kept.get("u", []) is not None) is (fresh_s > 0)
     now = fresh_s * 1000
@@ -307,11 +307,11 @@ async def test_an_answer_is_used_again_for_as_long_as_it_is_fresh(capture, heade
 async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_goes_first(
     capture, monkeypatch
 ):
-    kept = Kept(lambda: 0)
+    kept = SubresourceCache(lambda: 0)
     kept.put("a", [("Cookie", "x")], capture, "script")
     kept.put("b", [], answered(capture, status=404), "script")
     kept.put("c", [], replace(capture, truncated="time"), "script")
-    kept.put("d", [], replace(capture, response=b"x" * (MOST_ONE + 1)), "script")
+    kept.put("d", [], replace(capture, response=b"x" * (MAX_ENTRY_BYTES + 1)), "script")
     assert len(kept) == 0
     size = len(capture.request) + len(capture.response) + len(capture.payload)
     monkeypatch.setattr("crawler.render.subresource_cache.MOST_BYTES", 2 * size)
@@ -325,8 +325,8 @@ async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_go
 
 async def test_a_part_that_is_kept_is_not_asked_for_again(client):
     async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
-        kept = Kept(lambda: 0)
+        kept = SubresourceCache(lambda: 0)
         first, second = (Asked(server, client, kept=kept, peer="127.0.0.1") for _ in range(2))
         assert [await one.get("/a.js", kind="script") for one in (first, second)] == [b"x", b"x"]
-        assert [len(one.parts.fetched) for one in (first, second)] == [1, 0]
+        assert [len(one.parts.subresources) for one in (first, second)] == [1, 0]
         assert server.paths == {"/a.js": 1}

@@ -12,14 +12,14 @@ import pytest
 
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.reading.rendered_page import dom_id, note_id
-from crawler.render.chromium.processes import kill, tree
+from crawler.reading.rendered_page import dom_id, report_id
+from crawler.render.chromium.processes import kill, process_tree
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import local_crew
+from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.steps.process import parts, step, work
 from pipeline.terminal.progress import LineProgress
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.render.dying_worker import die_before_settling
@@ -78,7 +78,7 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     site.answers["/other"] = site.answers["/"]  # one shell for every page, as applications have it
     crawl.seed(f"{site.url}/", f"{site.url}/other", max_depth=0)
     run_worker(crawl.config("w", render="always", timeout_s=30))
-    rows, store = list(processed(crawl)), Files(crawl.root)
+    rows, store = list(processed(crawl)), DirectoryStore(crawl.root)
     assert {row["url"] for row in rows} == {f"{site.url}/", f"{site.url}/other"}
     assert all("that only a script can tell" in row["text"] for row in rows)
     fates = sum((Counter(one.counts) for one in manifests(store, "process")), Counter())
@@ -109,10 +109,10 @@ def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
 
 def processed(crawl):
     """The documents that are made of what was archived."""
-    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
-    with local_crew(1) as crew:
-        run_step.run(
-            store, step(filters), parts(store, crawl.name, filters), work, crew=crew, progress=LineProgress()
+    store, filters = DirectoryStore(crawl.root), FiltersConfig(preset="none", languages=())
+    with local_worker_pool(1) as crew:
+        run_step.run_step(
+            store, step(filters), parts(store, crawl.name, filters), work, pool=crew, progress=LineProgress()
         )
     for name in store.list("documents/"):
         yield from documents(store, name)
@@ -164,7 +164,7 @@ def _slowly(answer, seconds):
 
 
 def _children(pid, name):
-    return [one.pid for one in tree(pid) if name in _command(one.pid)]
+    return [one.pid for one in process_tree(pid) if name in _command(one.pid)]
 
 
 def _command(pid):
@@ -195,7 +195,7 @@ def test_a_browser_that_is_killed_is_replaced_and_its_page_rendered_again(crawl,
     assert crawl.stats.outcomes["fetched"] == 2
     assert not crawl.stats.reasons
     assert site.paths["/"] == 1
-    assert not any(b"chromium" in _command(one.pid) for one in tree(browser))
+    assert not any(b"chromium" in _command(one.pid) for one in process_tree(browser))
 
 
 @pytest.mark.parametrize("code", ["fetch('/never')", "while (true) {}"])
@@ -209,7 +209,7 @@ def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, co
     worker.start()
     _until(lambda: site.paths["/begun"])
     time.sleep(0.7)
-    family = [one.pid for one in tree(worker.pid) if one.pid != worker.pid]
+    family = [one.pid for one in process_tree(worker.pid) if one.pid != worker.pid]
     assert any(b"--type=renderer" in _command(pid) for pid in family)
     os.kill(worker.pid, signal.SIGKILL)
     worker.join(10)
@@ -231,13 +231,16 @@ def test_what_a_dead_worker_archived_of_a_rendered_page_is_settled_as_it_would_h
     (lease,) = crawl.ask(lambda frontier: frontier.leases("w"))
     page_id = record_id(crawl.name, "w", lease.token)
     left = [record.record_id for record in unsealed(crawl)]
-    assert left[-5:-3] == [note_id(page_id).urn, dom_id(page_id).urn]
+    assert left[-5:-3] == [report_id(page_id).urn, dom_id(page_id).urn]
     assert left[-1] == page_id.urn
 
     async def everybody(workers):
         return workers
 
-    assert crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name)) == 1
+    assert (
+        crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
+        == 1
+    )
     run_worker(crawl.config("v"))
     assert site.paths == Counter({"/robots.txt": 1, "/": 1, "/data.json": 1, "/deep": 1, "/went": 1})
 

@@ -4,10 +4,10 @@ import pytest
 
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.wire import Client, networks
+from crawler.wire import Client, parse_networks
 from frontier import Outcome
-from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import archived, everybody
 from tests.crawler.server import page
 
@@ -17,7 +17,7 @@ SAME = page('<a href="x">x</a>' + "the same text on both pages " * 60)
 
 def fetched(crawl, url):
     async def fetch(_):
-        client = Client(user_agent="t", max_body=100_000, timeout_s=2, allow=networks(["127.0.0.0/8"]))
+        client = Client(user_agent="t", max_body=100_000, timeout_s=2, allow=parse_networks(["127.0.0.0/8"]))
         try:
             return await client.get(url)
         finally:
@@ -34,19 +34,26 @@ def leased(crawl, worker):
 
 
 def recovered(crawl):
-    return crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name))
+    return crawl.ask(
+        lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name)
+    )
 
 
 def dead(crawl, worker, *, compression="gzip", revisit=None, pages=2):
     """Archive what a lease yields as that worker would, and die before it is settled."""
-    archive = Archive(Files(crawl.root), crawl.name, writer=worker, user_agent="t", compression=compression)
+    archive = ArchiveWriter(
+        DirectoryStore(crawl.root), crawl.name, writer=worker, user_agent="t", compression=compression
+    )
     refs = []
     for _ in range(pages):
         lease = leased(crawl, worker)
         capture = fetched(crawl, lease.url)
         refs.append(
             archive.append(
-                capture, record_id(crawl.name, worker, lease.token), notes=Notes(), revisit=revisit
+                capture,
+                record_id(crawl.name, worker, lease.token),
+                metadata=CaptureMetadata(),
+                revisit=revisit,
             )
         )
         archive.commit()
@@ -99,7 +106,7 @@ def test_the_next_worker_does_not_write_again_what_a_dead_one_archived(crawl, si
 
 def settle_robots(crawl):
     lease = leased(crawl, "robots")
-    archive = Archive(Files(crawl.root), crawl.name, writer="robots", user_agent="t")
+    archive = ArchiveWriter(DirectoryStore(crawl.root), crawl.name, writer="robots", user_agent="t")
     archive.append(fetched(crawl, lease.url), record_id(crawl.name, "robots", lease.token))
     archive.commit()
     archive.abandon()

@@ -8,13 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.robots import robots_rules
-from crawler.robots.robots_rules import LONGEST, LONGEST_LINE, MOST_STEPS, normal, parse, target, whole_lines
-from tests.shared import shared
+from crawler.robots.robots_rules import (
+    LONGEST_LINE,
+    MAX_ROBOTS_BYTES,
+    MOST_STEPS,
+    normalize_path,
+    parse_rules,
+    request_path,
+    whole_lines,
+)
+from tests.shared import shared_file
 
 
 def allowed(text, path, product="thresher"):
     body = text if isinstance(text, bytes) else text.encode()
-    return parse(body, product).allow(target(f"http://example.org{path}"))
+    return parse_rules(body, product).allows(request_path(f"http://example.org{path}"))
 
 
 def ours(*lines):
@@ -169,8 +177,8 @@ def test_2_2_2_the_robots_txt_itself_is_always_allowed():
 
 def test_2_5_a_line_that_is_cut_by_the_limit_is_no_rule():
     start = b"User-agent: *\nDisallow: /a\n"
-    body = start + b"#" * (LONGEST - len(start) - len(b"\nDisallow: /b")) + b"\nDisallow: /b"
-    assert len(body) == LONGEST
+    body = start + b"#" * (MAX_ROBOTS_BYTES - len(start) - len(b"\nDisallow: /b")) + b"\nDisallow: /b"
+    assert len(body) == MAX_ROBOTS_BYTES
     assert not allowed(body, "/b")
     assert not allowed(body + b"\nDisallow: /", "/b")
     assert allowed(body + b"eyond", "/b")
@@ -187,11 +195,13 @@ def test_of_a_line_without_end_the_beginning_is_read():
 
 def test_the_time_of_an_answer_is_bounded_by_the_product_of_rules_and_url():
     many = 4_000
-    rules = parse(ours(*(f"Disallow: /{'a*' * 50}b{number}" for number in range(many))).encode(), "thresher")
+    rules = parse_rules(
+        ours(*(f"Disallow: /{'a*' * 50}b{number}" for number in range(many))).encode(), "thresher"
+    )
     long = "/" + "a" * 1_900
     assert len(rules.patterns.splitlines()) == many
-    assert not rules.allow(long), "more than may be asked of us is forbidden"
-    assert rules.allow(long[: MOST_STEPS // many])
+    assert not rules.allows(long), "more than may be asked of us is forbidden"
+    assert rules.allows(long[: MOST_STEPS // many])
 
 
 def test_a_rule_of_many_stars_is_matched_from_left_to_right():
@@ -219,11 +229,11 @@ def test_a_rule_of_many_stars_is_matched_from_left_to_right():
     ],
 )
 def test_the_slowest_of_what_is_asked_of_us_counts(lines, delay_s):
-    assert parse(ours(*lines).encode(), "thresher").delay_s == delay_s
+    assert parse_rules(ours(*lines).encode(), "thresher").delay_s == delay_s
 
 
 def test_2_2_4_sitemaps_are_said_to_everybody_and_end_no_group():
-    rules = parse(
+    rules = parse_rules(
         b"Sitemap: /a\nUser-agent: x\nSitemap: http://b.org/s\nsite-map: /a\nSitemap:\n", "thresher"
     )
     assert rules.sitemaps == ("/a", "http://b.org/s")
@@ -231,15 +241,15 @@ def test_2_2_4_sitemaps_are_said_to_everybody_and_end_no_group():
 
 @given(st.binary(max_size=500), st.text(max_size=60))
 def test_no_bytes_break_it_and_it_says_the_same_twice(body, path):
-    rules = parse(b"User-agent: *\n" + body, "thresher")
-    where = target(f"http://example.org/{path}")
-    assert rules.allow(where) == rules.allow(where)
+    rules = parse_rules(b"User-agent: *\n" + body, "thresher")
+    where = request_path(f"http://example.org/{path}")
+    assert rules.allows(where) == rules.allows(where)
 
 
 @given(st.text(st.sampled_from("/?%aA2Ff3E*$~&= é"), max_size=20))
 def test_the_normal_form_is_a_fixed_point(path):
-    once = normal(target(f"http://example.org/{path}"))
-    assert normal(once) == once
+    once = normalize_path(request_path(f"http://example.org/{path}"))
+    assert normalize_path(once) == once
 
 
 LINES = st.sampled_from(
@@ -277,22 +287,22 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=12))
 def test_what_is_kept_of_a_file_says_the_same_to_us(lines):
-    rules = parse("\n".join(lines).encode(), "thresher")
+    rules = parse_rules("\n".join(lines).encode(), "thresher")
     kept = rules.body("thresher")
-    assert parse(kept, "thresher") == rules
+    assert parse_rules(kept, "thresher") == rules
     assert b"comment" not in kept
     assert b"other" not in kept
 
 
 def test_rules_take_as_much_memory_as_they_are_long():
     body = b"User-agent: *\n" + b"".join(b"allow:*%x\n" % number for number in range(0x10000, 0x19000))
-    rules = parse(body, "thresher")
+    rules = parse_rules(body, "thresher")
     assert len(rules.patterns) < len(body)
     assert rules.size < 2 * len(body)
 
 
 def files(name):
-    packed = shared(f"robots/{name}").read_bytes()
+    packed = shared_file(f"robots/{name}").read_bytes()
     with tarfile.open(
         fileobj=zstandard.ZstdDecompressor().stream_reader(packed, closefd=True), mode="r|"
     ) as archive:
@@ -304,9 +314,9 @@ def files(name):
 def test_real_files_are_read():
     read = 0
     for _, body in files("robots-txt.tar.zst"):
-        rules = parse(body, "thresher")
+        rules = parse_rules(body, "thresher")
         for prefix, allow in list(rules.prefixes.items())[:5]:
-            assert rules.allow(prefix) == allow or len(rules.prefixes) + len(rules.patterns.splitlines()) > 1
+            assert rules.allows(prefix) == allow or len(rules.prefixes) + len(rules.patterns.splitlines()) > 1
         read += 1
     assert read > 1_000
 
@@ -370,7 +380,7 @@ def test_the_cases_of_crawler_commons_are_read_as_it_reads_them():
             seen.add(base)
     assert seen == set(CASES)
     delays = {
-        agent: parse(body, agent).delay_s
+        agent: parse_rules(body, agent).delay_s
         for name, body in files("sitemaps-feeds-robots-cases.tar.zst")
         if name.endswith("crawl-delay-group-merging.txt")
         for agent in ("mybot", "yourbot", "other")
@@ -383,5 +393,7 @@ def test_a_rule_is_read_once_however_often_its_user_agent_is_named(monkeypatch):
     monkeypatch.setattr(
         robots_rules._Group, "rule", lambda _, written, *, allow: read.append((written, allow))
     )
-    robots_rules.parse(b"User-agent: *\nUser-agent: thresher\n" * 500 + b"Disallow: /%%\n" * 3, "thresher")
+    robots_rules.parse_rules(
+        b"User-agent: *\nUser-agent: thresher\n" * 500 + b"Disallow: /%%\n" * 3, "thresher"
+    )
     assert read == [("/%%", False)] * 6

@@ -3,24 +3,24 @@
 import pytest
 
 from crawler.reading.outcome import LONGEST_WAIT_MS
-from crawler.robots.robots_rules import LONGEST, parse
+from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, parse_rules
 from crawler.robots.robots_txt import (
     ATTEMPTS,
     STALE_MS,
     UNREACHABLE_MS,
-    AskAgain,
-    Rulebook,
-    Ruling,
-    as_before,
-    ask,
+    RobotsCache,
+    RobotsRetry,
+    RobotsRuling,
+    decide_response,
     delay_ms,
-    ruling,
-    stamped,
-    unstamped,
+    fetch_robots,
+    split_timestamp,
+    use_stale_rules,
+    with_timestamp,
 )
-from crawler.uplink.address_limiter import Entrance
-from crawler.wire import Client, Wait, networks
-from frontier import Fault, Kind, RobotsRecord, Settings
+from crawler.uplink.address_limiter import AddressLimiter
+from crawler.wire import Client, Postponement, parse_networks
+from frontier import CrawlSettings, Fault, Kind, RobotsRecord
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, page, redirect
@@ -37,10 +37,10 @@ class Doorman:
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
-        self.settings = Settings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
+        self.settings = CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
     async def enter_all(self, asked):
-        self.asked += [(address, lease.slot_ms) for lease, address in asked]
+        self.asked += [(address, lease.held_until_ms) for lease, address in asked]
         return [self._wait() for _ in asked]
 
     async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
@@ -57,10 +57,12 @@ class Doorman:
 
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
     async with Server(answers).serve() as server:
-        client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
+        client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=parse_networks(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            return await ask(client, under, Entrance(doorman or Doorman(ip_delay_ms=0))), server
+            return await fetch_robots(
+                client, under, AddressLimiter(doorman or Doorman(ip_delay_ms=0))
+            ), server
         finally:
             await client.close()
 
@@ -71,21 +73,21 @@ def record(rule="rules", body=b""):
 
 def ruled(status, body=b"", truncated=None, attempt=0, wait=None):
     under = lease(attempt=attempt)
-    return ruling(under, status=status, body=body, truncated=truncated, wait=wait, now_ms=NOW)
+    return decide_response(under, status=status, body=body, truncated=truncated, retry_after=wait, now_ms=NOW)
 
 
 async def refused(record, url, version=1):
     async def read(_):
         return record
 
-    found = await Rulebook(read).refusal(lease(url, robots_version=version))
+    found = await RobotsCache(read).refusal(lease(url, robots_version=version))
     return found and (str(found.outcome), found.reason)
 
 
 async def test_rules_are_what_the_server_says():
     found, _ = await event({"/robots.txt": rules("User-agent: *\nDisallow: /private\nCrawl-delay: 2")})
-    assert found.answer.rule == "rules"
-    assert found.answer.delay_ms == 2_000
+    assert found.decision.rule == "rules"
+    assert found.decision.delay_ms == 2_000
     assert len(found.captures) == 1
 
 
@@ -100,12 +102,12 @@ def test_2_3_1_3_unavailable_means_that_all_is_allowed(status):
 )
 def test_2_3_1_4_unreachable_means_ask_again_and_at_last_that_all_is_disallowed(status, fault):
     waits = [ruled(status, attempt=attempt) for attempt in range(ATTEMPTS)]
-    assert [type(one) for one in waits] == [AskAgain, AskAgain, Ruling]
-    assert waits[0].after_ms is waits[1].after_ms is None
+    assert [type(one) for one in waits] == [RobotsRetry, RobotsRetry, RobotsRuling]
+    assert waits[0].retry_after_ms is waits[1].retry_after_ms is None
     assert waits[2].rule == "disallow"
     assert waits[0].fault is fault
-    assert ruled(status, wait=5_000).after_ms == 5_000
-    assert ruled(status, wait=0).after_ms == 1_000
+    assert ruled(status, wait=5_000).retry_after_ms == 5_000
+    assert ruled(status, wait=0).retry_after_ms == 1_000
 
 
 def test_rules_that_broke_off_are_not_rules():
@@ -119,7 +121,7 @@ async def test_no_answer_is_asked_again():
         writer.close()
 
     found, _ = await event({"/robots.txt": silent})
-    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
+    assert found.decision == RobotsRetry(retry_after_ms=None, fault=Fault.RESET, reason="reset")
     assert found.captures == ()
 
 
@@ -128,13 +130,13 @@ async def test_who_never_answers_is_the_frontiers_to_give_up():
         writer.close()
 
     found, _ = await event({"/robots.txt": silent}, attempt=200)
-    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
+    assert found.decision == RobotsRetry(retry_after_ms=None, fault=Fault.RESET, reason="reset")
 
 
 async def test_nothing_is_asked_before_it_is_the_turn_of_the_address():
     doorman = Doorman(700)
     found, server = await event({"/robots.txt": rules("")}, doorman=doorman)
-    assert found == Wait(ms=700)
+    assert found == Postponement(wait_ms=700)
     assert doorman.asked == [("127.0.0.1", 0)]
     assert server.connections == 0
 
@@ -152,13 +154,15 @@ async def test_a_hop_to_another_host_waits_for_its_turn():
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
     ):
-        client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
+        client = Client(
+            user_agent="t", max_body=1_000_000, timeout_s=2, allow=parse_networks(("127.0.0.0/8",))
+        )
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(keeper))
+            found = await fetch_robots(client, under, AddressLimiter(keeper))
         finally:
             await client.close()
-    assert (found.answer.rule, len(found.captures)) == ("rules", 2)
+    assert (found.decision.rule, len(found.captures)) == ("rules", 2)
     assert keeper.asked == ["127.0.0.2"]
     assert keeper.ended == ["127.0.0.2"]
 
@@ -166,7 +170,7 @@ async def test_a_hop_to_another_host_waits_for_its_turn():
 async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
     hops = {"/robots.txt": redirect("/1"), "/1": rules("")}
     found, server = await event(hops, doorman=Doorman(0, 90_000))
-    assert found.answer == AskAgain(after_ms=90_000, failed=False)
+    assert found.decision == RobotsRetry(retry_after_ms=90_000, is_failure=False)
     assert len(server.requests) == len(found.captures) == 1
 
 
@@ -178,19 +182,19 @@ async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its
 
         async def get(self, url, *_, **__):
             if url.host == "b.test":
-                return Wait(ms=1_000, asked=True)
+                return Postponement(wait_ms=1_000, has_sent_request=True)
             return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
 
     under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
-    found = await ask(Lost(), under, Entrance(keeper))
-    assert found.answer == AskAgain(after_ms=1_000, failed=False)
+    found = await fetch_robots(Lost(), under, AddressLimiter(keeper))
+    assert found.decision == RobotsRetry(retry_after_ms=1_000, is_failure=False)
     assert len(found.captures) == 1
     assert keeper.ended == ["b.test"]
 
 
 async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():
     found, server = await event({"/robots.txt": rules("")}, allow=())
-    assert (found.answer.rule, found.answer.body) == ("disallow", b"address_blocked")
+    assert (found.decision.rule, found.decision.body) == ("disallow", b"address_blocked")
     assert server.connections == 0
 
 
@@ -199,7 +203,7 @@ async def test_2_3_1_2_five_redirects_are_followed_each_with_a_record():
     found, server = await event(
         {"/robots.txt": redirect("/1"), **hops, "/5": rules("User-agent: *\nDisallow: /")}
     )
-    assert found.answer.rule == "rules"
+    assert found.decision.rule == "rules"
     assert [one.status for one in found.captures] == [301] * 5 + [200]
     assert len(server.requests) == 6
 
@@ -216,60 +220,62 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
         server.answers["/second"] = redirect(f"{elsewhere}/third")
         client = Client(
-            user_agent="t", max_body=1_000_000, timeout_s=5, allow=networks(("127.0.0.0/8", "::1/128"))
+            user_agent="t", max_body=1_000_000, timeout_s=5, allow=parse_networks(("127.0.0.0/8", "::1/128"))
         )
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             waits = (2 * delay_ms, 2 * delay_ms)
-            found = await ask(client, under, Entrance(Doorman(*waits, ip_delay_ms=0, delay_ms=delay_ms)))
+            found = await fetch_robots(
+                client, under, AddressLimiter(Doorman(*waits, ip_delay_ms=0, delay_ms=delay_ms))
+            )
         finally:
             await client.close()
-    assert found.answer.rule == "rules"
+    assert found.decision.rule == "rules"
     assert [capture.status for capture in found.captures] == [301, 301, 200]
     assert [seconds for seconds in slept if seconds] == [2 * delay_ms / 1000] * 2
 
 
 async def test_2_3_1_2_more_redirects_mean_that_all_is_allowed():
     found, server = await event({"/robots.txt": redirect("/robots.txt")})
-    assert found.answer.rule == "allow"
+    assert found.decision.rule == "allow"
     assert len(server.requests) == 6
 
 
 async def test_a_redirect_to_a_blocked_address_is_not_followed():
     found, _ = await event({"/robots.txt": redirect("http://10.1.2.3/robots.txt")})
-    assert (found.answer.rule, found.answer.body) == ("disallow", b"address_blocked")
+    assert (found.decision.rule, found.decision.body) == ("disallow", b"address_blocked")
     assert len(found.captures) == 1
 
 
 async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
     found, _ = await event({"/robots.txt": redirect("javascript:alert(1)")})
-    assert found.answer.rule == "allow"
+    assert found.decision.rule == "allow"
 
 
 def test_2_5_the_first_500_kib_count():
-    found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
-    body, read_ms = unstamped(found.body)
+    found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * MAX_ROBOTS_BYTES + b"\nDisallow: /b\n")
+    body, read_ms = split_timestamp(found.body)
     assert (body, read_ms) == (b"user-agent: thresher\ndisallow: /a\n", NOW)
 
 
 def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
     found = ruled(200, b"User-agent: *\nDisallow: /a\nDisallow: /", truncated="length")
-    assert unstamped(found.body)[0] == b"user-agent: thresher\ndisallow: /a\n"
+    assert split_timestamp(found.body)[0] == b"user-agent: thresher\ndisallow: /a\n"
 
 
-BUSY = AskAgain(after_ms=7_000, fault=Fault.BUSY)
-DOWN = AskAgain(after_ms=30_000, fault=Fault.SERVER)
-KNOWN = stamped(b"User-agent: *\nDisallow: /x\nCrawl-delay: 3", NOW - STALE_MS // 2)
+BUSY = RobotsRetry(retry_after_ms=7_000, fault=Fault.BUSY)
+DOWN = RobotsRetry(retry_after_ms=30_000, fault=Fault.SERVER)
+KNOWN = with_timestamp(b"User-agent: *\nDisallow: /x\nCrawl-delay: 3", NOW - STALE_MS // 2)
 
 
 def test_2_3_1_4_rules_that_cannot_be_had_again_are_those_of_before():
-    found = as_before(DOWN, record(body=KNOWN), NOW)
+    found = use_stale_rules(DOWN, record(body=KNOWN), NOW)
     assert (found.rule, found.body, found.ttl_ms, found.delay_ms) == ("rules", KNOWN, UNREACHABLE_MS, 3_000)
     assert (found.fault, found.hold_ms) == (Fault.SERVER, 0)
 
 
 def test_a_host_that_asks_for_time_gets_it_though_its_rules_are_known():
-    assert as_before(BUSY, record(body=KNOWN), NOW).hold_ms == 7_000
+    assert use_stale_rules(BUSY, record(body=KNOWN), NOW).hold_ms == 7_000
     assert LONGEST_WAIT_MS <= STALE_MS
 
 
@@ -280,17 +286,17 @@ def test_a_host_that_asks_for_time_gets_it_though_its_rules_are_known():
         record("allow"),
         record("disallow"),
         record(body=b"User-agent: *\nDisallow: /x"),
-        record(body=stamped(b"", NOW - STALE_MS)),
-        record(body=stamped(b"", NOW + 1)),
+        record(body=with_timestamp(b"", NOW - STALE_MS)),
+        record(body=with_timestamp(b"", NOW + 1)),
     ],
 )
 def test_2_4_rules_older_than_a_week_or_of_no_known_age_are_no_rules(before):
-    assert as_before(DOWN, before, NOW) is DOWN
+    assert use_stale_rules(DOWN, before, NOW) is DOWN
 
 
 def test_what_was_only_put_off_makes_no_rules_stale():
-    later = AskAgain(after_ms=90_000, failed=False)
-    assert as_before(later, record(body=KNOWN), NOW) is later
+    later = RobotsRetry(retry_after_ms=90_000, is_failure=False)
+    assert use_stale_rules(later, record(body=KNOWN), NOW) is later
 
 
 @pytest.mark.parametrize(
@@ -310,7 +316,7 @@ def test_what_was_only_put_off_makes_no_rules_stale():
     ],
 )
 async def test_pages_are_judged_by_the_rules(text, path, reason):
-    found = await refused(record(body=stamped(text.encode(), 1)), f"http://example.org{path}")
+    found = await refused(record(body=with_timestamp(text.encode(), 1)), f"http://example.org{path}")
     assert found == (None if reason is None else ("refused", reason))
 
 
@@ -333,7 +339,7 @@ async def test_a_record_is_read_and_parsed_once_for_each_version():
         read.append(origin)
         return record(body=b"User-agent: *\nDisallow: /x")
 
-    book = Rulebook(reading)
+    book = RobotsCache(reading)
     for version in (1, 1, 2):
         assert await book.refusal(lease("http://example.org/x", robots_version=version))
     assert len(read) == 2
@@ -341,9 +347,9 @@ async def test_a_record_is_read_and_parsed_once_for_each_version():
 
 async def test_the_sitemaps_of_an_origin_are_told_once():
     async def reading(_):
-        return record(body=stamped(b"Sitemap: /s.xml\nSitemap: http://other.org/s", NOW))
+        return record(body=with_timestamp(b"Sitemap: /s.xml\nSitemap: http://other.org/s", NOW))
 
-    book = Rulebook(reading)
+    book = RobotsCache(reading)
     page = lease("http://example.org/x")
     assert await book.sitemaps(page) == ("/s.xml", "http://other.org/s")
     assert await book.sitemaps(lease("http://example.org/y")) == ()
@@ -362,16 +368,16 @@ async def test_the_sitemaps_of_an_origin_are_told_once():
     ],
 )
 def test_a_crawl_delay_is_clamped(text, expected):
-    rules = parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode(), "thresher")
+    rules = parse_rules(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode(), "thresher")
     assert delay_ms(rules) == expected
 
 
 async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypatch):
     monkeypatch.setattr("crawler.robots.robots_txt._SIZE_AT_MOST", 50_000)
-    body = stamped(
-        parse(b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher").body(
-            "thresher"
-        ),
+    body = with_timestamp(
+        parse_rules(
+            b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher"
+        ).body("thresher"),
         NOW,
     )
     read = []
@@ -380,10 +386,10 @@ async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypa
         read.append(origin)
         return record(body=body)
 
-    book = Rulebook(reads)
+    book = RobotsCache(reads)
     for number in range(20):
         assert await book.refusal(lease(f"http://{number}.test/x5")) is not None
         assert await book.refusal(lease(f"http://{number}.test/x")) is None
     assert len(read) == 20, "the newest is kept"
-    assert len(book._pages) < 10
+    assert len(book._entries) < 10
     assert book._size <= 50_000

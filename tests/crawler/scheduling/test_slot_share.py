@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler import run_worker
-from crawler.scheduling.slot_share import FACTOR, LONGEST_WAIT_S, PATIENCE_S, REMEMBERED, SLOW_S, Shares
+from crawler.scheduling.slot_share import (
+    LONGEST_WAIT_S,
+    MAX_IDLE_DOMAINS,
+    PATIENCE_S,
+    SLOTS_PER_FREE_SLOT,
+    SLOW_S,
+    SlotShares,
+)
 from tests.crawler.server import links, page
 
 SLOTS = 64
@@ -16,11 +23,11 @@ SLOTS = 64
 
 def known(*domains):
     """Shares that know domains which answer."""
-    shares = Shares()
+    shares = SlotShares()
     for token, domain in enumerate(domains, -len(domains)):
         shares.admit(token, domain, 0.0, slots=SLOTS)
         shares.over(token, 0.0, 0.1)
-        shares.leave(token, 0.0)
+        shares.release(token, 0.0)
     return shares
 
 
@@ -46,7 +53,7 @@ def test_a_slot_that_is_left_is_there_for_the_domain_again():
     shares = known("evil.test")
     held = taken(shares, "evil.test")
     assert shares.admit(2_000, "one.evil.test", 1.0, slots=SLOTS) is not None
-    shares.leave(held[0], 1.0)
+    shares.release(held[0], 1.0)
     assert shares.admit(2_001, "one.evil.test", 1.0, slots=SLOTS) is None
 
 
@@ -54,7 +61,7 @@ def test_the_hosts_of_a_domain_come_back_as_fast_as_its_slots_become_free():
     """100 s for a slot, 48 slots: one is free every two seconds, and as often a host comes back."""
     shares = known("slow.test")
     for token in taken(shares, "slow.test"):
-        shares.leave(token, 100.0)
+        shares.release(token, 100.0)
     taken(shares, "slow.test", wanted=48, now=100.0)
     waits = [shares.admit(5_000 + n, f"x{n}.slow.test", 100.0, slots=SLOTS) for n in range(50)]
     steps = [after - before for before, after in itertools.pairwise(waits)]
@@ -62,10 +69,10 @@ def test_the_hosts_of_a_domain_come_back_as_fast_as_its_slots_become_free():
 
 
 def test_a_domain_that_has_not_answered_yet_holds_one_slot():
-    shares = Shares()
+    shares = SlotShares()
     (held,) = taken(shares, "new.test")
     shares.over(held, 1.0)  # a robots.txt is no answer: every server has one at hand
-    shares.leave(held, 1.0)
+    shares.release(held, 1.0)
     (held,) = taken(shares, "new.test", first=2_000, now=1.0)
     shares.over(held, 2.0, 0.9)
     assert len(taken(shares, "new.test", first=4_000, now=2.0)) == 47
@@ -84,12 +91,12 @@ def crowd(shares, domains, now, hosts=50):
 
 @pytest.mark.parametrize("domains", [20, 40, 60])
 def test_domains_that_never_answer_hold_a_slot_each_and_later_all_of_them_no_more_than_one_domain(domains):
-    shares = Shares()
+    shares = SlotShares()
     first = crowd(shares, domains, 0.0)
     assert len(first) == domains
     for token in first:
         shares.over(token, 120.0)
-        shares.leave(token, 120.0)
+        shares.release(token, 120.0)
     assert len(crowd(shares, domains, 120.0)) == 48
 
 
@@ -102,10 +109,10 @@ def test_slow_domains_have_half_of_the_slots_while_others_want_the_rest():
         for token, since in list(hostile.items()):
             if now - since >= 120:
                 shares.over(token, now)
-                shares.leave(token, now)
+                shares.release(token, now)
                 del hostile[token]
         for token in list(held):
-            shares.leave(token, now)
+            shares.release(token, now)
             del held[token]
         for number, name in enumerate(honest):
             got = taken(shares, name, wanted=16, first=-(now * 1_000 + number * 100), now=now)
@@ -120,7 +127,7 @@ def test_a_domain_that_was_slow_once_is_trusted_again_after_a_while(later, most)
     shares = known("once.test")
     shares.admit(1, "once.test", 0.0, slots=SLOTS)
     shares.over(1, 0.0, PATIENCE_S + 1)
-    shares.leave(1, 0.0)
+    shares.release(1, 0.0)
     assert shares.admit(2, "other.test", later - PATIENCE_S - 1, slots=SLOTS) is None
     assert len(taken(shares, "other.test", first=10_000, wanted=30, now=later)) == 30
     assert len(taken(shares, "once.test", first=20_000, now=later)) == most
@@ -139,23 +146,23 @@ def test_what_is_held_never_exceeds_the_slots_nor_a_domain_its_share(steps):
     for token, (domain, leaves) in enumerate(steps):
         if leaves and held:
             gone, _ = held.popitem()
-            shares.leave(gone, 0.0)
+            shares.release(gone, 0.0)
         elif len(held) < 8:
             mine = sum(owner == domain for owner in held.values())
             free = 8 - len(held)
             got = shares.admit(token, f"h{token}.d{domain}.test", 0.0, slots=8) is None
-            assert got == (mine < FACTOR * free)
+            assert got == (mine < SLOTS_PER_FREE_SLOT * free)
             if got:
                 held[token] = domain
     assert len(held) <= 8
 
 
 def test_domains_that_hold_nothing_are_forgotten_in_the_end():
-    shares = Shares()
-    for token in range(REMEMBERED + 50):
+    shares = SlotShares()
+    for token in range(MAX_IDLE_DOMAINS + 50):
         shares.admit(token, f"d{token}.test", 0.0, slots=SLOTS)
-        shares.leave(token, 0.0)
-    assert repr(shares) == f"<shares: 0 slots of {REMEMBERED} domains>"
+        shares.release(token, 0.0)
+    assert repr(shares) == f"<shares: 0 slots of {MAX_IDLE_DOMAINS} domains>"
 
 
 def test_a_dozen_hosts_of_one_domain_that_drip_do_not_hold_up_another_site(crawl, names, site):

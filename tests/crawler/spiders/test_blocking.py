@@ -11,7 +11,7 @@ import pytest
 
 from core import InputError
 from crawler import run_worker
-from crawler.scheduling.scheduler import Loop
+from crawler.scheduling.scheduler import Scheduler
 from crawler.spiders import blocking_watch, spider_engine
 from tests.crawler.crawls.test_crawl import SPAWN, pages
 from tests.crawler.server import links, page
@@ -59,7 +59,7 @@ def hasten(longest_s=300.0):
 
 
 def worker_in_haste(config):
-    blocking_watch.NATIVE_S = 0.3
+    blocking_watch.NATIVE_GRACE_S = 0.3
     setattr(*hasten(longest_s=0.3))
     run_worker(config)
 
@@ -103,9 +103,9 @@ def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
 
 
 def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project, monkeypatch):
-    begin = Loop.__init__
+    begin = Scheduler.__init__
     monkeypatch.setattr(
-        Loop,
+        Scheduler,
         "__init__",
         lambda self, *args, **named: begin(self, *args, **{**named, "lease_ms": lambda: 600}),
     )

@@ -9,16 +9,17 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from core.capture import Truncation
-from crawler.reading.outcome import of_failure
-from crawler.spiders.spider_exceptions import failure, loss
-from crawler.wire import Reason
+from crawler.reading.outcome import judge_failure
+from crawler.spiders.spider_exceptions import spider_exception, truncation_exception
+from crawler.wire import FailureReason
 from frontier import Fault, Outcome
-from frontier.lease import FINER
+from frontier.lease import FAULT_DETAILS
 from tests.end_to_end.conftest import ROOT
 
 GUIDE = (ROOT / "docs/guides/spiders.md").read_text(encoding="utf-8")
 DEAD = {
-    f"dead_{kind}" for kind in {*FINER, *(Fault.DNS, Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS)}
+    f"dead_{kind}"
+    for kind in {*FAULT_DETAILS, *(Fault.DNS, Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS)}
 }
 
 
@@ -34,25 +35,25 @@ def table():
     return found
 
 
-@pytest.mark.parametrize("reason", get_args(Reason))
+@pytest.mark.parametrize("reason", get_args(FailureReason))
 def test_what_the_wire_fails_by_is_told_as_the_guide_says(reason):
-    assert table()[reason] == {type(failure(of_failure(reason).outcome, reason))}
+    assert table()[reason] == {type(spider_exception(judge_failure(reason).outcome, reason))}
 
 
 @pytest.mark.parametrize(
     "reason", sorted({*DEAD, "robots_unreachable", "lease_expired", "parser_crash", "reading"})
 )
 def test_what_is_given_up_is_told_as_the_guide_says(reason):
-    assert table()[reason] == {type(failure(Outcome.FAILED, reason))}
+    assert table()[reason] == {type(spider_exception(Outcome.FAILED, reason))}
 
 
 @pytest.mark.parametrize("truncated", get_args(Truncation))
 def test_a_body_that_is_not_whole_is_told_as_the_guide_says(truncated):
-    assert table()[f"truncated_{truncated}"] == {type(loss(truncated))}
+    assert table()[f"truncated_{truncated}"] == {type(truncation_exception(truncated))}
 
 
 def test_the_guide_knows_no_other_reasons():
-    known = {*get_args(Reason), *DEAD, *(f"truncated_{why}" for why in get_args(Truncation))}
+    known = {*get_args(FailureReason), *DEAD, *(f"truncated_{why}" for why in get_args(Truncation))}
     others = {reason for reason, kinds in table().items() if kinds == {IgnoreRequest}}
     rest = {"robots_unreachable", "lease_expired", "parser_crash", "reading", "middleware"}
     answers = {"status_...", "no_location", "bad_location", "block_page"}
@@ -60,6 +61,6 @@ def test_the_guide_knows_no_other_reasons():
 
 
 def test_the_text_of_an_exception_begins_with_the_reason():
-    assert str(failure(Outcome.FAILED, "dns", "NXDOMAIN")) == "dns: NXDOMAIN"
-    assert str(failure(Outcome.REFUSED, "robots")) == "robots"
-    assert str(loss("length")).startswith("truncated_length: ")
+    assert str(spider_exception(Outcome.FAILED, "dns", "NXDOMAIN")) == "dns: NXDOMAIN"
+    assert str(spider_exception(Outcome.REFUSED, "robots")) == "robots"
+    assert str(truncation_exception("length")).startswith("truncated_length: ")

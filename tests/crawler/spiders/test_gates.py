@@ -7,10 +7,10 @@ import pytest
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
 from crawler.reading.page_options import PageOptions
-from crawler.reading.request_state import decode
-from frontier import Discovery, Scope, canonical
-from storage.archive.archive_writer import Archive
-from storage.directory_store import Files
+from crawler.reading.request_state import decode_state
+from frontier import Discovery, Scope, canonicalize
+from storage.archive.archive_writer import ArchiveWriter
+from storage.directory_store import DirectoryStore
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, links, page, redirect
 
@@ -142,14 +142,14 @@ async def everybody(workers):
 
 
 def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie(crawl):
-    url = canonical("http://a.test/")
+    url = canonicalize("http://a.test/")
 
     async def die(frontier):
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
         (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
-        archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
+        archive = ArchiveWriter(DirectoryStore(crawl.root), crawl.name, writer="dead", user_agent="t")
         lines = ("Location: /", "Set-Cookie: seen=1")
         head = page("", *lines, status="302 Found")
         made = replace(
@@ -163,9 +163,12 @@ def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie
         archive.commit()
         archive.seal()
         options = PageOptions(cookies=True)
-        assert await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name, options=options) == 1
+        assert (
+            await recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name, options=options)
+            == 1
+        )
         (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url, again.again) == (url, held.token)
-        assert decode(again.note).cookies == (("http://a.test/", "seen=1"),)
+        assert decode_state(again.note).cookies == (("http://a.test/", "seen=1"),)
 
     crawl.ask(die)

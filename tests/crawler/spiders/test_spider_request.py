@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core import CorruptData, InputError
 from crawler.reading import redirect_chain, request_state
-from crawler.spiders.spider_request import Errand, errand, read
-from crawler.spiders.visit import request_of
+from crawler.spiders.spider_request import SpiderRequest, decode_request, encode_request
+from crawler.spiders.visit import scrapy_request
 from frontier.lease import LONGEST_NOTE
 from tests.crawler.leases import lease
 
@@ -54,9 +54,11 @@ def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
         meta={key: value for key, value in meta.items() if key not in {"proxy", "bindaddress"}},
         headers=headers,
     )
-    written = request_state.encode(request_state.Note(errand=errand(sent, SPIDER)))
+    written = request_state.encode_state(
+        request_state.RequestState(spider_request=encode_request(sent, SPIDER))
+    )
     assert len(written) <= LONGEST_NOTE
-    came = request_of(lease("http://example.org/", note=written, depth=3, priority=5), SPIDER)
+    came = scrapy_request(lease("http://example.org/", note=written, depth=3, priority=5), SPIDER)
     assert came.callback == SPIDER.parse_item
     assert came.errback == SPIDER.failed
     assert came.cb_kwargs == cb_kwargs
@@ -68,26 +70,30 @@ def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
 
 def test_a_request_for_nothing_but_a_url_carries_nothing():
     meta = {"depth": 7, "download_slot": "x", "download_latency": 0.1, "verbatim_url": True}
-    assert errand(scrapy.Request("http://example.org/", meta=meta), SPIDER) == b""
-    assert read(b"") == Errand()
+    assert encode_request(scrapy.Request("http://example.org/", meta=meta), SPIDER) == b""
+    assert decode_request(b"") == SpiderRequest()
 
 
 def test_a_note_keeps_the_errand_where_there_is_no_room_for_the_rest():
-    long = request_state.Note(etag="e" * 1000, uri="u" * 1000, errand=b"x" * 3000)
-    assert request_state.decode(request_state.encode(long)) == request_state.Note(errand=long.errand)
-    both = request_state.Note(etag="e" * 1000, kind="sitemap", errand=b"x" * 3000)
-    assert request_state.decode(request_state.encode(both)) == both
-    most = request_state.Note(
-        etag="e", errand=b"x" * request_state.ROOM, chain=b"c" * redirect_chain.LONGEST * redirect_chain.BYTES
+    long = request_state.RequestState(etag="e" * 1000, uri="u" * 1000, spider_request=b"x" * 3000)
+    assert request_state.decode_state(request_state.encode_state(long)) == request_state.RequestState(
+        spider_request=long.spider_request
     )
-    assert len(request_state.encode(most)) == LONGEST_NOTE
-    assert request_state.decode(request_state.encode(most)) == replace(most, etag="")
+    both = request_state.RequestState(etag="e" * 1000, kind="sitemap", spider_request=b"x" * 3000)
+    assert request_state.decode_state(request_state.encode_state(both)) == both
+    most = request_state.RequestState(
+        etag="e",
+        spider_request=b"x" * request_state.MAX_SPIDER_REQUEST_BYTES,
+        chain=b"c" * redirect_chain.MAX_EXCHANGES * redirect_chain.BYTES,
+    )
+    assert len(request_state.encode_state(most)) == LONGEST_NOTE
+    assert request_state.decode_state(request_state.encode_state(most)) == replace(most, etag="")
 
 
 @pytest.mark.parametrize("written", [b"{}", b"[]", b"no", json.dumps({"v": 2}).encode(), b"\xff"])
 def test_an_errand_of_another_version_says_what_to_do(written):
     with pytest.raises(CorruptData, match="crawl it to its end with the release that made it"):
-        read(written)
+        decode_request(written)
 
 
 @pytest.mark.parametrize(
@@ -96,13 +102,13 @@ def test_an_errand_of_another_version_says_what_to_do(written):
 def test_what_would_come_back_as_something_else_is_refused(value):
     for what in ("cb_kwargs", "meta"):
         with pytest.raises(InputError, match=rf"its {what}\['x'\] is {type(value).__name__}"):
-            errand(scrapy.Request("http://example.org/", **{what: {"x": value}}), SPIDER)
+            encode_request(scrapy.Request("http://example.org/", **{what: {"x": value}}), SPIDER)
 
 
 @pytest.mark.parametrize("value", ["a\rX: y", "a\nX: y", "a\0"])
 def test_a_header_that_no_request_can_have_is_refused(value):
     with pytest.raises(InputError, match="its header 'X' is none"):
-        errand(scrapy.Request("http://example.org/", headers={"X": value}), SPIDER)
+        encode_request(scrapy.Request("http://example.org/", headers={"X": value}), SPIDER)
 
 
 def test_only_methods_of_the_spider_itself_are_carried():
@@ -114,10 +120,10 @@ def test_only_methods_of_the_spider_itself_are_carried():
         scrapy.http.request.NO_CALLBACK,
     ):
         with pytest.raises(InputError, match="give a method of the spider"):
-            errand(scrapy.Request("http://example.org/", callback), SPIDER)
+            encode_request(scrapy.Request("http://example.org/", callback), SPIDER)
 
 
 def test_a_callback_that_is_no_more_is_an_error_that_names_it():
-    written = request_state.encode(request_state.Note(errand=b'{"v":1,"c":"gone"}'))
+    written = request_state.encode_state(request_state.RequestState(spider_request=b'{"v":1,"c":"gone"}'))
     with pytest.raises(InputError, match="waits for the callback 'gone'"):
-        request_of(lease(note=written), SPIDER)
+        scrapy_request(lease(note=written), SPIDER)

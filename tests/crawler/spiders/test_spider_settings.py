@@ -5,8 +5,8 @@ import scrapy
 from scrapy.crawler import Crawler
 
 from core import InputError
-from crawler.spiders import Guest, spider_settings
-from crawler.spiders.feeds import late, placed
+from crawler.spiders import SpiderSpec, spider_settings
+from crawler.spiders.feeds import lossy_feeds, worker_feeds
 
 
 def crawler(**custom):
@@ -14,13 +14,13 @@ def crawler(**custom):
         name = "some"
         custom_settings = custom
 
-    return Crawler(Some, spider_settings.settings(Guest(spider="a:B")))
+    return Crawler(Some, spider_settings.spider_settings(SpiderSpec(class_path="a:B")))
 
 
 def test_what_a_user_says_in_agreement_or_not_at_all_is_no_contradiction():
-    assert list(spider_settings.contradictions(crawler().settings)) == []
+    assert list(spider_settings.ignored_settings(crawler().settings)) == []
     agreed = crawler(ROBOTSTXT_OBEY=True, RETRY_ENABLED=True, DOWNLOAD_DELAY=0, LOG_LEVEL="DEBUG", MY_OWN=1)
-    assert list(spider_settings.contradictions(agreed.settings)) == []
+    assert list(spider_settings.ignored_settings(agreed.settings)) == []
 
 
 def test_what_is_not_followed_is_named_once_and_forced():
@@ -33,7 +33,7 @@ def test_what_is_not_followed_is_named_once_and_forced():
         DOWNLOAD_HANDLERS={"http": "a.Handler"},
         DOWNLOADER_MIDDLEWARES_BASE={},
     )
-    assert list(spider_settings.contradictions(made.settings)) == [
+    assert list(spider_settings.ignored_settings(made.settings)) == [
         "CONCURRENT_REQUESTS",
         "COOKIES_ENABLED",
         "DOWNLOAD_HANDLERS",
@@ -41,7 +41,7 @@ def test_what_is_not_followed_is_named_once_and_forced():
         "SCHEDULER",
         "USER_AGENT",
     ]
-    spider_settings.force(made, "w", {"CONCURRENT_REQUESTS": 64})
+    spider_settings.force_settings(made, "w", {"CONCURRENT_REQUESTS": 64})
     assert not made.settings.getbool("COOKIES_ENABLED")
     assert made.settings["USER_AGENT"] == ""
     assert made.settings.getint("CONCURRENT_REQUESTS") == 64
@@ -51,16 +51,16 @@ def test_what_is_not_followed_is_named_once_and_forced():
 
 def test_every_worker_has_feeds_of_its_own():
     made = crawler(FEEDS={"a/%(worker)s-%(name)s.jsonl": {"format": "jsonlines"}})
-    spider_settings.force(made, "home-life", {})
+    spider_settings.force_settings(made, "home-life", {})
     assert made.settings.getdict("FEEDS") == {"a/home-life-%(name)s.jsonl": {"format": "jsonlines"}}
     for uri in ("items.jsonl", "s3://bucket/%(name)s.jsonl", "stdout:"):
         with pytest.raises(InputError, match=r"put %\(worker\)s into the name"):
-            placed({uri: {}}, "w")
+            worker_feeds({uri: {}}, "w")
 
 
 def test_feeds_that_a_killed_worker_may_lose_items_of_are_known():
     durable = {"a.jsonl": {}, "b": {"format": "csv"}, "file:///c.jl": {"format": "jsonlines"}}
-    assert list(late(durable)) == []
+    assert list(lossy_feeds(durable)) == []
     others = {
         "a.json": {"format": "json"},
         "b.xml": {},
@@ -70,4 +70,4 @@ def test_feeds_that_a_killed_worker_may_lose_items_of_are_known():
             "postprocessing": ["scrapy.extensions.postprocessing.GzipPlugin"],
         },
     }
-    assert list(late(others)) == list(others)
+    assert list(lossy_feeds(others)) == list(others)

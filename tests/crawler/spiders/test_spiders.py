@@ -9,9 +9,9 @@ import pytest
 
 from core import InputError
 from crawler import recover, run_worker
-from crawler.spiders import Guest
+from crawler.spiders import SpiderSpec
 from frontier import Outcome
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import archived, everybody, pages, slowly, start, wait_for, web
 from tests.crawler.server import links, page, redirect
 from tests.crawler.test_archive_filter import odd
@@ -55,10 +55,10 @@ class Project:
             (self.root / f"{module}_settings.py").write_text(
                 textwrap.dedent(settings).replace("HERE", module).replace("items/", f"{self.root}/items/")
             )
-        return Guest(
-            spider=f"{module}:{name}",
+        return SpiderSpec(
+            class_path=f"{module}:{name}",
             arguments=tuple(arguments.items()),
-            settings=f"{module}_settings" if settings else "",
+            settings_path=f"{module}_settings" if settings else "",
             directory=self.root,
         )
 
@@ -461,7 +461,7 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
     held = len(crawl.ask(lambda frontier: frontier.leases("killed")))
     settled = crawl.stats.outcomes["fetched"]
     assert len({item["url"] for item in project.items}) >= settled
-    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name))
+    crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
     assert crawl.stats.leased == 0
     run_worker(crawl.config("next", guest=guest))
     assert crawl.stats.drained
@@ -485,7 +485,7 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
 def test_a_spider_that_cannot_be_had_is_one_line(crawl, site, spider, why):
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError, match=why):
-        run_worker(crawl.config("w", guest=Guest(spider=spider)))
+        run_worker(crawl.config("w", guest=SpiderSpec(class_path=spider)))
 
 
 def test_a_feed_that_several_workers_would_write_is_refused(crawl, site, project):

@@ -8,16 +8,16 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from core import Capture
-from crawler.archive_filter import finished
-from crawler.lease_handler import Fetched
+from crawler.archive_filter import lease_result
+from crawler.lease_handler import FetchResult
 from crawler.reading import request_state
-from crawler.reading.outcome import CRASHED, Judgement, of_failure
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.page_reading import settled
-from crawler.settler import Finished
+from crawler.reading.outcome import PARSER_CRASH, Judgement, judge_failure
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_reading import settlement_for
+from crawler.settler import LeaseResult
 from crawler.spiders.delivery import delivery
-from crawler.spiders.visit import Visit, ended, forbids_links, left_out
-from crawler.wire import Failure, Wait
+from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
+from crawler.wire import FetchFailure, Postponement
 from frontier import Outcome
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
@@ -29,7 +29,7 @@ URL = "http://example.org/"
 REQUEST = scrapy.Request(URL)
 RESPONSE = Response(URL)
 ERRAND = b'{"v":1,"c":"parse_item"}'
-NOTE = request_state.encode(request_state.Note(errand=ERRAND))
+NOTE = request_state.encode_state(request_state.RequestState(spider_request=ERRAND))
 BLOCKED = captured(body=BLOCK.encode())
 LOST = captured(body=b"x", truncated="length")
 
@@ -39,30 +39,32 @@ def visited(found, **changes):
     of = lease(URL, **{"note": NOTE, **changes})
     reading = None
     if isinstance(found, Capture):
-        reading = finished(replace(of, max_depth=of.depth), found, RECORD_ID, screen=None, known=())
-    elif isinstance(found, Failure):
-        reading = Finished(lease=of, answer=settled(of, of_failure(found.reason)))
-    fetched = None if found is None else Fetched(found=found)
-    return Visit(lease=of, fetched=fetched, reading=reading)
+        reading = lease_result(
+            replace(of, max_depth=of.depth), found, RECORD_ID, archive_filter=None, known_urls=()
+        )
+    elif isinstance(found, FetchFailure):
+        reading = LeaseResult(lease=of, decision=settlement_for(of, judge_failure(found.reason)))
+    fetched = None if found is None else FetchResult(result=found)
+    return Visit(lease=of, fetch_result=fetched, result=reading)
 
 
 def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **changes):
     visit = visited(found, **changes)
-    visit.failed = failed
-    return ended(visit, result, request, SPIDER, known=known, options=USUAL)
+    visit.has_callback_error = failed
+    return visit_result(visit, result, request, SPIDER, known_urls=known, options=DEFAULT_OPTIONS)
 
 
 def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
-    page = end(captured(headers=(("ETag", '"a"'),)), interval_s=60).answer
-    assert request_state.decode(page.note).errand == ERRAND
-    moved = end(captured(301, headers=(("Location", "/there"),)), max_depth=0, priority=4).answer
+    page = end(captured(headers=(("ETag", '"a"'),)), interval_s=60).decision
+    assert request_state.decode_state(page.note).spider_request == ERRAND
+    moved = end(captured(301, headers=(("Location", "/there"),)), max_depth=0, priority=4).decision
     (target,) = moved.discoveries
     assert (target.url.text, target.depth, target.hops, target.max_depth) == (f"{URL}there", 0, 1, 0)
     assert target.priority == 4
-    carried = request_state.decode(target.note).errand
+    carried = request_state.decode_state(target.note).spider_request
     assert carried.startswith(b'{"v":1,"c":"parse_item","m":{"redirect_')
     assert not target.notify
-    (target,) = end(captured(301, headers=(("Location", "/there"),)), notify=True).answer.discoveries
+    (target,) = end(captured(301, headers=(("Location", "/there"),)), notify=True).decision.discoveries
     assert target.notify
 
 
@@ -77,7 +79,7 @@ def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
         (captured(), ZeroDivisionError(), False, Outcome.FETCHED, "middleware_error"),
         (captured(), scrapy.Request(URL), False, Outcome.RETRY, "middleware"),
         (captured(), scrapy.Request(f"{URL}x"), False, Outcome.FETCHED, ""),
-        (Failure(reason="refused", detail=""), ConnectionError(), False, Outcome.RETRY, "refused"),
+        (FetchFailure(reason="refused", detail=""), ConnectionError(), False, Outcome.RETRY, "refused"),
         (None, RESPONSE, False, Outcome.FETCHED, "middleware"),
         (None, RESPONSE, True, Outcome.FETCHED, "callback_error"),
         (None, IgnoreRequest(), False, Outcome.REFUSED, "ignored"),
@@ -88,30 +90,37 @@ def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
 )
 def test_every_way_through_the_spiders_side_has_its_end(found, result, failed, outcome, reason):
     made = end(found, result, failed=failed)
-    assert (made.answer.outcome, made.answer.reason) == (outcome, reason)
-    assert made.answer.lease == made.lease == lease(URL, note=NOTE)
+    assert (made.decision.outcome, made.decision.reason) == (outcome, reason)
+    assert made.decision.lease == made.lease == lease(URL, note=NOTE)
     assert bool(made.records) == (type(found).__name__ == "Capture")
 
 
 def test_a_lease_that_is_given_back_is_not_settled():
-    assert end(Wait(ms=5), IgnoreRequest()) is None
+    assert end(Postponement(wait_ms=5), IgnoreRequest()) is None
 
 
 def test_what_our_own_handler_raises_is_no_fault_of_a_middleware():
     visit = visited(LOST)
-    visit.raised = IgnoreRequest("truncated_length")
+    visit.exception = IgnoreRequest("truncated_length")
     assert (
-        ended(visit, visit.raised, REQUEST, SPIDER, known=(), options=USUAL).answer.reason
+        visit_result(
+            visit, visit.exception, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS
+        ).decision.reason
         == "truncated_length"
     )
-    assert ended(visit, IgnoreRequest(), REQUEST, SPIDER, known=(), options=USUAL).answer.reason == "ignored"
+    assert (
+        visit_result(
+            visit, IgnoreRequest(), REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS
+        ).decision.reason
+        == "ignored"
+    )
 
 
 def test_a_page_that_is_not_asked_for_ends_as_it_was_refused_whatever_middlewares_make_of_it():
     visit = Visit(lease=lease(URL), refusal=Judgement(outcome=Outcome.REFUSED, reason="robots"))
     for result in (RESPONSE, IgnoreRequest(), scrapy.Request(f"{URL}x")):
-        made = ended(visit, result, REQUEST, SPIDER, known=(), options=USUAL)
-        assert (made.answer.outcome, made.answer.reason) == (Outcome.REFUSED, "robots")
+        made = visit_result(visit, result, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS)
+        assert (made.decision.outcome, made.decision.reason) == (Outcome.REFUSED, "robots")
 
 
 def moved(location, status=301):
@@ -136,13 +145,15 @@ def moved(location, status=301):
         (moved("http://elsewhere.test/"), 0, {}, "IgnoreRequest out_of_scope"),
         (moved("ftp://example.org/"), 0, {}, "response"),
         (captured(301), 0, {}, "response"),
-        (Wait(ms=1), 0, {}, None),
+        (Postponement(wait_ms=1), 0, {}, None),
         (None, 0, {}, "response"),
     ],
 )
 def test_the_spider_gets_what_is_final_and_no_redirect_that_it_does_not_ask_for(found, attempt, meta, got):
     response = RESPONSE.replace(status=found.status) if isinstance(found, Capture) else RESPONSE
-    came = delivery(visited(found, attempt=attempt), response, scrapy.Request(URL, meta=meta), SPIDER, USUAL)
+    came = delivery(
+        visited(found, attempt=attempt), response, scrapy.Request(URL, meta=meta), SPIDER, DEFAULT_OPTIONS
+    )
     if isinstance(came, Exception):
         assert f"{type(came).__name__} {came}" == got
     else:
@@ -154,14 +165,14 @@ def test_the_spider_gets_what_is_final_and_no_redirect_that_it_does_not_ask_for(
 )
 def test_the_spider_gets_an_exception_where_no_response_came(reason, attempt, is_told):
     error = ConnectionError()
-    visit = visited(Failure(reason=reason, detail=""), attempt=attempt)
-    assert delivery(visit, error, REQUEST, SPIDER, USUAL) is (error if is_told else None)
+    visit = visited(FetchFailure(reason=reason, detail=""), attempt=attempt)
+    assert delivery(visit, error, REQUEST, SPIDER, DEFAULT_OPTIONS) is (error if is_told else None)
 
 
 def test_a_page_that_kills_its_reader_is_a_failure():
     visit = visited(captured())
-    visit.reading = replace(visit.reading, answer=settled(visit.lease, CRASHED))
-    assert str(delivery(visit, RESPONSE, REQUEST, SPIDER, USUAL)) == "parser_crash"
+    visit.result = replace(visit.result, answer=settlement_for(visit.lease, PARSER_CRASH))
+    assert str(delivery(visit, RESPONSE, REQUEST, SPIDER, DEFAULT_OPTIONS)) == "parser_crash"
 
 
 @pytest.mark.parametrize(
@@ -175,21 +186,23 @@ def test_a_page_that_kills_its_reader_is_a_failure():
     ],
 )
 def test_the_spider_hears_where_the_request_of_a_middleware_leads_nowhere(url, attempt, got):
-    came = delivery(visited(captured(), attempt=attempt), scrapy.Request(url), REQUEST, SPIDER, USUAL)
+    came = delivery(
+        visited(captured(), attempt=attempt), scrapy.Request(url), REQUEST, SPIDER, DEFAULT_OPTIONS
+    )
     assert (came and repr(came)) == got
-    came = delivery(visited(captured(), hops=10), scrapy.Request(f"{URL}x"), REQUEST, SPIDER, USUAL)
+    came = delivery(visited(captured(), hops=10), scrapy.Request(f"{URL}x"), REQUEST, SPIDER, DEFAULT_OPTIONS)
     assert repr(came) == "IgnoreRequest('too_many_hops')"
 
 
 def test_whether_links_are_followed_is_asked_once_and_only_of_pages():
     page = visited(captured(body=b'<meta name="robots" content="nofollow">'))
-    assert forbids_links(page, USUAL)
-    page.fetched = None
-    assert forbids_links(page, USUAL)
+    assert forbids_links(page, DEFAULT_OPTIONS)
+    page.fetch_result = None
+    assert forbids_links(page, DEFAULT_OPTIONS)
     assert not forbids_links(
         visited(captured(body=b'<meta name="robots" content="nofollow">')), PageOptions(obey=())
     )
-    assert not forbids_links(visited(None), USUAL)
+    assert not forbids_links(visited(None), DEFAULT_OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -202,5 +215,7 @@ def test_whether_links_are_followed_is_asked_once_and_only_of_pages():
     ],
 )
 def test_requests_are_left_out_as_links_are(url, reason):
-    assert left_out(lease(URL), scrapy.Request(url), USUAL) == reason
-    assert left_out(lease(URL, depth=2, max_depth=2), scrapy.Request(url), USUAL) == "too_deep"
+    assert rejection_reason(lease(URL), scrapy.Request(url), DEFAULT_OPTIONS) == reason
+    assert (
+        rejection_reason(lease(URL, depth=2, max_depth=2), scrapy.Request(url), DEFAULT_OPTIONS) == "too_deep"
+    )

@@ -4,8 +4,8 @@ import asyncio
 
 from core import Unavailable
 from crawler.uplink import address_limiter
-from crawler.uplink.address_limiter import Entrance
-from frontier import Settings
+from crawler.uplink.address_limiter import AddressLimiter
+from frontier import CrawlSettings
 from tests.crawler.leases import lease
 
 ADDRESS = "192.0.2.1"
@@ -15,7 +15,7 @@ class Recorder:
     """Lets everybody in, and remembers who is said to have been late."""
 
     def __init__(self, delay_ms):
-        self.late, self.settings = [], Settings(min_ip_delay_ms=delay_ms)
+        self.late, self.settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
 
     async def enter_all(self, asked):
         return [0 for _ in asked]
@@ -26,8 +26,8 @@ class Recorder:
 
 async def entered(delay_ms=100):
     frontier = Recorder(delay_ms)
-    way = Entrance(frontier)
-    assert await way.of(lease("http://a.test/"))(ADDRESS) == 0
+    way = AddressLimiter(frontier)
+    assert await way.acquire_for(lease("http://a.test/"))(ADDRESS) == 0
     return way, frontier
 
 
@@ -39,25 +39,25 @@ async def told(frontier):
 async def test_who_asks_at_once_says_nothing(monkeypatch):
     monkeypatch.setattr(address_limiter, "LATE_S", 60.0)
     way, frontier = await entered()
-    way.asked(ADDRESS)
+    way.start_request(ADDRESS)
     assert await told(frontier) == []
 
 
 async def test_who_asks_late_or_again_says_so(monkeypatch):
     monkeypatch.setattr(address_limiter, "LATE_S", 60.0)
     way, frontier = await entered()
-    way.asked(ADDRESS)
-    way.asked(ADDRESS)  # once more, over another connection
+    way.start_request(ADDRESS)
+    way.start_request(ADDRESS)  # once more, over another connection
     assert await told(frontier) == [ADDRESS]
     monkeypatch.setattr(address_limiter, "LATE_S", 0.0)
     way, frontier = await entered()
-    way.asked(ADDRESS)
+    way.start_request(ADDRESS)
     assert await told(frontier) == [ADDRESS]
 
 
 async def test_without_a_delay_nobody_is_told():
     way, frontier = await entered(0)
-    way.asked(ADDRESS)
+    way.start_request(ADDRESS)
     assert await told(frontier) == []
 
 
@@ -68,5 +68,5 @@ async def test_a_frontier_that_is_away_is_told_by_who_asks_next():
         raise Unavailable("Redis does not answer")
 
     frontier.asked = away
-    way.asked(ADDRESS)
+    way.start_request(ADDRESS)
     assert await told(frontier) == []

@@ -7,25 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.uplink.failure_attribution import (
-    ALIKE,
-    FIRST_S,
-    LONGEST_S,
+    MAX_PROBE_DELAY_S,
+    MIN_PROBE_DELAY_S,
+    MIN_SILENT_HOSTS,
     Cause,
-    Facts,
-    Others,
-    Question,
-    judge,
-    proves,
-    wait_s,
+    Check,
+    Evidence,
+    OtherHosts,
+    attribute_failure,
+    probe_delay_s,
+    proves_connectivity,
 )
-from crawler.wire import Sign
+from crawler.wire import Symptom
 
-PROXY, NAME_SERVERS, ROUTE, OTHERS = Question
-SIGNS, CAUSES = get_args(Sign), get_args(Cause)
+PROXY, NAME_SERVERS, ROUTE, OTHERS = Check
+SIGNS, CAUSES = get_args(Symptom), get_args(Cause)
 NEVER = {"heard": False}
 JUST_NOW = {"heard": True}
-NOBODY, ALL_SILENT = Others(answered=0, silent=0), Others(answered=0, silent=ALIKE)
-SOME_ANSWER = Others(answered=1, silent=5)
+NOBODY, ALL_SILENT = OtherHosts(responding=0, silent=0), OtherHosts(responding=0, silent=MIN_SILENT_HOSTS)
+SOME_ANSWER = OtherHosts(responding=1, silent=5)
 DOWN = {part: {part: False} for part in (PROXY, NAME_SERVERS, ROUTE)}
 UP = {part: {part: True} for part in DOWN}
 
@@ -70,7 +70,7 @@ UP = {part: {part: True} for part in DOWN}
         ("silent", JUST_NOW, None),
         ("silent", NEVER, OTHERS),
         ("silent", {**NEVER, "others": ALL_SILENT}, "silence"),
-        ("silent", {**NEVER, "others": Others(answered=0, silent=ALIKE - 1)}, None),
+        ("silent", {**NEVER, "others": OtherHosts(responding=0, silent=MIN_SILENT_HOSTS - 1)}, None),
         ("silent", {**NEVER, "others": SOME_ANSWER}, None),
         # In an outage, whatever it shows.
         ("silent", {**JUST_NOW, "overlaps": "name_servers"}, "name_servers"),
@@ -80,23 +80,27 @@ UP = {part: {part: True} for part in DOWN}
 )
 def test_whose_fault_it_is(sign, facts, found):
     made = {key: frozenset(value) if isinstance(value, set) else value for key, value in facts.items()}
-    assert judge(sign, Facts(**made)) == found
+    assert attribute_failure(sign, Evidence(**made)) == found
 
 
 parts = st.sampled_from([PROXY, NAME_SERVERS, ROUTE])
 answers = st.fixed_dictionaries({part: st.booleans() for part in (PROXY, NAME_SERVERS, ROUTE)})
-others = st.builds(Others, answered=st.integers(0, 2), silent=st.integers(0, 6))
+others = st.builds(OtherHosts, answered=st.integers(0, 2), silent=st.integers(0, 6))
 
 
 def settled(sign, answers, others, **known):
     """What it comes to when every question is answered, and which were asked."""
-    facts, asked = Facts(**known), []
-    while isinstance(found := judge(sign, facts), Question):
+    facts, asked = Evidence(**known), []
+    while isinstance(found := attribute_failure(sign, facts), Check):
         asked.append(found)
         if found is OTHERS:
-            facts = Facts(**known, works=facts.works, others=others)
+            facts = Evidence(**known, check_results=facts.check_results, other_hosts=others)
         else:
-            facts = Facts(**known, works={**facts.works, found: answers[found]}, others=facts.others)
+            facts = Evidence(
+                **known,
+                check_results={**facts.check_results, found: answers[found]},
+                other_hosts=facts.other_hosts,
+            )
     return found, asked
 
 
@@ -107,7 +111,7 @@ def settled(sign, answers, others, **known):
     heard=st.booleans(),
     fresh=st.frozensets(parts),
     had=st.frozensets(parts),
-    overlaps=st.none() | st.sampled_from(CAUSES),
+    overlapping_outage=st.none() | st.sampled_from(CAUSES),
 )
 def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, others, **known):
     found, asked = settled(sign, answers, others, **known)
@@ -120,7 +124,7 @@ def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, othe
     answers=answers,
     others=others,
     heard=st.booleans(),
-    overlaps=st.sampled_from(CAUSES),
+    overlapping_outage=st.sampled_from(CAUSES),
 )
 def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign, answers, others, **known):
     found, asked = settled(sign, answers, others, **known)
@@ -136,19 +140,19 @@ def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign
 )
 def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(sign, answers, silent, answered, heard):
     """Unless what the worker had of its own is gone: then those others are reached by what it remembers."""
-    found, _ = settled(sign, answers, Others(answered=answered, silent=silent), heard=heard)
+    found, _ = settled(sign, answers, OtherHosts(responding=answered, silent=silent), heard=heard)
     assert found is None
 
 
 @given(
     sign=st.sampled_from(["silent", "no_name_server", "no_route", "mute_proxy"]),
     heard=st.booleans(),
-    few=st.integers(0, ALIKE - 1),
+    few=st.integers(0, MIN_SILENT_HOSTS - 1),
 )
 def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, heard, few):
     """Our own side answers, and too few others are there to compare with."""
     works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), True)
-    found, _ = settled(sign, works, Others(answered=0, silent=few), heard=heard)
+    found, _ = settled(sign, works, OtherHosts(responding=0, silent=few), heard=heard)
     assert found is None
 
 
@@ -159,7 +163,7 @@ def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, heard, few):
 )
 def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_answers(sign, silent, had):
     works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), False)
-    found, _ = settled(sign, works, Others(answered=0, silent=silent), heard=False, had=had)
+    found, _ = settled(sign, works, OtherHosts(responding=0, silent=silent), heard=False, had=had)
     assert found == {"no_name_server": "name_servers", "no_route": "route", "mute_proxy": "proxy"}[sign]
 
 
@@ -167,11 +171,11 @@ def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_
     ("answered_at", "is_proof"), [(-1e9, False), (0, False), (4.9, False), (5.0, True), (10.0, True)]
 )
 def test_an_answer_proves_something_where_it_came_in_the_second_half_of_an_exchange(answered_at, is_proof):
-    assert proves(answered_at, begun=0.0, failed=10.0) is is_proof
+    assert proves_connectivity(answered_at, started_at=0.0, failed_at=10.0) is is_proof
 
 
 def test_an_outage_is_probed_more_and_more_seldom_and_once_a_minute_in_the_end():
-    waits = [wait_s(probes) for probes in range(2_000)]
-    assert waits[:4] == [FIRST_S, 2.0, 4.0, 8.0]
+    waits = [probe_delay_s(probes) for probes in range(2_000)]
+    assert waits[:4] == [MIN_PROBE_DELAY_S, 2.0, 4.0, 8.0]
     assert waits == sorted(waits)
-    assert waits[-1] == LONGEST_S
+    assert waits[-1] == MAX_PROBE_DELAY_S

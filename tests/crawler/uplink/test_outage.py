@@ -18,7 +18,7 @@ import pytest
 from crawler import run_worker
 from tests.crawler.crawls.test_crawl import start, wait_for
 from tests.crawler.crawls.test_politeness import hurry
-from tests.crawler.nameserver import SERVFAIL, Names
+from tests.crawler.nameserver import SERVFAIL, NameServer
 from tests.crawler.server import ALLOW_ALL, Server, links, page, redirect, spelled
 from tests.crawler.spiders.test_spiders import FOLLOW, Project, paths_of
 
@@ -81,7 +81,7 @@ def clean(stats):
 @pytest.mark.parametrize(("silent", "seeds"), [(False, 10), (True, 1)], ids=["nobody there", "silent"])
 def test_name_servers_that_are_gone_for_a_while_cost_nobody_anything(crawl, site, silent, seeds):
     site.fallback = lambda _: page("here")
-    names = Names(free_port(socket.SOCK_DGRAM))
+    names = NameServer(free_port(socket.SOCK_DGRAM))
     hosts = [f"host{n}.test" for n in range(seeds)]
     names.update((host, ["127.0.0.1"]) for host in hosts)
     port = int(names.servers[0].rpartition(":")[2])

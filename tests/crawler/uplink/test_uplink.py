@@ -6,17 +6,17 @@ import pytest
 
 from core import Unavailable
 from crawler.uplink import uplink as module
-from crawler.uplink.uplink import TENTATIVE, Uplink
-from crawler.wire import Failure, Wait
-from crawler.wire.network.probes import Knock
-from frontier import canonical
+from crawler.uplink.uplink import TENTATIVE_LEASES, Uplink
+from crawler.wire import FetchFailure, Postponement
+from crawler.wire.network.probes import HostProbe
+from frontier import canonicalize
 
-URL = canonical("http://a.test/")
-NO_PROXY = Failure(reason="proxy", detail="the proxy: nobody there", sign="no_proxy")
-NO_NAMES = Failure(reason="dns_timeout", detail="no name server answered", sign="no_name_server")
-SILENT = Failure(reason="timeout_connect", detail="nobody answered", sign="silent")
-REFUSED = Failure(reason="refused", detail="refused", sign="answered")
-DENIED = Failure(reason="dns", detail="no such name", sign="denied")
+URL = canonicalize("http://a.test/")
+NO_PROXY = FetchFailure(reason="proxy", detail="the proxy: nobody there", symptom="no_proxy")
+NO_NAMES = FetchFailure(reason="dns_timeout", detail="no name server answered", symptom="no_name_server")
+SILENT = FetchFailure(reason="timeout_connect", detail="nobody answered", symptom="silent")
+REFUSED = FetchFailure(reason="refused", detail="refused", symptom="answered")
+DENIED = FetchFailure(reason="dns", detail="no such name", symptom="denied")
 
 
 class Clock:
@@ -61,7 +61,7 @@ class Web:
 
     async def knock(self, url):
         self.asked.append(url.host)
-        return Knock(address=url.host, answered=self.alive[url.host])
+        return HostProbe(address=url.host, has_answered=self.alive[url.host])
 
     async def responsive(self, n):
         return [f"http://{host}" for host in self.alive]
@@ -117,13 +117,13 @@ async def test_a_failure_of_the_host_is_the_hosts(made, web):
 
 async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_over(made, web, clock):
     web.answer = web.connects = NO_PROXY
-    assert isinstance(await made.get(URL), Wait)
+    assert isinstance(await made.get(URL), Postponement)
     clock.now += 7
     assert (made.outage.why, made.outage.ms) == (NO_PROXY.detail, 7_000)
     assert made.room(64) == 0
     web.connects = ""
     await passed(made)
-    assert made.room(64) == TENTATIVE
+    assert made.room(64) == TENTATIVE_LEASES
     assert [outage and outage.why for outage in made.reports] == [NO_PROXY.detail, None]
     web.answer = REFUSED
     clock.now += 1
@@ -138,7 +138,7 @@ async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_ove
 async def test_a_host_that_may_have_had_the_request_was_asked_though_no_answer_came(made, web, reason, asked):
     web.answer = web.connects = NO_PROXY
     await made.get(URL)
-    web.answer = Failure(reason=reason, detail="no answer", sign="silent")
+    web.answer = FetchFailure(reason=reason, detail="no answer", symptom="silent")
     assert (await made.get(URL)).asked is asked
 
 
@@ -146,7 +146,7 @@ async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_
     web.answer = web.connects = NO_PROXY
     await made.get(URL)
     web.answer = REFUSED
-    assert isinstance(await made.get(URL), Wait)
+    assert isinstance(await made.get(URL), Postponement)
     web.answer = DENIED
     assert await made.get(URL) is DENIED
     web.answer, web.held = SILENT, asyncio.Event()
@@ -156,14 +156,14 @@ async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_
     await passed(made)
     clock.now += 60
     web.held.set()
-    assert isinstance(await slow, Wait)
+    assert isinstance(await slow, Postponement)
 
 
 async def test_what_fails_again_before_anybody_answered_is_probed_less_and_less(made, web, clock):
     for _ in range(3):
         web.answer, web.connects = NO_PROXY, ""
         clock.now += 1
-        assert isinstance(await made.get(URL), Wait)
+        assert isinstance(await made.get(URL), Postponement)
         await passed(made)
     assert made.waits == [0, 1, 2]
     web.answer = REFUSED
@@ -177,8 +177,8 @@ async def test_what_fails_again_before_anybody_answered_is_probed_less_and_less(
 
 async def test_name_servers_are_asked_once_for_all_that_fail_together(made, web):
     web.answer = NO_NAMES
-    found = await asyncio.gather(*(made.get(canonical(f"http://host{n}.test/")) for n in range(50)))
-    assert all(isinstance(one, Wait) for one in found)
+    found = await asyncio.gather(*(made.get(canonicalize(f"http://host{n}.test/")) for n in range(50)))
+    assert all(isinstance(one, Postponement) for one in found)
     assert made.outage.why == web.problem
     assert web.asked[0] == "name servers"
 
@@ -189,7 +189,7 @@ async def test_a_name_server_that_never_was_there_is_missed_by_nobody_while_othe
     assert await made.get(URL) is NO_NAMES
     assert web.asked == ["name servers", "127.0.0.1"]
     web.resolved_at = clock.now - 60
-    assert isinstance(await made.get(URL), Wait)
+    assert isinstance(await made.get(URL), Postponement)
 
 
 async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answered_before(made, web, clock):
@@ -202,20 +202,20 @@ async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answe
     assert await made.get(URL) is SILENT  # too few to say
     clock.now += 60
     web.alive["e.test"] = False
-    assert isinstance(await made.get(URL), Wait)
+    assert isinstance(await made.get(URL), Postponement)
 
 
 async def test_whoever_answers_ends_an_outage_in_which_nobody_did(made, web, clock):
     web.answer, web.took_s = SILENT, 10.0
     web.alive = dict.fromkeys(("b.test", "c.test", "d.test"), False)
-    assert isinstance(await made.get(URL), Wait)
+    assert isinstance(await made.get(URL), Postponement)
     assert made.outage.why == "nobody answers, neither a.test nor 3 others that did before"
     await turns()
     assert made.room(9) == 0
     web.answer = REFUSED
     await made.get(URL)
     await passed(made)
-    assert made.room(9) == TENTATIVE
+    assert made.room(9) == TENTATIVE_LEASES
 
 
 async def test_a_probe_that_breaks_is_no_outage_without_an_end(made, web):

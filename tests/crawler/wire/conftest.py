@@ -2,7 +2,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from crawler.wire import Client, networks
+from crawler.wire import Client, parse_networks
 
 AGENT = "thresher/test (+mailto:test@example.org)"
 
@@ -14,7 +14,7 @@ def client():
     @asynccontextmanager
     async def made(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8", "::1"), **options):
         asking = Client(
-            user_agent=AGENT, max_body=max_body, timeout_s=timeout_s, allow=networks(allow), **options
+            user_agent=AGENT, max_body=max_body, timeout_s=timeout_s, allow=parse_networks(allow), **options
         )
         try:
             yield asking

@@ -7,8 +7,8 @@ from ipaddress import ip_address
 import pytest
 
 from core import Capture, Unavailable
-from crawler.wire import Failure, Wait
-from frontier import canonical
+from crawler.wire import FetchFailure, Postponement
+from frontier import canonicalize
 from tests.crawler.server import Server, page
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -36,7 +36,7 @@ def fetch(client):
 
     async def fetched(answer, **options):
         async with Server({"/": answer}).serve() as server, client(**options) as asking:
-            return await asking.get(canonical(server.url + "/")), server
+            return await asking.get(canonicalize(server.url + "/")), server
 
     return fetched
 
@@ -95,14 +95,14 @@ async def test_the_request_says_who_asks_and_nothing_that_was_not_asked_for(fetc
 async def test_the_url_is_sent_as_it_is(client):
     path = "/a%2Fb/%7e//x;y=%zz?q=%41|`&a=+'&&"
     async with Server().serve() as server, client() as asking:
-        found = await asking.get(canonical(server.url + path))
-    assert found.request.split(b" ")[1].decode() == canonical(server.url + path).wire[len(server.url) :]
+        found = await asking.get(canonicalize(server.url + path))
+    assert found.request.split(b" ")[1].decode() == canonicalize(server.url + path).wire[len(server.url) :]
     assert found.request.split(b" ")[1].startswith(b"/a%2Fb/%7e//x;y=%zz?q=%41|`")
 
 
 async def test_connections_are_used_again_and_their_exchanges_kept_apart(client):
     async with Server({"/a": page("aaa"), "/b": page("bbbb")}).serve() as server, client() as asking:
-        found = [await asking.get(canonical(server.url + path)) for path in ("/a", "/b", "/a")]
+        found = [await asking.get(canonicalize(server.url + path)) for path in ("/a", "/b", "/a")]
     assert server.connections == 1
     assert [one.payload for one in found] == [b"aaa", b"bbbb", b"aaa"]
     assert [one.request for one in found] == server.requests
@@ -111,15 +111,15 @@ async def test_connections_are_used_again_and_their_exchanges_kept_apart(client)
 
 async def test_cookies_are_not_sent_back(client):
     async with Server({"/": page("x", "Set-Cookie: a=b; Path=/")}).serve() as server, client() as asking:
-        await asking.get(canonical(server.url))
-        await asking.get(canonical(server.url))
+        await asking.get(canonicalize(server.url))
+        await asking.get(canonicalize(server.url))
     assert b"ookie" not in server.requests[1]
 
 
 async def test_a_kept_connection_that_was_closed_is_replaced_once(client):
     async with Server({"/": page("x")}).serve() as server, client() as asking:
         server.close_after.add("/")
-        found = [await asking.get(canonical(server.url)) for _ in range(5)]
+        found = [await asking.get(canonicalize(server.url)) for _ in range(5)]
     assert all(isinstance(one, Capture) and one.response == server.sent[0] for one in found)
     assert len(server.requests) == 5
 
@@ -184,7 +184,7 @@ SILENT = {
 async def test_no_response_is_a_failure_with_a_reason(case, fetch):
     answer, reason = SILENT[case]
     found, _ = await fetch(answer)
-    assert isinstance(found, Failure)
+    assert isinstance(found, FetchFailure)
     assert found.reason == reason
     assert "\n" not in found.detail
 
@@ -193,8 +193,8 @@ async def test_bytes_behind_a_response_are_never_the_answer_to_the_next_request(
     evil = OK + b"Content-Length: 4\r\n\r\nevil"
     for first in (OK + b"Content-Length: 3\r\n\r\nabc" + evil, b"HTTP/1.1 204 No Content\r\n\r\n" + evil):
         async with Server({"/": first, "/next": page("good")}).serve() as server, client() as asking:
-            await asking.get(canonical(server.url + "/"))
-            found = await asking.get(canonical(server.url + "/next"))
+            await asking.get(canonicalize(server.url + "/"))
+            found = await asking.get(canonicalize(server.url + "/next"))
             assert found.payload == b"good"
 
 
@@ -207,9 +207,9 @@ async def test_bytes_that_come_between_two_requests_close_the_connection(client)
         await writer.drain()
 
     async with Server({"/": late, "/next": page("good")}).serve() as server, client() as asking:
-        await asking.get(canonical(server.url + "/"))
+        await asking.get(canonicalize(server.url + "/"))
         await asyncio.sleep(0.2)
-        found = await asking.get(canonical(server.url + "/next"))
+        found = await asking.get(canonicalize(server.url + "/next"))
     assert found.payload == b"good"
     assert server.connections == 2
 
@@ -219,14 +219,14 @@ async def test_bytes_that_come_between_two_requests_close_the_connection(client)
 )
 async def test_loopback_is_blocked_by_default_however_it_is_written(host, client):
     async with Server({"/": page("secret")}).serve() as server, client(allow=()) as asking:
-        found = await asking.get(canonical(f"http://{host}:{server.port}/"))
+        found = await asking.get(canonicalize(f"http://{host}:{server.port}/"))
     assert found.reason == "address_blocked"
     assert server.connections == 0
 
 
 async def test_an_address_is_checked_when_it_is_connected_to_and_not_by_name(client):
     async with Server({"/": page("x")}).serve() as server, client() as asking:
-        found = await asking.get(canonical(f"http://localhost:{server.port}/"))
+        found = await asking.get(canonicalize(f"http://localhost:{server.port}/"))
         assert isinstance(found, Capture)
         assert ip_address(found.peer).is_loopback
 
@@ -242,7 +242,7 @@ async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and
 
     async with Server({"/": answer}).serve() as server, client(asked=happened.append) as asking:
         for _ in range(3):
-            assert isinstance(await asking.get(canonical(f"{server.url}/")), Capture)
+            assert isinstance(await asking.get(canonicalize(f"{server.url}/")), Capture)
     assert happened == ["127.0.0.1", "request"] * 3
 
 
@@ -257,14 +257,14 @@ async def test_nothing_is_sent_that_may_not_be_sent_after_all(client):
 
     async with Server({"/": answer}).serve() as server, client(asked=refuse) as asking:
         with pytest.raises(Unavailable):
-            await asking.get(canonical(f"{server.url}/"))
+            await asking.get(canonicalize(f"{server.url}/"))
     assert not asked
 
 
 async def test_what_the_network_says_has_a_reason(client):
     async with client() as asking:
-        assert (await asking.get(canonical("http://127.0.0.1:1/"))).reason == "refused"
-        assert (await asking.get(canonical("http://no-such-host.invalid/"))).reason == "dns"
+        assert (await asking.get(canonicalize("http://127.0.0.1:1/"))).reason == "refused"
+        assert (await asking.get(canonicalize("http://no-such-host.invalid/"))).reason == "dns"
 
 
 class Door:
@@ -281,10 +281,10 @@ class Door:
 async def test_the_address_is_entered_before_anything_is_asked_there(client):
     door = Door()
     async with Server({"/": page("x")}).serve() as server, client() as asking:
-        assert await asking.get(canonical(server.url), Door(wait=70).enter) == Wait(ms=70)
+        assert await asking.get(canonicalize(server.url), Door(wait=70).enter) == Postponement(wait_ms=70)
         assert server.connections == 0
         for _ in range(3):
-            assert isinstance(await asking.get(canonical(server.url), door.enter), Capture)
+            assert isinstance(await asking.get(canonicalize(server.url), door.enter), Capture)
     assert server.connections == 1
     assert door.entered == ["127.0.0.1"] * 3
 
@@ -292,8 +292,8 @@ async def test_the_address_is_entered_before_anything_is_asked_there(client):
 async def test_nothing_is_entered_where_there_is_no_name_or_the_guard_forbids_it(client):
     door = Door()
     async with client(allow=()) as asking:
-        assert (await asking.get(canonical("http://no-such-host.invalid/"), door.enter)).reason == "dns"
-        assert (await asking.get(canonical("http://127.0.0.1:1/"), door.enter)).reason == "address_blocked"
+        assert (await asking.get(canonicalize("http://no-such-host.invalid/"), door.enter)).reason == "dns"
+        assert (await asking.get(canonicalize("http://127.0.0.1:1/"), door.enter)).reason == "address_blocked"
     assert door.entered == []
 
 
@@ -307,7 +307,7 @@ async def test_who_was_connected_to_is_who_was_entered_last(names, client):
                 Server({"/": page("x")}, address=there).serve() as server,
                 client(nameservers=names.servers) as asking,
             ):
-                found = await asking.get(canonical(f"http://{host}:{server.port}/"), door.enter)
+                found = await asking.get(canonicalize(f"http://{host}:{server.port}/"), door.enter)
             assert len(door.entered) <= 2
             if isinstance(found, Capture):
                 assert found.peer == there == door.entered[-1]
@@ -326,7 +326,7 @@ async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(na
             server.close_after.add("/")
             doors = [Door() for _ in range(3)]
             for door in doors:
-                await asking.get(canonical(f"http://two.test:{server.port}/"), door.enter)
+                await asking.get(canonicalize(f"http://two.test:{server.port}/"), door.enter)
         assert [door.entered for door in doors[1:]] == [[there], [there]]
 
 
@@ -336,7 +336,7 @@ async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(n
         Server({"/": page("old")}, address="127.0.0.8").serve() as old,
         client(nameservers=names.servers) as asking,
     ):
-        url = canonical(f"http://moves.test:{old.port}/")
+        url = canonicalize(f"http://moves.test:{old.port}/")
         await asking.get(url)
         new = Server({"/": page("new")}, address="127.0.0.9")
         async with new.serve(port=old.port):
@@ -352,7 +352,7 @@ async def test_what_breaks_is_not_asked_again_at_once(client):
         writer.close()
 
     async with Server({"/": hang_up}).serve() as server, client() as asking:
-        assert (await asking.get(canonical(server.url))).reason == "reset"
+        assert (await asking.get(canonicalize(server.url))).reason == "reset"
     assert server.connections == len(server.requests) == 1
 
 
@@ -360,7 +360,7 @@ async def test_what_is_posted_is_not_asked_again(client):
     async with Server({"/": page("x")}).serve() as server, client() as asking:
         server.close_after.add("/")
         found = await asking.get(
-            canonical(server.url), method="POST", body=b"a=b", headers=[("Content-Type", "text/x")]
+            canonicalize(server.url), method="POST", body=b"a=b", headers=[("Content-Type", "text/x")]
         )
     assert found.request == server.requests[0] + b"a=b"
     assert server.requests[0].endswith(b"Content-Type: text/x\r\nContent-Length: 3\r\n\r\n")
@@ -369,9 +369,9 @@ async def test_what_is_posted_is_not_asked_again(client):
 async def test_headers_of_the_caller_take_the_place_of_ours(client):
     asked = [("accept", "image/*"), ("If-None-Match", '"x"'), ("Host", "evil.test"), ("Connection", "close")]
     async with Server({"/": page("x")}).serve() as server, client() as asking:
-        found = await asking.get(canonical(server.url), headers=asked)
+        found = await asking.get(canonicalize(server.url), headers=asked)
         with pytest.raises(ValueError, match="cannot have the header 'X'"):
-            await asking.get(canonical(server.url), headers=[("X", "a\r\nb: c")])
+            await asking.get(canonicalize(server.url), headers=[("X", "a\r\nb: c")])
     assert found.request == server.requests[0]
     lines = found.request.decode().split("\r\n")
     assert lines[1] == f"Host: 127.0.0.1:{server.port}"
@@ -381,7 +381,7 @@ async def test_headers_of_the_caller_take_the_place_of_ours(client):
 
 async def test_a_head_is_asked_for_without_waiting_for_a_body(client):
     async with Server({"/": OK + b"Content-Length: 5\r\n\r\n"}).serve() as server, client() as asking:
-        found = await asking.get(canonical(server.url), method="HEAD")
+        found = await asking.get(canonicalize(server.url), method="HEAD")
     assert (found.payload, found.truncated) == (b"", None)
     assert found.request.startswith(b"HEAD / ")
 
@@ -391,8 +391,8 @@ async def test_limits_may_be_given_with_a_request(client):
         Server({"/": page("x" * 500), "/late": sends(then="hang")}).serve() as server,
         client() as asking,
     ):
-        cut = await asking.get(canonical(server.url), max_body=10)
-        late = await asking.get(canonical(server.url + "/late"), timeout_s=0.1)
+        cut = await asking.get(canonicalize(server.url), max_body=10)
+        late = await asking.get(canonicalize(server.url + "/late"), timeout_s=0.1)
     assert (len(cut.payload), cut.truncated, late.reason) == (10, "length", "timeout_first_byte")
 
 
@@ -413,7 +413,7 @@ async def test_a_response_may_be_clipped_at_any_byte(client, response):
     async with Server(answers).serve() as server, client(timeout_s=5) as asking:
         for at in range(len(response) + 1):
             async with asyncio.timeout(2):
-                found = await asking.get(canonical(f"{server.url}/{at}"))
+                found = await asking.get(canonicalize(f"{server.url}/{at}"))
             if at < head_end:
                 assert found.reason == "reset"
                 continue
@@ -447,7 +447,7 @@ async def test_a_time_is_told_for_each_part(client, names):
         Server({"/": answer}).serve() as server,
         client(nameservers=names.servers) as asking,
     ):
-        found = [await asking.get(canonical(f"http://a.test:{server.port}/")) for _ in range(2)]
+        found = [await asking.get(canonicalize(f"http://a.test:{server.port}/")) for _ in range(2)]
     assert found[0].timing.connect_ms is not None
     assert (found[1].timing.connect_ms, found[1].timing.tls_ms) == (None, None)
     assert all(one.timing.first_byte_ms >= 90 and one.timing.dns_ms is not None for one in found)
@@ -462,14 +462,14 @@ async def test_the_protocol_is_what_the_server_speaks(fetch, version):
 
 async def test_idle_connections_are_closed_after_a_while_and_never_too_many(client, monkeypatch):
     monkeypatch.setattr("crawler.wire.http.pool.KEEP_ALIVE_S", 0.1)
-    monkeypatch.setattr("crawler.wire.http.pool.IDLE", 2)
+    monkeypatch.setattr("crawler.wire.http.pool.MAX_IDLE", 2)
     async with client() as asking:
         for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
             async with Server({"/": page("x")}, address=address).serve() as server:
-                await asking.get(canonical(server.url))
+                await asking.get(canonicalize(server.url))
                 assert len(asking._pool) <= 2
         async with Server({"/": page("x")}).serve() as server:
-            await asking.get(canonical(server.url))
+            await asking.get(canonicalize(server.url))
             assert len(asking._pool) >= 1
             await asyncio.sleep(0.3)
             assert len(asking._pool) == 0

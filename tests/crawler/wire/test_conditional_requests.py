@@ -3,23 +3,23 @@
 import pytest
 
 from core import InputError
-from crawler.wire.cookies import BYTES, COOKIES, Cookies
+from crawler.wire.cookies import MAX_COOKIE_BYTES, MAX_COOKIES_PER_DOMAIN, CookieJar
 from crawler.wire.credentials import credentials, headers_for
-from crawler.wire.http.request import target
-from frontier import canonical
+from crawler.wire.http.request import parse_target
+from frontier import canonicalize
 from tests.crawler.server import Server, page
 
 
 class Jar:
     def __init__(self):
         self.now = 1_700_000_000.0
-        self.cookies = Cookies(lambda: self.now)
+        self.cookies = CookieJar(lambda: self.now)
 
     def takes(self, url, *cookies):
-        self.cookies.take(target(url), tuple(("Set-Cookie", cookie) for cookie in cookies))
+        self.cookies.store(parse_target(url), tuple(("Set-Cookie", cookie) for cookie in cookies))
 
     def tells(self, url):
-        return self.cookies.header(target(url))
+        return self.cookies.header(parse_target(url))
 
 
 @pytest.fixture
@@ -97,15 +97,15 @@ def test_cookies_expire_and_are_taken_back(jar):
 def test_no_host_makes_us_remember_without_bound(jar):
     for n in range(4_000):
         jar.takes("http://a.test/", f"c{n}=x")
-    jar.takes("http://a.test/", "big=" + "x" * BYTES)
+    jar.takes("http://a.test/", "big=" + "x" * MAX_COOKIE_BYTES)
     told = jar.tells("http://a.test/").split("; ")
-    assert told == [f"c{n}=x" for n in range(4_000 - COOKIES, 4_000)]
+    assert told == [f"c{n}=x" for n in range(4_000 - MAX_COOKIES_PER_DOMAIN, 4_000)]
 
 
 async def test_cookies_are_sent_back_only_where_that_is_wanted(client):
     answers = {"/": page("x", "Set-Cookie: a=b; Path=/")}
     async with Server(answers).serve() as server, client(cookies=True) as asking:
-        found = [await asking.get(canonical(server.url)) for _ in range(2)]
+        found = [await asking.get(canonicalize(server.url)) for _ in range(2)]
     assert b"ookie" not in server.requests[0]
     assert b"\r\nCookie: a=b\r\n" in server.requests[1]
     assert [one.request for one in found] == server.requests
@@ -130,14 +130,14 @@ def test_a_domain_is_told_what_is_for_it_and_over_https(monkeypatch):
         "https://badexample.org/": (),
         "https://example.org.evil.test/": (),
     }
-    assert {url: headers_for(target(url), known) for url in told} == told
+    assert {url: headers_for(parse_target(url), known) for url in told} == told
     assert "Basic" not in repr(known)
 
 
 async def test_the_archive_does_not_have_what_is_secret(client, monkeypatch):
     monkeypatch.setenv("PASSWORD_OF_TEST", "pass")
     async with Server({"/": page("x")}).serve() as server, client(auth=AUTH) as asking:
-        found = await asking.get(canonical(server.url), headers=[("Authorization", "mine")])
+        found = await asking.get(canonicalize(server.url), headers=[("Authorization", "mine")])
     assert b"\r\nauthorization: Bearer secret\r\n" in server.requests[0]
     assert found.request == server.requests[0].replace(b"Bearer secret", b"redacted")
 

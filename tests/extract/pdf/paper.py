@@ -53,7 +53,7 @@ def stream(data, said=b"", *, packed=False):
     return b"<<%s/Length %d>>stream\n%s\nendstream" % (said, len(data), data)
 
 
-def written(objects, *, root=1, trailer=b""):
+def pdf_file(objects, *, root=1, trailer=b""):
     """The file of numbered objects."""
     out, places = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", {}
     for number, body in sorted(objects.items()):
@@ -72,7 +72,7 @@ def written(objects, *, root=1, trailer=b""):
     )
 
 
-def paper(
+def make_pdf(
     *pages,
     title="",
     date="",
@@ -125,9 +125,9 @@ def paper(
     objects[2] = b"<</Type/Pages/Kids[%s]/Count %d>>" % (b" ".join(kids), len(kids))
     trailer = b"/Info 9 0 R"
     if password is not None:
-        objects, said = _locked({n: body for n, body in objects.items() if n != 9}, password.encode())
+        objects, said = _encrypted({n: body for n, body in objects.items() if n != 9}, password.encode())
         trailer = said
-    return written(objects, trailer=trailer)
+    return pdf_file(objects, trailer=trailer)
 
 
 def _utf16(text):
@@ -142,7 +142,7 @@ def _map(mapping):
     )
 
 
-def _locked(objects, password):
+def _encrypted(objects, password):
     """The objects with their streams encrypted, and what the trailer says (ISO 32000-1, 7.6.2 to 7.6.3, revision 2)."""
     padded = (password + PADDING)[:32]
     owner = _rc4(hashlib.md5(b"owner" + PADDING[:27]).digest()[:5], padded)

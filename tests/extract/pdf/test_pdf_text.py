@@ -9,7 +9,7 @@ import pytest
 from extract import Skip
 from extract.pdf import PdfExtraction, extract
 from extract.pdf.pdfium import open_document
-from tests.extract.pdf.paper import LEADING, Scan, at, glyphs, paper, stream, written
+from tests.extract.pdf.paper import LEADING, Scan, at, glyphs, make_pdf, pdf_file, stream
 
 TEXT = (
     "The keeper of the lighthouse wrote in his book that the wind",
@@ -23,7 +23,7 @@ DPI = 200
 
 
 def read(*pages, **said):
-    found = extract(paper(*pages, **said))
+    found = extract(make_pdf(*pages, **said))
     assert isinstance(found, PdfExtraction), found
     return found
 
@@ -36,7 +36,7 @@ def skipped(payload, **said):
 
 def picture(*pages):
     """The first page as a scanner sees it."""
-    with open_document(paper(*pages)) as book, book.page(0) as sheet:
+    with open_document(make_pdf(*pages)) as book, book.page(0) as sheet:
         return sheet.raster()
 
 
@@ -184,7 +184,7 @@ def test_accents_that_fonts_have_apart_are_put_on_their_letters():
 
 
 def test_a_page_that_is_a_picture_is_scanned():
-    assert skipped(paper(scan("NO ONE READS THIS"))) == "scanned_pdf"
+    assert skipped(make_pdf(scan("NO ONE READS THIS"))) == "scanned_pdf"
 
 
 def test_a_document_keeps_its_other_pages():
@@ -195,21 +195,21 @@ def test_a_document_keeps_its_other_pages():
 def test_an_ocr_is_shown_what_is_seen_and_its_text_stands_in_the_place_of_the_page():
     ocr = reader("ABCDEFGHIJKLMNOPQRSTUVWXYZ ")
     lines = ("THE WIND HAS TURNED", "TO THE NORTH AND SHIPS", "PASS BEFORE NOON")
-    found = extract(paper(at(72, 700, *TEXT), scan(*lines)), ocr=ocr)
+    found = extract(make_pdf(at(72, 700, *TEXT), scan(*lines)), ocr=ocr)
     assert isinstance(found, PdfExtraction)
     assert found.text == f"{SAID}\n\n" + "\n".join(lines)
     assert (found.ocr, found.scanned, found.route) == (1, 0, "pdf/ocr")
 
 
 def test_what_the_ocr_cannot_read_is_left_out_and_counted():
-    found = extract(paper(at(72, 700, *TEXT), scan("NO ONE READS THIS")), ocr=lambda *_: None)
+    found = extract(make_pdf(at(72, 700, *TEXT), scan("NO ONE READS THIS")), ocr=lambda *_: None)
     assert isinstance(found, PdfExtraction)
     assert (found.scanned, found.ocr) == (1, 0)
 
 
 def test_an_ocr_is_not_asked_for_pages_that_say_what_they_are():
     asked = []
-    extract(paper(at(72, 700, *TEXT), b""), ocr=lambda _, page: asked.append(page))
+    extract(make_pdf(at(72, 700, *TEXT), b""), ocr=lambda _, page: asked.append(page))
     assert asked == []
 
 
@@ -220,7 +220,7 @@ def test_a_real_ocr_reads_the_picture(tmp_path):
         told = [shutil.which("tesseract"), str(tmp_path / f"{page}.pgm"), "-", "--dpi", str(seen.dpi)]
         return subprocess.run(told, check=True, capture_output=True, text=True).stdout
 
-    found = extract(paper(scan(*TEXT)), ocr=tesseract)
+    found = extract(make_pdf(scan(*TEXT)), ocr=tesseract)
     assert isinstance(found, PdfExtraction)
     assert " ".join(found.text.split()) == SAID
 
@@ -228,12 +228,12 @@ def test_a_real_ocr_reads_the_picture(tmp_path):
 def test_a_font_that_does_not_say_what_its_glyphs_are_is_garbled():
     # Glyphs in the order of their fonts: three behind each letter.
     numbers = [ord(letter) - 29 for letter in SAID]
-    assert skipped(paper(glyphs(20, 700, numbers, size=4))) == "garbled_pdf"
+    assert skipped(make_pdf(glyphs(20, 700, numbers, size=4))) == "garbled_pdf"
 
 
 def test_a_garbled_page_goes_to_the_ocr():
     numbers = [ord(letter) - 29 for letter in SAID]
-    found = extract(paper(glyphs(20, 700, numbers, size=4)), ocr=lambda *_: SAID)
+    found = extract(make_pdf(glyphs(20, 700, numbers, size=4)), ocr=lambda *_: SAID)
     assert isinstance(found, PdfExtraction)
     assert (found.text, found.ocr) == (SAID, 1)
 
@@ -243,15 +243,15 @@ def test_letters_that_are_moved_in_the_alphabet_are_garbled_whatever_the_font_sa
         (*TEXT, *TEXT, "Nobody on the shore could say from which harbour they had come that morning or why")
     )
     mapping = {n: chr((n - 97 + 3) % 26 + 97) if 97 <= n < 123 else chr(n) for n in map(ord, text)}
-    assert skipped(paper(glyphs(10, 700, map(ord, text), size=3), mapping=mapping)) == "garbled_pdf"
+    assert skipped(make_pdf(glyphs(10, 700, map(ord, text), size=3), mapping=mapping)) == "garbled_pdf"
 
 
 def test_empty_pages_are_no_text():
-    assert skipped(paper(b"", b"")) == "no_text"
+    assert skipped(make_pdf(b"", b"")) == "no_text"
 
 
 def test_a_password_that_nobody_told_is_encrypted():
-    assert skipped(paper(at(72, 700, *TEXT), password="secret")) == "encrypted"
+    assert skipped(make_pdf(at(72, 700, *TEXT), password="secret")) == "encrypted"
 
 
 def test_the_empty_password_opens():
@@ -265,7 +265,7 @@ def test_the_empty_password_opens():
         (b"<html>", "not_pdf"),
         (b"%PDF-1.7\n", "truncated_pdf"),
         (b"%PDF-1.7\nnothing\n%%EOF\n", "broken_pdf"),
-        (written({1: b"<</Type/Catalog>>"}), "broken_pdf"),
+        (pdf_file({1: b"<</Type/Catalog>>"}), "broken_pdf"),
     ],
 )
 def test_what_is_no_document_is_skipped_with_its_reason(payload, reason):
@@ -273,7 +273,7 @@ def test_what_is_no_document_is_skipped_with_its_reason(payload, reason):
 
 
 def test_a_broken_table_of_objects_is_made_again():
-    whole = paper(at(72, 700, *TEXT))
+    whole = make_pdf(at(72, 700, *TEXT))
     begin = whole.index(b"startxref\n") + 10
     moved = whole[:begin] + b"77" + whole[whole.index(b"\n", begin) :]
     found = extract(moved)
@@ -282,7 +282,7 @@ def test_a_broken_table_of_objects_is_made_again():
 
 
 def test_clipped_at_any_byte_it_is_read_as_far_as_it_goes_or_truncated():
-    whole = paper(at(72, 700, *TEXT), at(72, 700, "A second page."))
+    whole = make_pdf(at(72, 700, *TEXT), at(72, 700, "A second page."))
     ends = set()
     for length in range(0, len(whole), 7):
         found = extract(whole[:length])
@@ -298,12 +298,12 @@ def test_an_archive_that_says_so_is_believed():
 
 
 def test_a_stream_that_unpacks_beyond_measure_is_not_unpacked():
-    assert skipped(paper(b"q Q " * (16 << 20), packed=True)) == "too_complex"
+    assert skipped(make_pdf(b"q Q " * (16 << 20), packed=True)) == "too_complex"
 
 
 def test_a_stream_that_is_packed_twice_is_not_unpacked():
     twice = stream(zlib.compress(zlib.compress(at(72, 700, *TEXT))), b"/Filter[/FlateDecode /FlateDecode]")
-    assert skipped(paper(b"", extra={50: twice})) == "too_complex"
+    assert skipped(make_pdf(b"", extra={50: twice})) == "too_complex"
 
 
 def test_text_that_would_take_the_library_hours_is_left_out_and_the_other_pages_are_kept():
@@ -313,7 +313,7 @@ def test_text_that_would_take_the_library_hours_is_left_out_and_the_other_pages_
 
 
 def test_the_same_bytes_give_the_same_text():
-    payload = paper(at(72, 700, *TEXT), at(320, 700, *TEXT))
+    payload = make_pdf(at(72, 700, *TEXT), at(320, 700, *TEXT))
     first = extract(payload)
-    extract(paper(at(72, 700, "Another document.")))
+    extract(make_pdf(at(72, 700, "Another document.")))
     assert extract(payload) == first

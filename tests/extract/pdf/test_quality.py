@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.pdf.quality import is_garbled, normal
-from tests.shared import shared
+from tests.shared import shared_file
 
 TEXT = "The keeper of the lighthouse wrote in his book that the wind had turned to the north and that three ships passed"
 
@@ -54,7 +54,7 @@ def test_a_font_that_says_nothing_is_believed_where_its_letters_make_words():
 @pytest.mark.shared
 def test_no_language_of_the_world_is_garbled():
     texts = defaultdict(list)
-    with shared("langid/udhr2.jsonl.zst").open("rb") as file:
+    with shared_file("langid/udhr2.jsonl.zst").open("rb") as file:
         lines = io.TextIOWrapper(
             zstandard.ZstdDecompressor().stream_reader(file), encoding="utf-8", newline="\n"
         )

@@ -14,7 +14,7 @@ import zstandard
 
 from extract import Skip
 from extract.pdf import extract
-from tests.shared import shared
+from tests.shared import shared_file
 
 pytestmark = pytest.mark.shared
 
@@ -27,7 +27,7 @@ TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 
 
 def documents():
-    with shared("pdf/pdfs.tar.zst").open("rb") as file:
+    with shared_file("pdf/pdfs.tar.zst").open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:
@@ -36,7 +36,7 @@ def documents():
 
 
 def oracle():
-    with shared("pdf/pdf-reference.jsonl.zst").open("rb") as file:
+    with shared_file("pdf/pdf-reference.jsonl.zst").open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
         for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n"):
             row = json.loads(line)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core import InputError
 from filters.dedup import duplicates
 from filters.dedup.signature import minhash, text_hash
-from tests.shared import shared
+from tests.shared import shared_file
 
 VOCABULARY = [f"word{n}" for n in range(30)]
 TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=40).map(" ".join)
@@ -149,14 +149,14 @@ def test_the_twelve_planted_pairs_are_found_and_nothing_else():
 
     import zstandard
 
-    path = shared("prose/neardup-articles.jsonl.zst")
+    path = shared_file("prose/neardup-articles.jsonl.zst")
     with path.open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
         rows = [json.loads(line) for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n")]
     corpus = [(str(row["id"]), f"http://h/{row['id']}", row["text"]) for row in rows]
     truth = {
         frozenset(line.split("\t"))
-        for line in shared("prose/neardup-articles.truth.tsv").read_text().splitlines()
+        for line in shared_file("prose/neardup-articles.truth.tsv").read_text().splitlines()
         if line
     }
     found = {

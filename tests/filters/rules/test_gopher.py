@@ -13,7 +13,7 @@ from filters.models.language import LanguagePrediction
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.presets import preset_rules
 from filters.text import AnalyzedText
-from tests.shared import shared
+from tests.shared import shared_file
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("nd", "rt", "lk", "mp")]
 
@@ -100,7 +100,7 @@ def test_symbols_are_no_words_but_count_where_words_are_counted_by():
 )
 @pytest.mark.shared
 def test_prose_in_any_script_passes(declaration):
-    with shared("langid/udhr2.jsonl.zst").open("rb") as file:
+    with shared_file("langid/udhr2.jsonl.zst").open("rb") as file:
         raw = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read().decode()
     rows = [json.loads(line) for line in raw.split("\n") if line]
     body = "\n".join(row["text"] for row in rows if row["udhr"] == declaration)

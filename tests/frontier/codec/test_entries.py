@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from frontier import Discovery, Scope, canonical
-from frontier.codec.entries import decode, encode, number_of
-from frontier.page_key import identity
-from frontier.urls.novelty import trickles
-from frontier.urls.template import template
+from frontier import Discovery, Scope, canonicalize
+from frontier.codec.entries import decode_entry, encode_entry, entry_number
+from frontier.page_key import discovery_hash
+from frontier.urls.novelty import is_let_through
+from frontier.urls.template import url_template
 
 URLS = st.builds(
-    lambda scheme, host, port, path: canonical(f"{scheme}://{host}{port}/{path}"),
+    lambda scheme, host, port, path: canonicalize(f"{scheme}://{host}{port}/{path}"),
     st.sampled_from(["http", "https"]),
     st.sampled_from(["example.com", "[::1]", "a.b.co.uk."]),
     st.sampled_from(["", ":8080", ":1"]),
@@ -41,31 +41,34 @@ DISCOVERIES = st.builds(
 
 @given(DISCOVERIES, st.binary(min_size=7, max_size=7))
 def test_an_entry_says_all_that_was_discovered(discovery, name):
-    assert decode(discovery.url.host, encode(discovery, number_of(discovery, name))) == (discovery, 0)
+    assert decode_entry(discovery.url.host, encode_entry(discovery, entry_number(discovery, name))) == (
+        discovery,
+        0,
+    )
 
 
 def test_only_what_was_listed_has_the_number_zero():
-    found = Discovery(url=canonical("http://a.example/"), scope=Scope(kind="any", anchor=""))
-    assert number_of(found, b"abcdef\xff") == 255
-    assert trickles(number_of(found, bytes(7)))
-    assert number_of(found, bytes(7)) != 0 == number_of(replace(found, listed=True), b"abcdef\xff")
+    found = Discovery(url=canonicalize("http://a.example/"), scope=Scope(kind="any", anchor=""))
+    assert entry_number(found, b"abcdef\xff") == 255
+    assert is_let_through(entry_number(found, bytes(7)))
+    assert entry_number(found, bytes(7)) != 0 == entry_number(replace(found, listed=True), b"abcdef\xff")
 
 
 @given(DISCOVERIES, st.data())
 def test_an_entry_that_is_cut_before_its_path_is_corrupt(discovery, data):
-    entry = encode(discovery, 0)
+    entry = encode_entry(discovery, 0)
     path = entry.rindex(discovery.url.text[len(discovery.url.origin) :].encode().partition(b"\0")[0])
     with pytest.raises(CorruptData, match="cannot be read"):
-        decode(discovery.url.host, entry[: data.draw(st.integers(0, min(path, 17)))])
+        decode_entry(discovery.url.host, entry[: data.draw(st.integers(0, min(path, 17)))])
 
 
 def test_the_form_of_an_entry_is_fixed():
-    url = canonical("http://a.example:81/%7e")
+    url = canonicalize("http://a.example:81/%7e")
     discovery = Discovery(url=url, scope=Scope.of("host", url), depth=2, priority=-1, max_depth=300)
-    assert encode(discovery, 9) == (
+    assert encode_entry(discovery, 9) == (
         b"\x80\0\0\3"
         b"\0\0\x09"
-        + template(url)
+        + url_template(url)
         + b"P\0\x51"
         + b"\0\x0a"
         + b"\2\xad\2\0\0\0\1\0"
@@ -75,8 +78,8 @@ def test_the_form_of_an_entry_is_fixed():
 
 def test_a_url_is_known_by_its_text_and_generation():
     def found(text, generation=0):
-        return identity(
-            Discovery(url=canonical(text), scope=Scope(kind="any", anchor=""), generation=generation)
+        return discovery_hash(
+            Discovery(url=canonicalize(text), scope=Scope(kind="any", anchor=""), generation=generation)
         )
 
     assert found("http://a.example/%7e") == found("http://a.example/~")
@@ -89,4 +92,4 @@ def test_a_url_is_known_by_its_text_and_generation():
 @pytest.mark.parametrize("fields", [{"priority": 2_000_000_000}, {"depth": -1}])
 def test_a_level_that_could_not_be_ordered_is_refused(fields):
     with pytest.raises(InputError, match="within"):
-        Discovery(url=canonical("http://a/"), scope=Scope(kind="any", anchor=""), **fields)
+        Discovery(url=canonicalize("http://a/"), scope=Scope(kind="any", anchor=""), **fields)

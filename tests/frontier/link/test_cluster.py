@@ -14,16 +14,16 @@ import pytest
 from redis.crc import key_slot
 
 from frontier import (
+    CrawlSettings,
     Discovery,
-    Exchange,
     Frontier,
+    HostRelease,
     Kind,
     Lease,
     Outcome,
     Scope,
-    Settings,
     Settlement,
-    canonical,
+    canonicalize,
 )
 from frontier.link.connect import connect
 from frontier.link.link import Link
@@ -48,7 +48,7 @@ def crawl() -> str:
 
 
 def page(host: int, number: int) -> Discovery:
-    url = canonical(f"http://www.d{host}.test/{number}")
+    url = canonicalize(f"http://www.d{host}.test/{number}")
     return Discovery(url=url, scope=Scope.of("host", url))
 
 
@@ -74,13 +74,13 @@ class Fleet:
 
     async def crawl_until_drained(self, meanwhile: Callable[[], Awaitable[None]]) -> Frontier:
         """Crawl; once nothing is left, and `meanwhile` has come to its end, return the crawl."""
-        frontier = await Frontier(self.link, self.crawl).open(Settings(min_delay_ms=DELAY_MS))
+        frontier = await Frontier(self.link, self.crawl).open(CrawlSettings(min_delay_ms=DELAY_MS))
         await frontier.add([page(host, 0) for host in range(self.hosts)])
         async with asyncio.TaskGroup() as tasks:
             for number in range(self.workers):
                 tasks.create_task(self._work(f"w{number}"))
             await meanwhile()
-            while not (await frontier.stats()).drained:  # noqa: ASYNC110 - the servers know, not this loop
+            while not (await frontier.stats()).is_drained:  # noqa: ASYNC110 - the servers know, not this loop
                 await asyncio.sleep(0.1)
             self.stopped = True
         return frontier
@@ -121,7 +121,7 @@ class Fleet:
     async def _fetch(self, frontier: Frontier, lease: Lease, begun: float) -> None:
         await asyncio.sleep(random.uniform(0, 0.03))
         self.exchanges[lease.url.host].append((begun, time.monotonic()))
-        await frontier.release([Exchange(lease=lease, elapsed_ms=0)])
+        await frontier.release([HostRelease(lease=lease, elapsed_ms=0)])
         if lease.kind is Kind.ROBOTS:
             await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None)
             return
@@ -142,7 +142,7 @@ async def check(fleet: Fleet, frontier: Frontier) -> None:
         f" closest grants of a host {fleet.closest_grants_ms()} ms, exchanges {fleet.closest_exchanges_ms():.1f} ms"
     )
     assert (stats.seen, stats.outcomes["fetched"]) == (whole, whole)
-    assert stats.drained
+    assert stats.is_drained
     assert max(fleet.accepted.values()) == 1
     assert fleet.closest_grants_ms() >= DELAY_MS
     assert fleet.closest_exchanges_ms() >= DELAY_MS - 1  # the frontier counts in whole milliseconds
@@ -160,10 +160,10 @@ async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, 
     held = [sum(crawl in key for key in master.run("KEYS", "*")) for master in masters]
     assert len(masters) == 3
     assert min(held) > 0
-    assert await Frontier.crawls(link) >= [crawl]
+    assert await Frontier.crawl_names(link) >= [crawl]
     await frontier.forget()
     assert not [key for master in masters for key in master.run("KEYS", "*") if f"{{{crawl}" in key]
-    assert crawl not in await Frontier.crawls(link)
+    assert crawl not in await Frontier.crawl_names(link)
 
 
 async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cluster, link, crawl):
@@ -250,5 +250,5 @@ async def test_what_a_cluster_loses_makes_no_host_be_asked_sooner(cluster, link,
     twice = sum(accepted > 1 for accepted in fleet.accepted.values())
     closest_ms = fleet.closest_exchanges_ms(prompt=True)
     print(f"{twice} pages settled twice; exchanges {closest_ms:.1f} ms apart")  # noqa: T201
-    assert (await frontier.stats()).drained
+    assert (await frontier.stats()).is_drained
     assert closest_ms >= DELAY_MS - 1

@@ -6,10 +6,10 @@ import pytest
 from redis.asyncio.connection import parse_url
 
 from core import InputError, Unavailable
-from frontier.link.cluster import Cluster, Slots
+from frontier.link.cluster import ClusterLink, SlotMap
 from frontier.link.connect import connect
-from frontier.link.redis_client import client
-from frontier.link.single import Single
+from frontier.link.redis_client import redis_client
+from frontier.link.single import SingleLink
 from tests.frontier.valkey_cluster import valkey
 
 
@@ -43,7 +43,7 @@ async def test_a_password_is_in_no_message():
 async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(tmp_path):
     with valkey(tmp_path / "0") as member:
         link = await connect(member.address)
-        assert isinstance(link, Single)
+        assert isinstance(link, SingleLink)
         await link.aclose()
         with pytest.raises(
             InputError, match=rf"127\.0\.0\.1:{member.port} is of no cluster; name one server"
@@ -61,13 +61,13 @@ async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(
     ],
 )
 def test_what_an_address_does_not_say_is_where_servers_are_by_default(address, name):
-    assert Single(client(parse_url(address)))._node.name == name
+    assert SingleLink(redis_client(parse_url(address)))._node.name == name
 
 
 async def test_a_node_of_a_cluster_is_known_for_one_even_before_it_has_slots(tmp_path):
     with valkey(tmp_path / "0", cluster_enabled="yes") as member:
         link = await connect(f"redis://127.0.0.1:1,127.0.0.1:{member.port}")
-        assert isinstance(link, Cluster)
+        assert isinstance(link, ClusterLink)
         await link.aclose()
 
 
@@ -76,12 +76,12 @@ def test_a_map_says_who_has_a_slot_and_who_has_replicas():
         (0, 99): {"primary": ("a", 1), "replicas": [("c", 3)]},
         (101, 16_383): {"primary": ("b", 2), "replicas": []},
     }
-    slots = Slots.of(told)
+    slots = SlotMap.from_reply(told)
     assert [slots.owners[slot] for slot in (0, 99, 100, 101, 16_383)] == [("a", 1)] * 2 + [None] + [
         ("b", 2)
     ] * 2
     assert slots.masters == {("a", 1), ("b", 2)}
-    assert slots.replicated == {("a", 1)}
+    assert slots.replicated_masters == {("a", 1)}
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from redis import Redis
 from redis.asyncio.connection import parse_url
 
 from core import Unavailable
-from frontier import Frontier, Kind, Outcome, Settings, Settlement
-from frontier.link.embedded import embedded
-from frontier.link.redis_client import client
-from frontier.link.single import Single
+from frontier import CrawlSettings, Frontier, Kind, Outcome, Settlement
+from frontier.link.embedded import embedded_server
+from frontier.link.redis_client import redis_client
+from frontier.link.single import SingleLink
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -64,15 +64,15 @@ def user(directory: Path) -> subprocess.Popen:
 
 
 def test_a_later_user_finds_what_an_earlier_one_left(tmp_path):
-    with embedded(tmp_path / "new" / "state") as address:
+    with embedded_server(tmp_path / "new" / "state") as address:
         direct(address).set("k", "v")
     assert not running(tmp_path / "new" / "state")
-    with embedded(tmp_path / "new" / "state") as address:
+    with embedded_server(tmp_path / "new" / "state") as address:
         assert direct(address).get("k") == b"v"
 
 
 def test_it_listens_on_a_private_socket_and_no_port(tmp_path):
-    with embedded(tmp_path) as address:
+    with embedded_server(tmp_path) as address:
         assert address.startswith("unix://")
         assert direct(address).config_get("port") == {"port": "0"}
         path = Path(address.removeprefix("unix://"))
@@ -83,7 +83,7 @@ def test_it_listens_on_a_private_socket_and_no_port(tmp_path):
 def test_two_users_share_it_and_the_last_stops_it(tmp_path):
     other = user(tmp_path)
     address = other.stdout.readline().strip()
-    with embedded(tmp_path) as mine:
+    with embedded_server(tmp_path) as mine:
         assert mine == address
         other.communicate()
         assert direct(mine).ping()
@@ -92,8 +92,8 @@ def test_two_users_share_it_and_the_last_stops_it(tmp_path):
 
 def test_users_of_one_process_share_it_too(tmp_path):
     with ExitStack() as stack:
-        first = stack.enter_context(embedded(tmp_path))
-        with embedded(tmp_path) as second:
+        first = stack.enter_context(embedded_server(tmp_path))
+        with embedded_server(tmp_path) as second:
             assert first == second
         assert direct(first).ping()
     assert not running(tmp_path)
@@ -106,41 +106,41 @@ def test_a_server_whose_users_were_killed_is_joined(tmp_path):
     orphan = pid(tmp_path)
     other.kill()
     other.communicate()
-    with embedded(tmp_path) as mine:
+    with embedded_server(tmp_path) as mine:
         assert pid(tmp_path) == orphan
         assert direct(mine).get("k") == b"v"
     assert not running(tmp_path)
 
 
 def test_a_killed_server_comes_back_with_everything_it_acknowledged(tmp_path):
-    with embedded(tmp_path) as address:
+    with embedded_server(tmp_path) as address:
         for i in range(500):
             direct(address).set(f"k{i}", i)
         kill_server(tmp_path)
-        with embedded(tmp_path) as again:
+        with embedded_server(tmp_path) as again:
             assert again == address
             assert direct(again).dbsize() == 500
 
 
 def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path):
-    with embedded(tmp_path) as address:
+    with embedded_server(tmp_path) as address:
         for i in range(10):
             direct(address).set(f"k{i}", i)
         direct(address).waitaof(1, 0, 10_000)  # a disk that is busy may be a second behind
         kill_server(tmp_path)
         (log,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
         os.truncate(log, log.stat().st_size - 5)
-        with embedded(tmp_path) as again:
+        with embedded_server(tmp_path) as again:
             assert direct(again).dbsize() == 9
 
 
 def test_a_server_that_lost_its_socket_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr("frontier.link.embedded._DEAF_POLLS", 5)
-    with embedded(tmp_path) as address:
+    with embedded_server(tmp_path) as address:
         direct(address).set("k", "v")
         lost = pid(tmp_path)
         Path(address.removeprefix("unix://")).unlink()
-        with embedded(tmp_path) as again:
+        with embedded_server(tmp_path) as again:
             assert pid(tmp_path) != lost
             assert direct(again).get("k") == b"v"
     assert not running(tmp_path)
@@ -153,7 +153,7 @@ def test_many_may_come_and_go_at_once(tmp_path):
     users[0].kill()
     for process in users:
         process.communicate()
-    with embedded(tmp_path) as mine:
+    with embedded_server(tmp_path) as mine:
         assert {mine} == addresses
     assert not running(tmp_path)
 
@@ -162,7 +162,7 @@ def test_a_directory_too_deep_for_a_socket_path_is_no_trouble(tmp_path, monkeypa
     deep = tmp_path / ("d" * 120) / "x"
     deep.mkdir(parents=True)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
-    with embedded(deep) as address:
+    with embedded_server(deep) as address:
         assert direct(address).ping()
 
 
@@ -172,7 +172,7 @@ def test_the_socket_is_found_by_users_with_another_environment(tmp_path, monkeyp
     runtime = tmp_path / "r"
     runtime.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    with embedded(tmp_path) as mine:
+    with embedded_server(tmp_path) as mine:
         assert mine == address
     other.communicate()
 
@@ -181,19 +181,19 @@ def test_a_directory_that_is_a_file_is_unavailable_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(Unavailable, match=r"^the embedded frontier cannot use .*make it writable$"),
-        embedded(tmp_path / "file"),
+        embedded_server(tmp_path / "file"),
     ):
         pass
 
 
 def test_damaged_data_is_unavailable_in_one_line(tmp_path):
-    with embedded(tmp_path) as address:
+    with embedded_server(tmp_path) as address:
         direct(address).set("k", "v")
     (manifest,) = (tmp_path / "appendonlydir").glob("*.manifest")
     manifest.write_text("nonsense\n")
     with (
         pytest.raises(Unavailable, match=r"did not start: .*see .*server.log$") as raised,
-        embedded(tmp_path),
+        embedded_server(tmp_path),
     ):
         pass
     assert "\n" not in str(raised.value)
@@ -211,13 +211,13 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
                 return await call()
             except Unavailable:
                 server.close()
-                assert server.enter_context(embedded(tmp_path)) == address
+                assert server.enter_context(embedded_server(tmp_path)) == address
 
     server = ExitStack()
-    address = server.enter_context(embedded(tmp_path))
-    link = Single(client(parse_url(address)), patience_s=0.1)
+    address = server.enter_context(embedded_server(tmp_path))
+    link = SingleLink(redis_client(parse_url(address)), retry_timeout_s=0.1)
     frontier = Frontier(link, "main")
-    await frontier.open(Settings(min_delay_ms=0))
+    await frontier.open(CrawlSettings(min_delay_ms=0))
     await frontier.add([found(f"http://h{i % 10}.test/{i}") for i in range(pages)])
     seen = set()
     while not (await patiently(frontier.stats)).drained:

@@ -8,18 +8,18 @@ import pytest
 
 from core import Unavailable
 from frontier.link.link import Call
-from tests.frontier.links import CODE, TAGS, Writers, echo, linked, other_than
+from tests.frontier.links import CODE, TAGS, Writers, echo, open_link, other_than
 from tests.frontier.valkey_cluster import valkey, wait_until
 
 # Replicas
 
 
 async def test_masters_change_places_with_their_replicas_under_calls(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         async with Writers(link) as writers:
             for slot in (0, 8_192, 16_380):
-                await writers.more()
+                await writers.wait_for()
                 master = cluster.master_of(slot)
                 (replica,) = cluster.replicas_of(master)
                 replica.run("CLUSTER", "FAILOVER")
@@ -28,34 +28,34 @@ async def test_masters_change_places_with_their_replicas_under_calls(cluster):
                     lambda slot=slot, to=replica: cluster.master_of(slot) is to,
                     "a change of places",
                 )
-            await writers.more()
-        assert await writers.lost() == []
+            await writers.wait_for()
+        assert await writers.missing_names() == []
 
 
 async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it_is_back(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         (replica,) = cluster.replicas_of(cluster.master_of(0))
         async with Writers(link) as writers:
-            await writers.more()
+            await writers.wait_for()
             replica.kill()
-            await writers.more()
+            await writers.wait_for()
             await asyncio.to_thread(cluster.heal)
-            await writers.more()
-        assert await writers.lost() == []
+            await writers.wait_for()
+        assert await writers.missing_names() == []
 
 
 async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
     with valkey(tmp_path / "0") as master, valkey(tmp_path / "1") as replica:
         replica.run("REPLICAOF", "127.0.0.1", master.port)
-        async with linked(master) as link:
+        async with open_link(master) as link:
             await link.open(CODE)
             wait_until(lambda: "online" in str(master.info("replication").get("slave0")), "the replica")
             replica.pause()
             waiting = asyncio.create_task(link.call([Call("once", ("k",), ("x",))]))
             await asyncio.sleep(0.3)
             assert not waiting.done()
-            async with linked(master, patience_s=0.3) as impatient:
+            async with open_link(master, patience_s=0.3) as impatient:
                 with pytest.raises(
                     Unavailable, match="has failed for 0 s: no replica takes what is written; see"
                 ):
@@ -67,7 +67,7 @@ async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
 
 async def test_a_server_that_is_a_replica_for_a_while_is_waited_for(tmp_path):
     with valkey(tmp_path / "0") as member:
-        async with linked(member) as link:
+        async with open_link(member) as link:
             await link.open(CODE)
             member.run("REPLICAOF", "127.0.0.1", 1)
             waiting = asyncio.create_task(link.call([Call("once", ("k",), (1,))]))
@@ -81,53 +81,53 @@ async def test_a_server_that_is_a_replica_for_a_while_is_waited_for(tmp_path):
 
 
 async def test_what_no_replica_took_is_not_acknowledged_and_so_not_lost_with_its_master(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         master = cluster.master_of(0)
         (replica,) = cluster.replicas_of(master)
         async with Writers(link, tasks=32) as writers:
-            await writers.more()
+            await writers.wait_for()
             replica.pause()
             master.run("CLIENT", "KILL", "TYPE", "replica")  # what is on its way to a replica may yet arrive
             await asyncio.sleep(0.5)
             master.kill()
             replica.resume()
             await asyncio.to_thread(wait_until, lambda: cluster.master_of(0) is replica, "a promotion")
-            await writers.more()
-        assert await writers.lost() == []
+            await writers.wait_for()
+        assert await writers.missing_names() == []
 
 
 async def test_no_acknowledged_write_is_lost_when_a_replica_takes_its_masters_place(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         async with Writers(link) as writers:
-            await writers.more()
+            await writers.wait_for()
             dead = await cluster.fail_over(0)
-            await writers.more()
+            await writers.wait_for()
             await asyncio.to_thread(dead.start)
             await asyncio.to_thread(cluster.wait_settled)
-            await writers.more()
-        assert await writers.lost() == []
+            await writers.wait_for()
+        assert await writers.missing_names() == []
 
 
 @pytest.mark.parametrize("how", ["move", "move_whole"])
 async def test_slots_move_while_calls_go_on(cluster, how):
     move: Callable = getattr(cluster, how)
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         async with Writers(link, tags=6) as writers:
             slots = [int(cluster.members[0].run("CLUSTER", "KEYSLOT", writers.key(tag))) for tag in range(6)]
             targets = [cluster.master_of(slot) for slot in (1, 8_192, 16_380)]
             for number, slot in enumerate(slots * 3):
-                await writers.more(30)
+                await writers.wait_for(30)
                 await move(slot, targets[number % 3])
-            await writers.more()
-        assert await writers.lost() == []
+            await writers.wait_for()
+        assert await writers.missing_names() == []
 
 
 async def test_a_call_is_carried_out_whole_or_not_at_all_while_its_slot_moves_key_by_key(cluster):
     """`both` names one key and uses another: the server alone would break it off between its two writes."""
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         named, unnamed = "{half}:a", "{half}:a:b"
         both = Call("both", (named,), ("x",))
@@ -153,7 +153,7 @@ async def test_a_call_is_carried_out_whole_or_not_at_all_while_its_slot_moves_ke
 
 
 async def test_a_node_that_never_had_the_library_is_given_it_when_a_slot_comes_to_it(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         slot = int(cluster.members[0].run("CLUSTER", "KEYSLOT", "{new}"))
         source = cluster.master_of(slot)
@@ -168,32 +168,32 @@ async def test_a_node_that_never_had_the_library_is_given_it_when_a_slot_comes_t
 
 @pytest.mark.slow
 async def test_a_paused_master_is_left_for_its_replica_and_takes_nothing_along_when_it_wakes(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         master = cluster.master_of(0)
         async with Writers(link) as writers:
-            await writers.more()
+            await writers.wait_for()
             master.pause()
             await asyncio.to_thread(wait_until, lambda: cluster.master_of(0) is not master, "a promotion")
-            await writers.more()
+            await writers.wait_for()
             master.resume()
-            await writers.more()
+            await writers.wait_for()
             await asyncio.to_thread(cluster.wait_settled)
-            await writers.more()
-        assert await writers.lost() == []
+            await writers.wait_for()
+        assert await writers.missing_names() == []
 
 
 @pytest.mark.slow
 async def test_masters_die_one_after_another_while_slots_move(cluster):
-    async with linked(cluster) as link:
+    async with open_link(cluster) as link:
         await link.open(CODE)
         async with Writers(link, tasks=16) as writers:
             for slot in (0, 8_192, 16_380, 0, 8_192, 16_380):
                 dead = await cluster.fail_over(slot)
-                await writers.more()
+                await writers.wait_for()
                 await asyncio.to_thread(dead.start)
                 await asyncio.to_thread(cluster.wait_settled)
                 moving = int(cluster.members[0].run("CLUSTER", "KEYSLOT", writers.key(slot % TAGS)))
                 await cluster.move_whole(moving, cluster.master_of((slot + 8_192) % 16_384))
-                await writers.more()
-        assert await writers.lost() == []
+                await writers.wait_for()
+        assert await writers.missing_names() == []

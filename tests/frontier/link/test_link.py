@@ -7,23 +7,25 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Unavailable
-from frontier.link.cluster import Cluster
+from frontier.link.cluster import ClusterLink
 from frontier.link.link import Call, Link
-from frontier.link.redis_client import client
-from frontier.link.single import Single
-from tests.frontier.links import CODE, TAGS, Writers, echo, linked
-from tests.frontier.valkey_cluster import Member, valkey
+from frontier.link.redis_client import redis_client
+from frontier.link.single import SingleLink
+from tests.frontier.links import CODE, TAGS, Writers, echo, open_link
+from tests.frontier.valkey_cluster import ValkeyServer, valkey
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Member]:
+def server(tmp_path_factory) -> Iterator[ValkeyServer]:
     with valkey(tmp_path_factory.mktemp("server") / "0") as found:
         yield found
 
 
 @pytest.fixture(params=["single", "cluster"])
 async def link(request) -> AsyncIterator[Link]:
-    async with linked(request.getfixturevalue("server" if request.param == "single" else "cluster")) as found:
+    async with open_link(
+        request.getfixturevalue("server" if request.param == "single" else "cluster")
+    ) as found:
         await found.open(CODE)
         yield found
 
@@ -60,8 +62,8 @@ async def test_crawls_are_listed_until_they_are_not(link):
     await link.list_name("b")
     await link.list_name("b")
     assert await link.names() >= {"a", "b"}
-    await link.unlist_name("a")
-    await link.unlist_name("a")
+    await link.remove_crawl_name("a")
+    await link.remove_crawl_name("a")
     assert "a" not in await link.names()
 
 
@@ -88,7 +90,7 @@ async def test_a_task_that_is_cancelled_leaves_no_reply_to_another(link):
 async def test_a_call_that_is_cancelled_ends_whatever_it_was_about_to_do(known, cluster, server):
     for to in (server, cluster):
         for turns in range(60):
-            async with linked(to) as link:
+            async with open_link(to) as link:
                 if known:
                     await link.open(CODE)
                 task = asyncio.create_task(_forever(link) if known else link.open(CODE))
@@ -108,13 +110,13 @@ async def _forever(link: Link) -> None:
 
 
 async def test_another_text_of_the_library_takes_its_place_and_the_same_is_left_alone(server):
-    async with linked(server) as link:
+    async with open_link(server) as link:
         await link.open(CODE)
         await link.open(CODE + "server.register_function('thresher_new', function() return 1 end)")
         assert await link.call([Call("new", ("k",))]) == [1]
         await link.open(CODE)
         with pytest.raises(Unavailable, match="Function not found"):
-            async with linked(server, patience_s=0.1) as other:
+            async with open_link(server, patience_s=0.1) as other:
                 await other.call([Call("new", ("k",))])
 
 
@@ -129,7 +131,7 @@ async def test_servers_that_cannot_keep_a_frontier_are_refused(cluster):
     member = cluster.master_of(9_000)
     member.run("CONFIG", "SET", "maxmemory", "1gb", "maxmemory-policy", "allkeys-lru")
     try:
-        async with linked(cluster) as link:
+        async with open_link(cluster) as link:
             with pytest.raises(
                 Unavailable, match=rf"{member.port}: the server evicts keys \(allkeys-lru\); set"
             ):
@@ -143,7 +145,7 @@ async def test_servers_that_cannot_keep_a_frontier_are_refused(cluster):
 
 async def test_where_nothing_answers_patience_ends(tmp_path):
     with valkey(tmp_path / "0") as member:
-        async with linked(member, patience_s=0.3) as link:
+        async with open_link(member, patience_s=0.3) as link:
             await link.open(CODE)
             member.kill()
             with pytest.raises(
@@ -153,9 +155,9 @@ async def test_where_nothing_answers_patience_ends(tmp_path):
 
 
 async def test_a_server_that_says_nothing_is_called_again_while_there_is_patience(tmp_path, monkeypatch):
-    monkeypatch.setattr("frontier.link.redis_client.ANSWER_S", 0.2)
+    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.2)
     with valkey(tmp_path / "0") as member:
-        async with linked(member, patience_s=0.1) as link, linked(member, patience_s=0.1) as later:
+        async with open_link(member, patience_s=0.1) as link, open_link(member, patience_s=0.1) as later:
             await link.open(CODE)
             member.pause()
             nothing = (
@@ -180,7 +182,7 @@ async def test_where_no_node_of_a_cluster_answers_patience_ends():
 
 @asynccontextmanager
 async def _nowhere() -> AsyncIterator[Link]:
-    link = Cluster(["redis://127.0.0.1:1", "redis://127.0.0.1:2"], patience_s=0.2)
+    link = ClusterLink(["redis://127.0.0.1:1", "redis://127.0.0.1:2"], retry_timeout_s=0.2)
     yield link
     await link.aclose()
 
@@ -188,7 +190,7 @@ async def _nowhere() -> AsyncIterator[Link]:
 async def test_a_wrong_password_is_told_at_once(tmp_path):
     with valkey(tmp_path / "0") as member:
         member.run("CONFIG", "SET", "requirepass", "right")
-        link = Single(client({"host": "127.0.0.1", "port": member.port, "password": "wrong"}))
+        link = SingleLink(redis_client({"host": "127.0.0.1", "port": member.port, "password": "wrong"}))
         with pytest.raises(Unavailable, match="password") as caught:
             await link.open(CODE)
         assert "wrong" not in str(caught.value)
@@ -197,7 +199,7 @@ async def test_a_wrong_password_is_told_at_once(tmp_path):
 
 async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_of(tmp_path):
     with valkey(tmp_path / "0") as member:
-        async with linked(member, patience_s=0.3) as link:
+        async with open_link(member, patience_s=0.3) as link:
             await link.open(CODE)
             member.run("CONFIG", "SET", "min-replicas-to-write", 1)
             with pytest.raises(Unavailable, match="has failed for 0 s: NOREPLICAS Not enough good replicas"):
@@ -210,20 +212,20 @@ async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_
 
 async def test_a_server_that_is_started_again_is_waited_for(tmp_path):
     with valkey(tmp_path / "0", appendfsync="always") as member:
-        async with linked(member) as link:
+        async with open_link(member) as link:
             await link.open(CODE)
             async with Writers(link) as writers:
                 for _ in range(3):
-                    await writers.more()
+                    await writers.wait_for()
                     member.kill()
                     await asyncio.to_thread(member.start)
-                await writers.more()
-            assert await writers.lost() == []
+                await writers.wait_for()
+            assert await writers.missing_names() == []
 
 
 async def test_a_server_that_loads_its_data_is_waited_for(tmp_path):
     with valkey(tmp_path / "0", enable_debug_command="local") as member:
-        async with linked(member) as link:
+        async with open_link(member) as link:
             await link.open(CODE)
             await link.call([Call("once", ("k",), (i,)) for i in range(3_000)])
             member.run("CONFIG", "SET", "key-load-delay", "300")  # µs for each command

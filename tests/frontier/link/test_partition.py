@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
-from frontier.link.partition import Partitions, home
+from frontier.link.partition import Partitions, crawl_call
 
 NUMBERS = st.integers(1, 200)
 
@@ -46,4 +46,4 @@ def test_a_token_says_which_partition_granted_it(number, counter, partition):
 
 
 def test_what_concerns_the_crawl_as_a_whole_has_a_slot_of_its_own():
-    assert home("a-crawl", "flow").keys == ("thresher:{a-crawl}:count",)
+    assert crawl_call("a-crawl", "flow").keys == ("thresher:{a-crawl}:count",)

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from frontier import Exchange, Frontier, Outcome, Settlement
+from frontier import Frontier, HostRelease, Outcome, Settlement
 from frontier.link.connect import connect
-from storage.directory_store import Files
-from tests.frontier.power_loss import Crash
+from storage.directory_store import DirectoryStore
+from tests.frontier.power_loss import PowerLossLink
 
 MS = 1_000_000
 
@@ -28,7 +28,7 @@ async def test_what_a_page_led_to_is_known_once_it_is_settled_though_power_was_l
     frontier = await lost()
     await frontier.add([found("http://a.test/")])
     (lease,) = await grants(frontier).pages()
-    crash = await lost(Crash(await connect(powerless.address), "settle", powerless, powerless.size()))
+    crash = await lost(PowerLossLink(await connect(powerless.address), "settle", powerless, powerless.size()))
     links = (found("http://b.test/"), found("http://c.test/"))
     settlement = Settlement(lease=lease, outcome=Outcome.FETCHED, discoveries=links)
     assert await crash.settle([settlement]) == 1
@@ -59,7 +59,7 @@ async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier, found, 
             if ended is not None:
                 gaps.append(came - ended)
             ended = time.monotonic_ns()
-            await frontier.release([Exchange(lease=lease) for lease in leases])
+            await frontier.release([HostRelease(lease=lease) for lease in leases])
     assert min(gaps) >= delay_ms * MS
 
 
@@ -77,7 +77,7 @@ async def all_pages(frontier, worker, tail):
 async def test_what_was_read_before_power_was_lost_does_not_take_the_place_of_what_came_after(
     powerless, lost, found, grants, tmp_path
 ):
-    frontier, shelf = await lost(), Files(tmp_path / "shelf")
+    frontier, shelf = await lost(), DirectoryStore(tmp_path / "shelf")
     early = [found(f"http://a.test/early-{page}") for page in range(100)]
     late = [found(f"http://a.test/late-{page}") for page in range(40)]
     await frontier.add(early)
@@ -85,16 +85,16 @@ async def test_what_was_read_before_power_was_lost_does_not_take_the_place_of_wh
     async def meanwhile():
         await (await lost()).add(late)
 
-    crash = Crash(await connect(powerless.address), "spill", powerless, powerless.size(), meanwhile)
+    crash = PowerLossLink(await connect(powerless.address), "spill", powerless, powerless.size(), meanwhile)
     await frontier.add([found(f"http://a.test/lost-{page}") for page in range(30)])
-    await (await lost(crash)).tail(shelf, hot=0).spill()
+    await (await lost(crash)).tail(shelf, max_in_memory=0).spill()
     frontier = await lost()
-    texts = await all_pages(frontier, grants(frontier), frontier.tail(shelf, hot=0))
+    texts = await all_pages(frontier, grants(frontier), frontier.tail(shelf, max_in_memory=0))
     assert {page.url.text for page in (*early, *late)} <= set(texts)
     assert len(set(texts)) == len(texts)
 
 
-class Old(Files):
+class Old(DirectoryStore):
     """Storage of which everything was made an hour ago."""
 
     def age_ms(self, name):
@@ -106,7 +106,7 @@ async def test_a_segment_that_was_read_back_is_there_for_a_server_that_has_forgo
 ):
     frontier = await lost()
     await frontier.add([found(f"http://a.test/{page}") for page in range(100)])
-    tail, worker = frontier.tail(Old(tmp_path / "shelf"), hot=0), grants(frontier)
+    tail, worker = frontier.tail(Old(tmp_path / "shelf"), max_in_memory=0), grants(frontier)
     await tail.spill()
     while True:
         durable = powerless.size()
@@ -117,5 +117,5 @@ async def test_a_segment_that_was_read_back_is_there_for_a_server_that_has_forgo
     await tail.sweep()
     powerless.forget(durable)
     frontier = await lost()
-    await all_pages(frontier, grants(frontier), frontier.tail(Old(tmp_path / "shelf"), hot=0))
+    await all_pages(frontier, grants(frontier), frontier.tail(Old(tmp_path / "shelf"), max_in_memory=0))
     assert (await frontier.stats()).reasons == {}

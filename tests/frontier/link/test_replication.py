@@ -19,30 +19,30 @@ def info(*lags: int, state: bytes = b"online") -> bytes:
 @pytest.fixture
 def member() -> Replication:
     found = Replication()
-    found.promoted(listed=True, grace_s=grace_s(NODE_TIMEOUT_MS))
+    found.mark_promoted(listed=True, grace_s=grace_s(NODE_TIMEOUT_MS))
     return found
 
 
 def test_a_server_that_nobody_said_anything_of_has_no_replica():
-    assert not Replication().wanted(0)
+    assert not Replication().is_replica_required(0)
 
 
 def test_a_server_with_a_replica_has_its_calls_wait_for_it():
     server = Replication()
-    assert server.told(info(1), now=100)
-    assert server.wanted(100)
-    assert server.wanted(10_000)
+    assert server.read_info(info(1), now=100)
+    assert server.is_replica_required(100)
+    assert server.is_replica_required(10_000)
 
 
 def test_a_server_that_lost_its_replica_counts_as_alone_only_after_some_time():
     server = Replication()
-    server.told(info(0), now=100)
-    server.told(info(), now=200)
-    server.told(info(), now=205)
-    assert server.wanted(200 + ALONE_S)
-    assert not server.wanted(200.1 + ALONE_S)
-    server.told(info(1), now=300)
-    assert server.wanted(300)
+    server.read_info(info(0), now=100)
+    server.read_info(info(), now=200)
+    server.read_info(info(), now=205)
+    assert server.is_replica_required(200 + ALONE_S)
+    assert not server.is_replica_required(200.1 + ALONE_S)
+    server.read_info(info(1), now=300)
+    assert server.is_replica_required(300)
 
 
 def test_a_cut_off_master_has_stopped_taking_writes_before_it_counts_as_alone(member):
@@ -69,11 +69,11 @@ def test_an_acknowledgement_says_that_there_is_a_replica(member):
 
 
 def test_a_promoted_replica_that_has_none_itself_waits_for_nobody(member):
-    member.promoted(listed=False, grace_s=grace_s(NODE_TIMEOUT_MS))
+    member.mark_promoted(listed=False, grace_s=grace_s(NODE_TIMEOUT_MS))
     assert not member.wanted(0)
     member.told(info(0), now=5)
     assert member.wanted(5)
 
 
 def test_a_replica_is_told_from_a_master():
-    assert not Replication().told(b"# Replication\r\nrole:slave\r\nmaster_link_status:up\r\n", now=0)
+    assert not Replication().read_info(b"# Replication\r\nrole:slave\r\nmaster_link_status:up\r\n", now=0)

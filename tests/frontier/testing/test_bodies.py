@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from frontier import Exchange, Kind
+from frontier import HostRelease, Kind
 from frontier.robots_record import LARGE
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, numbered
@@ -58,7 +58,7 @@ async def test_rules_are_kept_while_a_page_is_fetched(worker, found):
     await worker.crawl.skip(HOUR + MINUTE)
     assert await worker.take() == []
     assert await body(worker) == LARGE_RULES
-    await worker.frontier.release([Exchange(lease=page)])
+    await worker.frontier.release([HostRelease(lease=page)])
     await worker.crawl.skip(HOUR + MINUTE)
     assert await worker.take() == []
     assert await body(worker) == b""

@@ -10,19 +10,19 @@ from core import InputError
 from frontier import (
     Budget,
     Discovery,
-    Exchange,
     Fault,
     Frontier,
+    HostRelease,
+    HostSwitch,
     Kind,
     Outage,
     Outcome,
-    Policy,
     Rank,
     Scope,
-    Switch,
-    canonical,
+    UrlPolicy,
+    canonicalize,
 )
-from frontier.lease import FINER
+from frontier.lease import FAULT_DETAILS
 from frontier.testing import MemoryFrontier
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, Worker, numbered, texts
@@ -72,7 +72,7 @@ async def test_a_lease_names_the_time_of_the_next(crawl, worker, found):
     assert (await worker.take(delay=SECOND)).soonest_ms == SECOND + 1
     await crawl.skip(SECOND + 1)
     (page,) = await worker.take(1, delay=SECOND)
-    assert await worker.frontier.release([Exchange(lease=page)]) == SECOND + 1
+    assert await worker.frontier.release([HostRelease(lease=page)]) == SECOND + 1
     await crawl.skip(400)
     none = await worker.take(delay=SECOND)
     assert (none, none.soonest_ms) == ([], SECOND - 399)
@@ -112,7 +112,7 @@ async def test_parameters_of_one_name_keep_their_order(worker, found):
     assert (await worker.frontier.add([found(text) for text in apart])).added == 3
 
 
-@pytest.mark.parametrize("policy", [Policy(query_order=Switch(on=False, hosts={"a.test": True}))])
+@pytest.mark.parametrize("policy", [UrlPolicy(query_order=HostSwitch(on=False, hosts={"a.test": True}))])
 async def test_where_the_order_of_parameters_matters_it_tells_pages_apart(worker, found):
     for host, pages in (("www.a.test", 2), ("a.test", 2), ("ba.test", 1)):
         both = [found(f"http://{host}/?b&a"), found(f"http://{host}/?a&b")]
@@ -176,7 +176,7 @@ async def test_a_domain_has_no_more_names_than_its_budget(worker, found):
 
 
 async def test_a_lease_carries_what_was_discovered(worker):
-    url = canonical("http://a.test:8080/%7ex?")
+    url = canonicalize("http://a.test:8080/%7ex?")
     known = Discovery(
         url=url,
         scope=Scope.of("prefix", url),
@@ -227,7 +227,7 @@ async def test_a_host_is_asked_again_when_its_delay_is_over_and_no_sooner(worker
     (page,) = await worker.pages(delay=5 * SECOND)
     await worker.crawl.skip(MINUTE + 1)
     assert await worker.take(delay=5 * SECOND) == []
-    await worker.frontier.release([Exchange(lease=page)])
+    await worker.frontier.release([HostRelease(lease=page)])
     await worker.crawl.skip(5 * SECOND - 1)
     assert await worker.take(delay=5 * SECOND) == []
     await worker.crawl.skip(2)
@@ -262,7 +262,7 @@ async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_ot
     await worker.allow(robots, delay=9 * SECOND, ttl=0)
     await worker.crawl.skip(9 * SECOND + 1)
     (robots,) = await worker.take()
-    await worker.frontier.release([Exchange(lease=robots)])
+    await worker.frontier.release([HostRelease(lease=robots)])
     await worker.allow(robots, delay=2 * SECOND)
     await worker.crawl.skip(9 * SECOND + 1)
     await worker.settle(await worker.take())
@@ -279,13 +279,13 @@ async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_ot
 async def test_a_host_that_takes_long_is_left_alone_for_twice_as_long(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     (page,) = await worker.pages(delay=SECOND)
-    await worker.frontier.release([Exchange(lease=page, elapsed_ms=4 * SECOND)])
+    await worker.frontier.release([HostRelease(lease=page, elapsed_ms=4 * SECOND)])
     await worker.crawl.skip(8 * SECOND - 1)
     assert await worker.take(delay=SECOND) == []
     await worker.crawl.skip(2)
     (page,) = await worker.take(delay=SECOND)
     # Smoothed, an eighth of the newest; never more than half a minute.
-    await worker.frontier.release([Exchange(lease=page, elapsed_ms=600 * SECOND)])
+    await worker.frontier.release([HostRelease(lease=page, elapsed_ms=600 * SECOND)])
     await worker.crawl.skip(30 * SECOND - 1)
     assert await worker.take(delay=SECOND) == []
     await worker.crawl.skip(2)
@@ -296,22 +296,22 @@ async def test_a_host_without_a_delay_has_sixteen_exchanges_open_however_long_it
     await worker.frontier.add(numbered(found, "a.test", 40))
     leases = await worker.pages()
     assert len(leases) == 16
-    await worker.frontier.release([Exchange(lease=lease, elapsed_ms=MINUTE) for lease in leases[:3]])
+    await worker.frontier.release([HostRelease(lease=lease, elapsed_ms=MINUTE) for lease in leases[:3]])
     assert len(await worker.take()) == 3
 
 
 async def test_a_page_that_is_not_asked_for_costs_no_delay(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 5))
     (page,) = await worker.pages(delay=MINUTE)
-    await worker.frontier.release([Exchange(lease=page)])
+    await worker.frontier.release([HostRelease(lease=page)])
     await worker.settle([page])
     await worker.crawl.skip(MINUTE + 1)
     for _ in range(3):
         (page,) = await worker.take(delay=MINUTE)
-        await worker.frontier.release([Exchange(lease=page, asked=False)])
+        await worker.frontier.release([HostRelease(lease=page, has_sent_request=False)])
         await worker.settle([page], Outcome.REFUSED, reason="robots")
     (page,) = await worker.take(delay=MINUTE)
-    await worker.frontier.release([Exchange(lease=page)])
+    await worker.frontier.release([HostRelease(lease=page)])
     await worker.settle([page])
     await worker.frontier.add(numbered(found, "a.test", 6))
     await worker.crawl.skip(MINUTE - 1)
@@ -349,9 +349,9 @@ async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_
     await worker.crawl.skip(600)
     await worker.frontier.asked({"192.0.2.1", "192.0.2.9"})
     assert await worker.frontier.enter(c, "192.0.2.9") == SECOND + 1  # asked, and never entered
-    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1") == SECOND + 1
+    assert await worker.frontier.enter(replace(b, held_until_ms=1), "192.0.2.1") == SECOND + 1
     await worker.crawl.skip(SECOND + 1)
-    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1") == 0
+    assert await worker.frontier.enter(replace(b, held_until_ms=1), "192.0.2.1") == 0
 
 
 async def test_who_waits_for_an_address_comes_before_who_is_new(by_address, found):
@@ -400,7 +400,7 @@ async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
     assert await paced.frontier.turn("a.test", most_ms=0) == SECOND + 1  # it is under way
-    await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
+    await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     wait = await paced.frontier.turn("a.test", most_ms=MINUTE)
     assert wait == SECOND + 1
     await paced.crawl.skip(wait)
@@ -420,7 +420,7 @@ async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(pace
     assert await paced.frontier.turn("a.test", most_ms=0, since_ms=SECOND) == 0
     assert await paced.frontier.turn("a.test", most_ms=0, since_ms=SECOND) == SECOND + 1
     await paced.frontier.end_turn("a.test", leased=True)
-    await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
+    await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(SECOND + 1)
     assert len(await paced.take(delay=SECOND)) == 1
 
@@ -441,7 +441,7 @@ async def test_turns_that_are_taken_ahead_of_their_time_are_owed(paced, found):
     assert await turn("a.test", most_ms=0, since_ms=0, ahead=5) == SECOND
     assert await turn("a.test", most_ms=0) == 6 * SECOND + 5  # who has no lease waits behind them
     await paced.frontier.end_turn("a.test", leased=True)
-    await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
+    await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(6 * SECOND + 4)
     assert await paced.take(delay=SECOND) == []
     await paced.crawl.skip(1)
@@ -490,7 +490,7 @@ async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried
     await worker.crawl.skip(2)
     again = await worker.take()
     assert texts(again) == [f"http://a.test/{i}" for i in range(3)]
-    assert (again[0].attempt, again[0].slot_ms) == (0, worker.crawl.clock.now)
+    assert (again[0].attempt, again[0].held_until_ms) == (0, worker.crawl.clock.now)
 
 
 @pytest.mark.parametrize("asked", [False, True])
@@ -514,7 +514,7 @@ async def test_a_host_that_may_have_been_asked_has_its_delay_also_where_the_leas
 async def test_an_exchange_that_took_place_is_not_postponed(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
     (page,) = await worker.pages()
-    await worker.frontier.release([Exchange(lease=page)])
+    await worker.frontier.release([HostRelease(lease=page)])
     assert not await worker.frontier.postpone(page, MINUTE)
     assert await worker.settle([page]) == 1
 
@@ -681,7 +681,7 @@ async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_ci
 KINDS = [
     ("", Fault.TLS, "dead_tls"),
     ("r", Fault.TLS, "dead_tls"),
-    *((kind, Fault(kind.partition("_")[0]), f"dead_{kind}") for kind in sorted(FINER) if "_" in kind),
+    *((kind, Fault(kind.partition("_")[0]), f"dead_{kind}") for kind in sorted(FAULT_DETAILS) if "_" in kind),
     *((kind, Fault.CONNECT, f"dead_{kind}") for kind in ("refused", "unreachable")),
 ]
 
@@ -726,7 +726,7 @@ async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     later, expired = await worker.pages(2, lease_ms=DAY)
     await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
-    await worker.frontier.release([Exchange(lease=expired)])
+    await worker.frontier.release([HostRelease(lease=expired)])
     failed = await fail_until_dead(worker)
     await worker.crawl.skip(2 * DAY)
     assert await worker.take() == []
@@ -1092,7 +1092,7 @@ async def test_what_was_listed_is_let_in_where_others_are_starved(worker, found)
     assert (await worker.stats()).outcomes["fetched"] == before + 100
 
 
-@pytest.mark.parametrize("policy", [Policy(traps=Switch(on=True, hosts={"a.test": False}))])
+@pytest.mark.parametrize("policy", [UrlPolicy(traps=HostSwitch(on=True, hosts={"a.test": False}))])
 async def test_where_traps_are_not_looked_for_nothing_is_refused_and_nobody_else_pays(worker, found):
     await worker.frontier.add(
         [page for host in ("www.a.test", "b.test") for page in numbered(found, host, 700)]
@@ -1110,7 +1110,7 @@ async def test_traps_that_are_not_looked_for_any_more_let_go_what_waits(worker, 
     await worker.frontier.add(numbered(found, "a.test", 800))
     while not (await worker.stats()).reasons:
         await worker.settle(await worker.pages(4), sketch=7)
-    trusting = replace(worker.frontier.settings, policy=Policy(traps=Switch(on=False)))
+    trusting = replace(worker.frontier.settings, policy=UrlPolicy(traps=HostSwitch(on=False)))
     await worker.frontier.update(trusting)
     while leases := await worker.pages():
         await worker.settle(leases, sketch=7)
@@ -1186,7 +1186,7 @@ async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
     await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(12)])
     later, expired = await worker.pages(2, lease_ms=DAY)
     await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
-    await worker.frontier.release([Exchange(lease=expired)])
+    await worker.frontier.release([HostRelease(lease=expired)])
     failed = await fail_until_dead(worker)
     await worker.crawl.skip(2 * DAY)
     told = await heard(worker)
@@ -1232,7 +1232,7 @@ async def test_what_is_given_up_is_held_like_any_lease_but_no_exchange_of_its_ho
         (lease.token, "failed:dead_connect") for lease in (one, two, three)
     ]
     assert await worker.frontier.postpone(one, HOUR) is False
-    await worker.frontier.release([Exchange(lease=two)])
+    await worker.frontier.release([HostRelease(lease=two)])
     assert (await worker.stats()).leased == 3
     assert await worker.frontier.reclaim("w", died=True) == 3
     again = await worker.take()
@@ -1270,7 +1270,7 @@ async def test_every_exchange_that_is_begun_counts_as_a_request_whatever_comes(w
     gone, failed, unasked, put_off, refused, held = await worker.pages()  # behind a robots.txt
     await worker.settle([gone], Outcome.GONE)
     await worker.settle([failed], Outcome.RETRY, fault=Fault.SERVER)
-    await worker.frontier.release([Exchange(lease=unasked, asked=False)])
+    await worker.frontier.release([HostRelease(lease=unasked, has_sent_request=False)])
     await worker.settle([unasked], Outcome.REFUSED)
     await worker.frontier.postpone(put_off, 0)
     await worker.settle([refused], Outcome.REFUSED, asked=False)
@@ -1305,7 +1305,7 @@ async def test_a_page_that_was_held_at_five_crashes_has_failed(worker, found):
         assert (await worker.stats()).reasons == {}
         assert await worker.frontier.reclaim("w", crashed=True) == 2
         held = await worker.take()
-        assert {lease.orphan for lease in held} == {True}
+        assert {lease.is_recovered for lease in held} == {True}
         assert len(held) == (2 if crash < 4 else 1)
     assert (await worker.stats()).reasons == {"failed:lease_expired": 1}
     assert held[0].failure == "failed:lease_expired"
@@ -1323,7 +1323,7 @@ async def test_a_robots_txt_that_was_held_at_five_crashes_forbids_its_origin_for
     await worker.frontier.add([found("http://a.test/")])
     for crash in range(5):
         (lease,) = await worker.take()
-        assert (lease.kind, lease.orphan) == (Kind.ROBOTS, crash > 0)
+        assert (lease.kind, lease.is_recovered) == (Kind.ROBOTS, crash > 0)
         await worker.frontier.reclaim("w", crashed=True)
     (page,) = await worker.take()
     assert page.kind is Kind.PAGE
@@ -1332,7 +1332,7 @@ async def test_a_robots_txt_that_was_held_at_five_crashes_forbids_its_origin_for
     await worker.frontier.postpone(page, HOUR)
     await worker.crawl.skip(HOUR + SECOND)
     (again,) = await worker.take()
-    assert (again.kind, again.orphan) == (Kind.ROBOTS, True)  # who reads it next is warned
+    assert (again.kind, again.is_recovered) == (Kind.ROBOTS, True)  # who reads it next is warned
 
 
 async def test_a_robots_txt_that_cannot_be_had_meanwhile_is_held_at_as_many_crashes(worker, found):
@@ -1353,11 +1353,11 @@ async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
     await worker.take()
     await worker.frontier.reclaim("w", died=True)
     (lease,) = await worker.take()
-    assert lease.orphan
+    assert lease.is_recovered
     await worker.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=SECOND, delay_ms=None)
     await worker.crawl.skip(MINUTE)
     (lease,) = await worker.take()
-    assert (lease.kind, lease.orphan) == (Kind.ROBOTS, False)
+    assert (lease.kind, lease.is_recovered) == (Kind.ROBOTS, False)
 
 
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
@@ -1366,7 +1366,7 @@ async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
     await worker.frontier.settle([], archived=11)
     assert (await worker.frontier.flow()).shut
     assert await worker.take() == []
-    await worker.frontier.unfollow("p")
+    await worker.frontier.withdraw_backlog("p")
     assert len(await worker.pages()) == 1
 
 

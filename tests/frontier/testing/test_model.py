@@ -21,21 +21,21 @@ from hypothesis.stateful import (
 from frontier import (
     Budget,
     Discovery,
-    Exchange,
     Fault,
-    GivenUp,
+    HostRelease,
+    HostSwitch,
     Kind,
     Outage,
     Outcome,
-    Policy,
     Rank,
-    Restored,
+    RestoredPage,
     Scope,
     Settlement,
-    Switch,
-    canonical,
+    TakeoverError,
+    UrlPolicy,
+    canonicalize,
 )
-from tests.frontier.fixed_clock import Clock, paced, remembered, standing
+from tests.frontier.fixed_clock import Clock, memory_crawl, paced, server_crawl
 
 _serial = count()
 
@@ -50,7 +50,7 @@ SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unk
 
 
 def page(origin, path, depth, priority, generation, interval_s, listed, again, notify):
-    url = canonical(f"{origin}/{path}")
+    url = canonicalize(f"{origin}/{path}")
     return Discovery(
         url=url,
         scope=Scope.of("host", url),
@@ -82,11 +82,11 @@ pages = st.lists(
     max_size=8,
 )
 switches = st.builds(
-    Switch,
+    HostSwitch,
     on=st.booleans(),
     hosts=st.sampled_from([{}, {"b.test": False, "www.b.test": True}, {"test": True, "a.test": False}]),
 )
-policies = st.none() | st.builds(Policy, traps=switches, query_order=switches)
+policies = st.none() | st.builds(UrlPolicy, traps=switches, query_order=switches)
 BEFORE, AT = "the next lease is just before something happens", "the next lease is when something happens"
 gaps = st.sampled_from([0, 500, 2 * SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR, BEFORE, AT, AT])
 spans = st.sampled_from([0, SECOND, 7 * SECOND, 30 * SECOND, 61 * SECOND])
@@ -188,7 +188,7 @@ async def answered(call):
     """What a call answers; where its worker's name was taken over, that."""
     try:
         return await call
-    except GivenUp as refusal:
+    except TakeoverError as refusal:
         return str(refusal)
 
 
@@ -224,9 +224,11 @@ class Machine(RuleBasedStateMachine):
         self.clock = Clock(int(time.time() * 1000))
         name = f"model-{next(_serial)}"
         self.real = self.run(
-            standing(self.address, name, self.clock, partitions=self.partitions, budget=budget, policy=policy)
+            server_crawl(
+                self.address, name, self.clock, partitions=self.partitions, budget=budget, policy=policy
+            )
         )
-        self.model = self.run(remembered(self.clock, budget, policy))
+        self.model = self.run(memory_crawl(self.clock, budget, policy))
         self.both("add", found)
 
     def teardown(self):
@@ -318,7 +320,7 @@ class Machine(RuleBasedStateMachine):
                 self.both("asked", {end.address})
         if end.released:
             asked = end.outcome is not Outcome.REFUSED
-            over = [[Exchange(lease=one, elapsed_ms=end.elapsed, asked=asked)] for one in pair]
+            over = [[HostRelease(lease=one, elapsed_ms=end.elapsed, has_sent_request=asked)] for one in pair]
             self.same_times(*self.tell("release", *((one,) for one in over)))
         if (lease.kind is Kind.ROBOTS) == (end.how == "other"):
             self.settle(pair, end)
@@ -358,7 +360,7 @@ class Machine(RuleBasedStateMachine):
                 hold_ms=end.hold,
                 fault=end.fault,
                 sketch=end.sketch,
-                asked=end.asked,
+                has_sent_request=end.asked,
             )
             for lease in pair
         ]
@@ -366,7 +368,7 @@ class Machine(RuleBasedStateMachine):
             1  # no two pages are to be tried again at the same moment: their order would be of no meaning
         )
         accepted = [
-            self.run(answered(crawl.frontier.settle([settlement], died=end.died)))
+            self.run(answered(crawl.frontier.settle([settlement], is_worker_dead=end.died)))
             for crawl, settlement in zip((self.real, self.model), ended, strict=True)
         ]
         assert accepted[0] == accepted[1]
@@ -428,7 +430,7 @@ class Machine(RuleBasedStateMachine):
         self.clock.now += 1  # as for what is to be tried again: only one page is visited again at a time
         visited = next((page for page in found if page.interval_s), None)
         restored = [
-            Restored(
+            RestoredPage(
                 discovery=page,
                 outcome=Outcome.FETCHED if page.depth else Outcome.FAILED,
                 reason="r" * (page.depth % 2),
@@ -444,9 +446,9 @@ class Machine(RuleBasedStateMachine):
         """What was settled with no worker is told by both, and forgotten once it is logged."""
         told = ([], [])
         for crawl, found in zip((self.real, self.model), told, strict=True):
-            while (batch := self.run(crawl.frontier.unlogged(n))).conclusions:
-                self.run(crawl.frontier.logged(batch))
-                found += [replace(page, at_ms=0) for page in batch.conclusions]
+            while (batch := self.run(crawl.frontier.unlogged_batch(n))).settlements:
+                self.run(crawl.frontier.acknowledge_batch(batch))
+                found += [replace(page, at_ms=0) for page in batch.settlements]
         real, model = (sorted(found, key=repr) for found in told)
         assert real == model
 
@@ -455,7 +457,7 @@ class Machine(RuleBasedStateMachine):
         if gap in {BEFORE, AT}:
             crawl, now = self.model.frontier._crawl, self.clock.now + 1
             events = [due for due, _ in crawl.later]
-            events += [promise.deadline for promise in crawl.promises.values()]
+            events += [promise.deadline for promise in crawl.open_leases.values()]
             events += [host.turn for host in crawl.hosts.values() if host.turn is not None]
             gap = min((at for at in events if at > now), default=now) - now - (gap == BEFORE)
         self.run(self.real.skip(gap))
@@ -529,8 +531,10 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions, pol
 
     async def run():
         clock = Clock(int(time.time() * 1000))
-        real = await standing(address, f"model-{next(_serial)}", clock, partitions=partitions, policy=policy)
-        model = await remembered(clock, policy=policy)
+        real = await server_crawl(
+            address, f"model-{next(_serial)}", clock, partitions=partitions, policy=policy
+        )
+        model = await memory_crawl(clock, policy=policy)
         sketches, pages = count(100), count()
         try:
             for number, says, leads_on in said:
@@ -573,7 +577,7 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions, pol
 
 
 def page_of(text):
-    url = canonical(text)
+    url = canonicalize(text)
     return Discovery(url=url, scope=Scope.of("host", url))
 
 

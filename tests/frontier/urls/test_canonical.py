@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frontier import NotAUrl, canonical
-from tests.shared import shared
+from frontier import InvalidUrl, canonicalize
+from tests.shared import shared_file
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from tests.shared import shared
     ],
 )
 def test_equivalent_writings_fold_to_one_text(raw, text):
-    assert canonical(raw).text == text
+    assert canonicalize(raw).text == text
 
 
 SESSION = "0123456789abcdef0123456789ABCDEF"
@@ -69,7 +69,7 @@ SESSION = "0123456789abcdef0123456789ABCDEF"
     ],
 )
 def test_what_recognises_the_visitor_is_folded_away_and_kept_on_the_wire(raw, text):
-    url = canonical(raw)
+    url = canonicalize(raw)
     assert url.text == text
     assert url.wire == raw
 
@@ -92,7 +92,7 @@ def test_what_recognises_the_visitor_is_folded_away_and_kept_on_the_wire(raw, te
     ],
 )
 def test_what_only_looks_like_a_session_stays(raw):
-    assert canonical(raw).text == raw
+    assert canonicalize(raw).text == raw
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_what_only_looks_like_a_session_stays(raw):
     ],
 )
 def test_what_servers_tell_apart_is_not_folded(one, other):
-    assert canonical(one).text != canonical(other).text
+    assert canonicalize(one).text != canonicalize(other).text
 
 
 def test_a_relative_link_is_resolved_against_its_base():
-    url = canonical("../c?d=1#e", "https://example.com:8080/a/b/")
+    url = canonicalize("../c?d=1#e", "https://example.com:8080/a/b/")
     assert (url.text, url.origin, url.host) == (
         "https://example.com:8080/a/c?d=1",
         "https://example.com:8080",
@@ -124,14 +124,14 @@ def test_a_relative_link_is_resolved_against_its_base():
 
 
 def test_the_wire_form_keeps_what_canonicalisation_folds():
-    url = canonical("http://u:p@Example.com./%7ea?#x")
+    url = canonicalize("http://u:p@Example.com./%7ea?#x")
     assert (url.wire, url.text) == ("http://example.com./%7ea?", "http://example.com/~a")
 
 
 def test_an_address_of_version_6_keeps_its_brackets_as_host():
-    url = canonical("http://[::1]:8080/")
+    url = canonicalize("http://[::1]:8080/")
     assert (url.host, url.origin) == ("[::1]", "http://[::1]:8080")
-    assert canonical("http://[::1]/").host == "[::1]"
+    assert canonicalize("http://[::1]/").host == "[::1]"
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_an_address_of_version_6_keeps_its_brackets_as_host():
     ],
 )
 def test_what_is_no_url_is_refused_with_its_reason(raw, reason):
-    with pytest.raises(NotAUrl, match=reason):
-        canonical(raw)
+    with pytest.raises(InvalidUrl, match=reason):
+        canonicalize(raw)
 
 
 @given(st.text(alphabet="abAZ09%3417eEfF./?#&=~é:@ -_;()S[|", max_size=40))
@@ -171,24 +171,24 @@ def test_what_is_no_url_is_refused_with_its_reason(raw, reason):
 @example("?utm_a=&&gclid=b&sid=%30123456789abcdef0123456789abcdef&")
 def test_the_canonical_form_is_a_fixed_point(tail):
     try:
-        url = canonical("http://example.com/" + tail)
-    except NotAUrl:
+        url = canonicalize("http://example.com/" + tail)
+    except InvalidUrl:
         return
-    again = canonical(url.text)
+    again = canonicalize(url.text)
     assert again.text == url.text
-    assert canonical(url.wire).text == url.text
+    assert canonicalize(url.wire).text == url.text
 
 
 @given(st.text(max_size=60))
 def test_anything_is_a_url_or_refused(raw):
     try:
-        url = canonical(raw, "https://example.com/a/b")
-    except NotAUrl:
+        url = canonicalize(raw, "https://example.com/a/b")
+    except InvalidUrl:
         return
     assert url.text.startswith(("http://", "https://"))
     assert url.text.isascii()
     assert url.text.startswith(url.origin + "/")
-    assert canonical(url.text).text == url.text
+    assert canonicalize(url.text).text == url.text
 
 
 FRAGMENTS = st.sampled_from(
@@ -221,15 +221,15 @@ FRAGMENTS = st.sampled_from(
 
 @given(st.lists(FRAGMENTS, max_size=12).map("".join))
 def test_folding_leaves_nothing_that_folds_again(tail):
-    url = canonical("http://example.com/" + tail)
-    assert canonical(url.text).text == url.text
-    assert canonical(url.wire).text == url.text
-    assert canonical(url.wire).wire == url.wire
+    url = canonicalize("http://example.com/" + tail)
+    assert canonicalize(url.text).text == url.text
+    assert canonicalize(url.wire).text == url.text
+    assert canonicalize(url.wire).wire == url.wire
 
 
 def cases(name):
     """The cases of a file of the web platform tests."""
-    path = shared(f"urls/{name}")
+    path = shared_file(f"urls/{name}")
     if path.suffix == ".zst":
         import zstandard
 
@@ -243,8 +243,8 @@ def cases(name):
 def read(raw, base=None):
     """The URL, or None and why it is none."""
     try:
-        return canonical(raw, base), ""
-    except NotAUrl as reason:
+        return canonicalize(raw, base), ""
+    except InvalidUrl as reason:
         return None, str(reason)
 
 
@@ -272,7 +272,7 @@ def test_the_wire_form_is_what_the_url_standard_has(name, count):
         assert crawlable, case
         expected = f"{case['protocol']}//{case['host']}{case['pathname']}{case['search']}"
         assert url.wire.removesuffix("?") == expected.removesuffix("?")
-        assert canonical(url.text).text == url.text
+        assert canonicalize(url.text).text == url.text
         agreed += 1
     assert agreed >= count
 
@@ -298,7 +298,7 @@ def test_international_host_names_are_what_the_url_standard_has(name, count):
 @pytest.mark.shared
 def test_query_and_path_are_percent_encoded_as_the_url_standard_has_it():
     for case in cases("wpt-percent-encoding.json"):
-        url = canonical(f"https://a.test/?{case['input']}")
+        url = canonicalize(f"https://a.test/?{case['input']}")
         assert url.wire == f"https://a.test/?{case['output']['utf-8']}".removesuffix("\0")
 
 
@@ -318,13 +318,13 @@ DIFFERENCES = {
 @pytest.mark.shared
 def test_crawler_commons_folds_the_same_except_where_servers_tell_apart():
     agreed, differences = 0, dict.fromkeys(DIFFERENCES, 0)
-    for line in shared("urls/crawler-commons-weirdToNormalizedUrls.csv").read_text().split("\n"):
+    for line in shared_file("urls/crawler-commons-weirdToNormalizedUrls.csv").read_text().split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
         raw, normal = next(csv.reader([line], skipinitialspace=True))
         try:
-            text = canonical(raw).text
-        except NotAUrl:
+            text = canonicalize(raw).text
+        except InvalidUrl:
             text = ""
         if text == normal.strip():
             agreed += 1

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from frontier.urls.novelty import (
     DOMAIN,
     HOST,
-    RECOVERED,
+    RECOVERY_CREDIT,
     RING,
     STARVED,
     TEMPLATE,
     TRICKLE,
     WIDTH,
-    after,
-    heard,
-    said,
-    starving,
-    trickles,
+    is_let_through,
+    starved_level,
+    update_ring,
+    update_standing,
+    update_standings,
 )
 
 LEVELS = pytest.mark.parametrize("level", [TEMPLATE, HOST, DOMAIN])
@@ -28,7 +28,7 @@ LEVELS = pytest.mark.parametrize("level", [TEMPLATE, HOST, DOMAIN])
 def walk(level, pages, *, standing=None):
     standing = level.first if standing is None else standing
     for new in pages:
-        standing = after(level, standing, new=new)
+        standing = update_standing(level, standing, new=new)
     return standing
 
 
@@ -36,7 +36,7 @@ def walk(level, pages, *, standing=None):
 def test_the_ring_knows_the_last_texts_that_were_heard(sketches):
     ring, model = b"", deque(maxlen=RING)
     for sketch in sketches:
-        ring, new = heard(ring, sketch)
+        ring, new = update_ring(ring, sketch)
         assert new == (sketch not in model)
         if not new:
             model.remove(sketch)
@@ -45,18 +45,18 @@ def test_the_ring_knows_the_last_texts_that_were_heard(sketches):
 
 
 def test_a_text_that_is_heard_now_and_then_is_not_forgotten():
-    ring, _ = heard(b"", 7)
+    ring, _ = update_ring(b"", 7)
     for sketch in range(1_000, 3_000):
-        ring, _ = heard(ring, sketch)
+        ring, _ = update_ring(ring, sketch)
         if sketch % (RING - 1) == 0:
-            ring, new = heard(ring, 7)
+            ring, new = update_ring(ring, 7)
             assert not new
 
 
 def test_bytes_of_two_neighbours_are_no_sketch():
-    ring, _ = heard(b"", 0x0102)
-    ring, _ = heard(ring, 0x0304)
-    ring, new = heard(ring, 0x0203)
+    ring, _ = update_ring(b"", 0x0102)
+    ring, _ = update_ring(ring, 0x0304)
+    ring, new = update_ring(ring, 0x0203)
     assert new
 
 
@@ -82,7 +82,7 @@ def test_two_new_pages_in_close_succession_end_starvation(level):
     starved = walk(level, [False] * 200)
     assert starved == STARVED
     assert walk(level, [True] + [False] * 3, standing=starved) & STARVED
-    assert walk(level, [True, True], standing=starved) == 18 >= RECOVERED
+    assert walk(level, [True, True], standing=starved) == 18 >= RECOVERY_CREDIT
 
 
 @LEVELS
@@ -90,35 +90,35 @@ def test_two_new_pages_in_close_succession_end_starvation(level):
 def test_a_standing_is_one_byte(level, pages):
     standing = level.first
     for new, counts in pages:
-        standing = after(level, standing, new=new, counts=counts)
+        standing = update_standing(level, standing, new=new, counts=counts)
         assert 0 <= standing < 256
         assert standing & ~STARVED <= level.most
 
 
 def dead_ends(template):
-    standings = (template, HOST.first, DOMAIN.first)
+    standings = (template, HOST.initial, DOMAIN.initial)
     for _ in range(1_000):
-        standings = said(*standings, new=False, leads_on=False)
+        standings = update_standings(*standings, new=False, leads_on=False)
     return standings
 
 
 def test_what_does_not_lead_on_costs_its_template_nothing_but_its_host_and_domain():
-    assert dead_ends(TEMPLATE.first) == (TEMPLATE.first, STARVED, STARVED)
+    assert dead_ends(TEMPLATE.initial) == (TEMPLATE.initial, STARVED, STARVED)
 
 
 def test_what_does_not_lead_on_costs_nobody_anything_where_its_template_has_proven_itself():
-    assert dead_ends(TEMPLATE.proven) == (TEMPLATE.proven, HOST.first, DOMAIN.first)
+    assert dead_ends(TEMPLATE.proven) == (TEMPLATE.proven, HOST.initial, DOMAIN.initial)
 
 
 def test_what_is_honest_beside_a_trap_goes_on():
     starved, fresh = STARVED, 40
-    assert starving(fresh, fresh, fresh) is None
-    assert starving(starved, HOST.most, DOMAIN.most) == "template"
-    assert starving(fresh, starved, DOMAIN.most) == "host"
-    assert starving(TEMPLATE.proven, starved, starved) is None
-    assert starving(fresh, fresh, starved) == "domain"
-    assert starving(fresh, HOST.proven, starved) is None
+    assert starved_level(fresh, fresh, fresh) is None
+    assert starved_level(starved, HOST.maximum, DOMAIN.maximum) == "template"
+    assert starved_level(fresh, starved, DOMAIN.maximum) == "host"
+    assert starved_level(TEMPLATE.proven, starved, starved) is None
+    assert starved_level(fresh, fresh, starved) == "domain"
+    assert starved_level(fresh, HOST.proven, starved) is None
 
 
 def test_one_url_in_64_trickles():
-    assert sum(trickles(number) for number in range(TRICKLE * 100)) == 100
+    assert sum(is_let_through(number) for number in range(TRICKLE * 100)) == 100

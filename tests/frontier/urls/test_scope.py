@@ -5,11 +5,11 @@ import re
 import pytest
 
 from core import InputError
-from frontier import NotAUrl, Scope, canonical
+from frontier import InvalidUrl, Scope, canonicalize
 from frontier.urls.scope import registered_domain
-from tests.shared import shared
+from tests.shared import shared_file
 
-SEED = canonical("https://docs.example.co.uk:8443/guide/start.html?x=/y/")
+SEED = canonicalize("https://docs.example.co.uk:8443/guide/start.html?x=/y/")
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ SEED = canonical("https://docs.example.co.uk:8443/guide/start.html?x=/y/")
 def test_a_scope_reaches_as_far_as_it_says(kind, inside, outside):
     scope = Scope.of(kind, SEED)
     assert scope.admits(SEED)
-    assert all(scope.admits(canonical(url)) for url in inside)
-    assert not any(scope.admits(canonical(url)) for url in outside)
+    assert all(scope.admits(canonicalize(url)) for url in inside)
+    assert not any(scope.admits(canonicalize(url)) for url in outside)
 
 
 @pytest.mark.parametrize("kind", ["any", "domain", "host", "prefix"])
@@ -76,30 +76,30 @@ def test_a_registered_domain_has_one_owner(host, domain):
 def test_registered_domains_are_those_of_the_public_suffix_list():
     cases = re.findall(
         r"^checkPublicSuffix\('([^']+)', '([^']+)'\);$",
-        shared("urls/psl-test_psl.txt").read_text(),
+        shared_file("urls/psl-test_psl.txt").read_text(),
         re.MULTILINE,
     )
     assert len(cases) > 50
     for host, domain in cases:
-        url = canonical(f"http://{host}/")
-        assert registered_domain(url.host) == canonical(f"http://{domain}/").host
+        url = canonicalize(f"http://{host}/")
+        assert registered_domain(url.host) == canonicalize(f"http://{domain}/").host
 
 
 @pytest.mark.shared
 def test_the_rules_of_the_public_suffix_list_hold_for_its_own_cases():
     cases = [
         line.split()
-        for line in shared("urls/psl-tests.txt").read_text().split("\n")
+        for line in shared_file("urls/psl-tests.txt").read_text().split("\n")
         if line.strip() and not line.startswith("//")
     ]
     checked = 0
     for host, domain in cases:
         try:
-            url = canonical(f"http://{host}/")
-        except NotAUrl:
+            url = canonicalize(f"http://{host}/")
+        except InvalidUrl:
             continue  # no host, or one with a leading dot
         # What nobody registered is its own domain here, where the list has none.
-        expected = url.host if domain == "null" else canonical(f"http://{domain}/").host
+        expected = url.host if domain == "null" else canonicalize(f"http://{domain}/").host
         assert registered_domain(url.host) == expected
         checked += 1
     assert checked > 60

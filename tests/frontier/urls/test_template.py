@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier import NotAUrl, canonical
-from frontier.urls.template import template
+from frontier import InvalidUrl, canonicalize
+from frontier.urls.template import url_template
 
 
 def made_by(*raws):
-    return {template(canonical(raw)) for raw in raws}
+    return {url_template(canonicalize(raw)) for raw in raws}
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_site_with_a_folder_for_every_user_and_every_combination_of_filters_ha
 @given(st.text(alphabet="aZ09/.;?&=%[]~-é", max_size=80))
 def test_any_url_has_a_template_of_four_bytes(tail):
     try:
-        url = canonical("http://a.test/" + tail)
-    except NotAUrl:
+        url = canonicalize("http://a.test/" + tail)
+    except InvalidUrl:
         return
-    assert len(template(url)) == 4
-    assert template(canonical(url.text)) == template(url)
+    assert len(url_template(url)) == 4
+    assert url_template(canonicalize(url.text)) == url_template(url)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier import NotAUrl, canonical
-from frontier.urls.trap import pitfall
-from tests.shared import shared
+from frontier import InvalidUrl, canonicalize
+from frontier.urls.trap import trap_reason
+from tests.shared import shared_file
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from tests.shared import shared
     ],
 )
 def test_what_only_a_trap_has_is_refused_with_its_reason(raw, reason):
-    assert pitfall(canonical(raw)) == reason
+    assert trap_reason(canonicalize(raw)) == reason
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_only_a_trap_has_is_refused_with_its_reason(raw, reason):
     ],
 )
 def test_what_honest_sites_have_is_not(raw):
-    assert pitfall(canonical(raw)) is None
+    assert trap_reason(canonicalize(raw)) is None
 
 
 @given(
@@ -58,25 +58,25 @@ def test_what_honest_sites_have_is_not(raw):
 )
 def test_any_url_has_a_verdict(parts):
     try:
-        url = canonical("http://a.test/" + "".join(parts))
-    except NotAUrl:
+        url = canonicalize("http://a.test/" + "".join(parts))
+    except InvalidUrl:
         return
-    assert pitfall(url) is None or canonical(url.text) == url
+    assert trap_reason(url) is None or canonicalize(url.text) == url
 
 
 @pytest.mark.shared
 def test_of_real_addresses_none_is_refused():
     import zstandard
 
-    with zstandard.open(shared("urls/citizenlab-urls.tsv.zst"), "rt") as file:
+    with zstandard.open(shared_file("urls/citizenlab-urls.tsv.zst"), "rt") as file:
         raws = [line.split("\t")[2].strip() for line in file]
     refused = []
     for raw in raws:
         try:
-            url = canonical(raw)
-        except NotAUrl:
+            url = canonicalize(raw)
+        except InvalidUrl:
             continue
-        if pitfall(url):
+        if trap_reason(url):
             refused.append(raw)
     assert refused == []
     assert len(raws) > 20_000

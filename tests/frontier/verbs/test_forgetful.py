@@ -9,7 +9,17 @@ import pytest
 from redis.asyncio import Redis
 
 from core import CorruptData
-from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settings, Settlement, canonical
+from frontier import (
+    CrawlSettings,
+    Discovery,
+    Frontier,
+    HostRelease,
+    Kind,
+    Outcome,
+    Scope,
+    Settlement,
+    canonicalize,
+)
 from frontier.link.connect import connect
 from frontier.verbs import journal as journals
 
@@ -17,13 +27,13 @@ HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
 DAY = 24 * 3_600_000
 PAGES = 150
 HOSTS = 5
-UNPACED = Settings(min_delay_ms=0, min_ip_delay_ms=0)
+UNPACED = CrawlSettings(min_delay_ms=0, min_ip_delay_ms=0)
 _serial = count()
 
 
 def page(number):
     """A page of a web in which page n leads to 3n+1, 3n+2 and 3n+3, and to one that is likely known."""
-    url = canonical(f"http://h{number % HOSTS}.test/{number}")
+    url = canonicalize(f"http://h{number % HOSTS}.test/{number}")
     return Discovery(url=url, scope=Scope(kind="any", anchor=""), depth=number % 7)
 
 
@@ -74,7 +84,7 @@ class Worker:
     async def release(self):
         over = self.open[:4]
         self.over |= {lease.token for lease in over}
-        await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in over])
+        await self.frontier.release([HostRelease(lease=lease, elapsed_ms=1) for lease in over])
 
     async def postpone(self):
         if self.open and self.open[-1].token not in self.over:
@@ -108,7 +118,7 @@ async def crawled(powerless, *, seed, partitions, crashes, workers=2):
             powerless.forget(sizes[-1 - min(chance.choice([1, 2, 5, 15]), len(sizes) - 1)])
             await until_granting(powerless.address, opened)
             sizes = [powerless.size()]
-        if step % 20 == 0 and not any(each.open for each in fleet) and (await opened[0].stats()).drained:
+        if step % 20 == 0 and not any(each.open for each in fleet) and (await opened[0].stats()).is_drained:
             break
         await chance.choice(fleet).act()
         sizes.append(powerless.size())
@@ -123,7 +133,7 @@ async def test_no_url_is_lost_and_none_fetched_twice_whenever_the_server_loses_i
     archive, stats = await crawled(powerless, seed=seed, partitions=partitions, crashes=3)
     assert set(archive) == set(range(PAGES)), stats
     assert {number for number, times in archive.items() if times > 1} == set()
-    assert stats.drained
+    assert stats.is_drained
     assert stats.leased == stats.robots == 0
     assert stats.outcomes["fetched"] + stats.outcomes["gone"] == PAGES == stats.seen
 
@@ -136,7 +146,7 @@ async def test_no_url_is_lost_at_many_more_moments(powerless, seed):
     )
     assert set(archive) == set(range(PAGES)), stats
     assert {number for number, times in archive.items() if times > 1} == set()
-    assert stats.drained
+    assert stats.is_drained
     assert stats.outcomes["fetched"] + stats.outcomes["gone"] == PAGES == stats.seen
 
 
@@ -306,9 +316,9 @@ async def test_a_server_that_was_emptied_is_an_error_whatever_it_is_asked(link, 
             "lease": lambda: frontier.lease(1, worker="w", lease_ms=DAY),
             "stats": frontier.stats,
             "add": lambda: frontier.add([page(2)]),
-            "beat": lambda: frontier.beat("w"),
+            "beat": lambda: frontier.send_heartbeat("w"),
             "settle": lambda: frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]),
-            "flow": frontier.flow,
+            "flow": frontier.gate_state,
         }[verb]()
     assert await redis.keys(f"thresher:{{{name}*") == []
 
@@ -327,12 +337,12 @@ async def test_a_crawl_that_was_made_again_is_not_taken_for_the_one_that_was_los
 async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(link, redis):
     name = f"emptied-{next(_serial)}"
     frontier = await Frontier(link, name).open(UNPACED, partitions=4)
-    assert not await frontier.torn()
+    assert not await frontier.has_lost_partition()
     await redis.delete(frontier._partitions.key(2))
-    assert await frontier.torn()
+    assert await frontier.has_lost_partition()
     with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
         await Frontier(link, name).open(UNPACED)
-    await frontier.rebuild()
+    await frontier.start_rebuild()
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 0
 
 
@@ -345,8 +355,8 @@ async def test_a_home_that_is_lost_is_not_made_again_over_its_partitions(link, r
     for _ in range(2):
         with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
             await Frontier(link, name).open(UNPACED, partitions=4)
-    assert await frontier.torn()
-    await frontier.rebuild()
+    assert await frontier.has_lost_partition()
+    await frontier.start_rebuild()
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 1
 
 
@@ -372,4 +382,4 @@ async def test_what_a_server_forgot_to_log_is_not_taken_for_logged(powerless, cr
     batch = await crawl.unlogged()
     powerless.forget(durable)
     await crawl.logged(batch)
-    assert (await crawl.unlogged()).conclusions == batch.conclusions != ()
+    assert (await crawl.unlogged()).settlements == batch.settlements != ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from frontier import Fault, HostState, Kind, Outcome, Place, Rest, Scope, canonical
+from frontier import Fault, Hold, HostState, Kind, Outcome, Scope, UrlState, canonicalize
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
 
@@ -10,7 +10,7 @@ budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy
 
 
 async def resting(frontier):
-    return {host.host: host async for host in frontier.hosts(resting=True)}
+    return {host.host: host async for host in frontier.hosts(is_held=True)}
 
 
 async def every(frontier):
@@ -22,7 +22,9 @@ async def test_a_host_that_may_be_asked_rests_for_no_reason(worker, found):
     await worker.pages(1)
     assert await resting(worker.frontier) == {}
     assert await every(worker.frontier) == {
-        "a.test": HostState(host="a.test", waiting=2, open=1, delay_ms=0, rest=None, origins=(), dead="")
+        "a.test": HostState(
+            host="a.test", waiting=2, open=1, delay_ms=0, rest=None, origins=(), dead_reason=""
+        )
     }
 
 
@@ -48,7 +50,7 @@ async def test_a_fault_holds_its_host_and_says_why_and_until_when(worker, found,
     await worker.crawl.skip(ms)
     # The time is over, and the host has not answered yet: the next request is a probe.
     (host,) = (await resting(worker.frontier)).values()
-    assert host.rest == Rest(ms=0, reason=reason)
+    assert host.rest == Hold(ms=0, reason=reason)
     await worker.settle(await worker.pages(1))
     assert await resting(worker.frontier) == {}
 
@@ -57,7 +59,7 @@ async def test_the_longest_hold_gives_the_reason(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
     await worker.frontier.hold("a.test", HOUR)
     await worker.frontier.hold("a.test", MINUTE)
-    assert (await resting(worker.frontier))["a.test"].rest == Rest(ms=HOUR + 1, reason="operator")
+    assert (await resting(worker.frontier))["a.test"].rest == Hold(ms=HOUR + 1, reason="operator")
     await worker.frontier.resume("a.test")
     assert await resting(worker.frontier) == {}
 
@@ -66,14 +68,14 @@ async def test_a_host_whose_robots_txt_cannot_be_had_rests(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
     (robots,) = await worker.take()
     await worker.frontier.retry_robots(robots, after_ms=MINUTE)
-    assert (await resting(worker.frontier))["a.test"].rest == Rest(ms=MINUTE + 1, reason="robots_unreachable")
+    assert (await resting(worker.frontier))["a.test"].rest == Hold(ms=MINUTE + 1, reason="robots_unreachable")
 
 
 async def test_a_host_that_waits_for_its_address_says_so(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
     (page,) = await worker.pages()
     await worker.frontier.postpone(page, SECOND)
-    assert (await resting(worker.frontier))["a.test"].rest == Rest(ms=SECOND + 1, reason="address")
+    assert (await resting(worker.frontier))["a.test"].rest == Hold(ms=SECOND + 1, reason="address")
 
 
 async def test_a_host_that_was_given_up_says_what_it_died_of(worker, found):
@@ -105,31 +107,31 @@ async def test_of_several_origins_those_that_rest_are_named(worker, found):
         await worker.settle(await worker.take(1))
     (host,) = (await resting(worker.frontier)).values()
     assert host.rest is None
-    assert host.origins == (("http://a.test:81", Rest(ms=MINUTE + 1, reason="refused")),)
+    assert host.origins == (("http://a.test:81", Hold(ms=MINUTE + 1, reason="refused")),)
 
 
 async def where(frontier, text):
-    return await frontier.find(canonical(text))
+    return await frontier.find(canonicalize(text))
 
 
 async def test_where_a_url_is_from_its_discovery_to_its_settlement(worker, found):
     url = "http://a.test/1"
-    assert await where(worker.frontier, url) == Place(state="unknown")
+    assert await where(worker.frontier, url) == UrlState(state="unknown")
     await worker.frontier.add(numbered(found, "a.test", 1_500))
-    assert await where(worker.frontier, url) == Place(state="waiting")
-    assert await where(worker.frontier, "http://a.test/1499") == Place(state="waiting")
-    assert await where(worker.frontier, "http://a.test/1500") == Place(state="unknown")
-    assert await where(worker.frontier, "http://b.test/1") == Place(state="unknown")
+    assert await where(worker.frontier, url) == UrlState(state="waiting")
+    assert await where(worker.frontier, "http://a.test/1499") == UrlState(state="waiting")
+    assert await where(worker.frontier, "http://a.test/1500") == UrlState(state="unknown")
+    assert await where(worker.frontier, "http://b.test/1") == UrlState(state="unknown")
     page = next(page for page in await worker.pages(2) if page.url.text == url)
-    assert await where(worker.frontier, url) == Place(state="leased", worker="w")
+    assert await where(worker.frontier, url) == UrlState(state="leased", worker="w")
     await worker.settle([page], Outcome.RETRY, reason="reset", retry_after_ms=MINUTE)
-    assert await where(worker.frontier, url) == Place(state="later", attempt=1, due_ms=MINUTE)
+    assert await where(worker.frontier, url) == UrlState(state="later", attempt=1, due_ms=MINUTE)
     await worker.frontier.hold("a.test", HOUR)
-    held = Rest(ms=HOUR + 1, reason="operator")
-    assert await where(worker.frontier, url) == Place(state="later", attempt=1, due_ms=MINUTE, rest=held)
-    assert await where(worker.frontier, "http://a.test/1499") == Place(state="waiting", rest=held)
+    held = Hold(ms=HOUR + 1, reason="operator")
+    assert await where(worker.frontier, url) == UrlState(state="later", attempt=1, due_ms=MINUTE, rest=held)
+    assert await where(worker.frontier, "http://a.test/1499") == UrlState(state="waiting", rest=held)
     await worker.frontier.drop(Scope.parse("host:a.test"))
-    assert await where(worker.frontier, "http://a.test/1499") == Place(state="settled")
+    assert await where(worker.frontier, "http://a.test/1499") == UrlState(state="settled")
 
 
 async def test_a_page_that_is_to_be_visited_again_says_when(worker, found):
@@ -137,15 +139,15 @@ async def test_a_page_that_is_to_be_visited_again_says_when(worker, found):
     await worker.settle(await worker.pages())
     place = await where(worker.frontier, "http://a.test/")
     assert (place.state, place.visit_ms > 0) == ("settled", True)
-    assert await where(worker.frontier, "http://a.test/2") == Place(state="settled")
+    assert await where(worker.frontier, "http://a.test/2") == UrlState(state="settled")
 
 
 async def test_a_page_is_found_by_each_of_its_urls(worker, found):
     await worker.frontier.add([found("http://a.test/?b=1&a=2")])
     one, other = "http://a.test/?b=1&a=2", "http://a.test/?a=2&b=1"
-    assert await where(worker.frontier, other) == Place(state="waiting")
+    assert await where(worker.frontier, other) == UrlState(state="waiting")
     (page,) = await worker.pages(1)
     assert (await where(worker.frontier, other)).state == "leased"
     await worker.settle([page], Outcome.RETRY, reason="reset", retry_after_ms=MINUTE)
     assert (await where(worker.frontier, other)).state == (await where(worker.frontier, one)).state == "later"
-    assert await where(worker.frontier, "http://a.test/?a=1&b=2") == Place(state="unknown")
+    assert await where(worker.frontier, "http://a.test/?a=1&b=2") == UrlState(state="unknown")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from frontier import Exchange, GivenUp, Kind, Outcome, Settlement
+from frontier import HostRelease, Kind, Outcome, Settlement, TakeoverError
 
 
 async def test_a_worker_lives_from_its_first_beat_for_as_long_as_the_last_one_said(frontier):
@@ -93,13 +93,13 @@ async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, gran
     for refused in (
         lambda: frontier.beat("asleep"),
         lambda: frontier.lease(1, worker="asleep", lease_ms=60_000),
-        lambda: frontier.release([Exchange(lease=pages[0])]),
+        lambda: frontier.release([HostRelease(lease=pages[0])]),
         lambda: frontier.enter(pages[0], "192.0.2.1"),
         lambda: frontier.postpone(pages[0], 0),
         lambda: frontier.settle(settlements),
         lambda: frontier.reclaim("asleep"),
     ):
-        with pytest.raises(GivenUp, match="worker asleep was not heard of and its name was taken over"):
+        with pytest.raises(TakeoverError, match="worker asleep was not heard of and its name was taken over"):
             await refused()
     assert {lease.token for lease in await frontier.leases("asleep")} == {lease.token for lease in pages}
     assert await frontier.settle(settlements[:1], died=True) == 1
@@ -120,9 +120,9 @@ async def test_a_robots_txt_of_a_worker_that_was_taken_over_is_settled_by_who_to
     assert {first.kind, second.kind} == {Kind.ROBOTS}
     await frontier.take_over(["asleep"])
     said = {"rule": "allow", "body": b"", "ttl_ms": 60_000, "delay_ms": None}
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         await frontier.settle_robots(first, **said)
-    with pytest.raises(GivenUp):
+    with pytest.raises(TakeoverError):
         await frontier.retry_robots(second, after_ms=0)
     await frontier.settle_robots(first, **said, died=True)
     await frontier.retry_robots(second, after_ms=0, died=True)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import CorruptData
-from frontier import Exchange, Frontier, Outcome, Scope, Settlement
+from frontier import Frontier, HostRelease, Outcome, Scope, Settlement
 from frontier.link.connect import connect
 
 _serial = count()
@@ -51,9 +51,9 @@ async def brought_back(frontier, tail):
     while True:
         moved = await tail.refill_outbox()
         batch = await frontier.unlogged(100)
-        if not moved and not batch.conclusions:
+        if not moved and not batch.settlements:
             return found
-        found += batch.conclusions
+        found += batch.settlements
         await frontier.logged(batch)
 
 
@@ -65,7 +65,7 @@ async def drained(frontier, worker, tail):
         if not leases and not await tail.refill():
             return granted
         granted += [lease.url.text for lease in leases]
-        await frontier.release([Exchange(lease=lease) for lease in leases])
+        await frontier.release([HostRelease(lease=lease) for lease in leases])
         await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in leases])
         await tail.refill()
 
@@ -75,7 +75,7 @@ async def test_what_waits_beyond_the_limit_lies_in_storage_and_is_granted_all_th
 ):
     urls = [f"http://h{i % 3}.test/{i}" for i in range(1500)]
     await frontier.add([found(url) for url in urls])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
     moved = await tail.spill()
     stats = await frontier.stats()
     assert moved == stats.tail > 1300
@@ -89,13 +89,13 @@ async def test_what_waits_beyond_the_limit_lies_in_storage_and_is_granted_all_th
 
 async def test_below_the_limit_nothing_is_moved(frontier, found, shelf):
     await frontier.add([found(f"http://a.test/{i}") for i in range(500)])
-    assert await frontier.tail(shelf, hot=500).spill() == 0
+    assert await frontier.tail(shelf, max_in_memory=500).spill() == 0
     assert not shelf.objects
 
 
 async def test_lower_levels_of_the_tail_come_back_first(frontier, found, grants, shelf):
     await frontier.add([found(f"http://a.test/{i}", depth=9 - i // 100) for i in range(1000)])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
     order = await drained(frontier, grants(frontier), tail)
     assert {int(text.rpartition("/")[2]) // 100 for text in order[64:128]} == {9}
@@ -106,7 +106,7 @@ async def test_what_is_added_while_the_tail_is_in_storage_waits_behind_it_or_goe
     frontier, found, grants, shelf
 ):
     await frontier.add([found(f"http://a.test/{i}", depth=5) for i in range(300)])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
     await frontier.add([found("http://a.test/ahead", depth=0), found("http://a.test/behind", depth=5)])
     order = await drained(frontier, grants(frontier), tail)
@@ -118,7 +118,7 @@ async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_a
     frontier, found, grants, shelf, monkeypatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
 
     def dies(name, data):
         shelf.objects[name] = data
@@ -132,14 +132,14 @@ async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_a
     await tail.spill()
     assert len(set(await drained(frontier, grants(frontier), tail))) == 400
     shelf.age = 3_600_000
-    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     await tail.sweep()
     assert not shelf.objects
 
 
 async def test_two_keepers_do_no_harm(frontier, found, grants, shelf):
     await frontier.add([found(f"http://h{i % 5}.test/{i}") for i in range(2000)])
-    tails = [frontier.tail(shelf, hot=0), frontier.tail(shelf, hot=0)]
+    tails = [frontier.tail(shelf, max_in_memory=0), frontier.tail(shelf, max_in_memory=0)]
     await asyncio.gather(*(tail.spill() for tail in tails))
     worker, granted = grants(frontier), []
     while leases := (await worker.pages(40)) or (
@@ -157,7 +157,7 @@ async def test_a_run_that_cannot_be_read_is_an_error_that_names_it_and_settles_n
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     await frontier.add([found(f"http://b.test/{i}") for i in range(10)])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
     (name,) = shelf.objects
     data = shelf.objects.pop(name)
@@ -179,13 +179,13 @@ async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_rea
     frontier, found, grants, shelf, monkeypatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
     shelf.age = 3_600_000
     assert await tail.sweep() == 0
     await drained(frontier, grants(frontier), tail)
     assert await tail.sweep() == 0
-    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     assert await tail.sweep() == 1
     assert await tail.sweep() == 0
     assert not shelf.objects
@@ -193,7 +193,7 @@ async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_rea
 
 async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
-    tail = frontier.tail(shelf, hot=0)
+    tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
     assert await frontier.drop(Scope.parse("host:a.test")) == 400
     assert (await frontier.stats()).tail == 0
@@ -201,14 +201,14 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     told = await brought_back(frontier, tail)
     assert {page.discovery.url.text for page in told} == {f"http://a.test/{i}" for i in range(400)}
     assert {(page.outcome, page.reason) for page in told} == {("refused", "dropped")}
-    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     assert await tail.sweep() == 1
 
 
 async def test_a_keeper_that_is_cancelled_ends_whatever_it_was_about_to_do(frontier, found, shelf):
     await frontier.add([found(f"http://a.test/{i}") for i in range(500)])
     for turns in range(60):
-        keeper = asyncio.create_task(frontier.tail(shelf, hot=0).run("keeper"))
+        keeper = asyncio.create_task(frontier.tail(shelf, max_in_memory=0).run("keeper"))
         for _ in range(turns):
             await asyncio.sleep(0)
         keeper.cancel()
@@ -218,7 +218,9 @@ async def test_a_keeper_that_is_cancelled_ends_whatever_it_was_about_to_do(front
 
 async def test_a_keeper_keeps_while_the_crawl_goes_on(frontier, found, grants, shelf):
     await frontier.add([found(f"http://h{i % 3}.test/{i}") for i in range(900)])
-    keepers = [asyncio.create_task(frontier.tail(shelf, hot=0).run(name)) for name in ("one", "two")]
+    keepers = [
+        asyncio.create_task(frontier.tail(shelf, max_in_memory=0).run(name)) for name in ("one", "two")
+    ]
     worker, granted = grants(frontier), set()
     while not (await frontier.stats()).drained:
         leases = await worker.pages(40)
@@ -250,7 +252,7 @@ def test_in_whatever_order_it_happens_every_url_is_granted_until_it_is_settled(a
         link = await connect(address)
         frontier = await Frontier(link, f"tail-{next(_serial)}").open(partitions=2)
         shelf = Shelf()
-        tail, worker = frontier.tail(shelf, hot=0), grants(frontier)
+        tail, worker = frontier.tail(shelf, max_in_memory=0), grants(frontier)
         added, done, serial = 0, [], count()
         try:
             for verb, *args in acts:

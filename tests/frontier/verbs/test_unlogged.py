@@ -9,7 +9,7 @@ budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy
 
 async def unlogged(frontier, n=1000):
     told = await frontier.unlogged(n)
-    found = [(page.discovery.url.text, page.outcome, page.reason, page.attempt) for page in told.conclusions]
+    found = [(page.discovery.url.text, page.outcome, page.reason, page.attempt) for page in told.settlements]
     return told, sorted(found)
 
 
@@ -20,7 +20,7 @@ async def test_what_no_worker_settles_is_told_until_it_is_logged(worker, found):
     for _ in range(2):
         told, texts = await unlogged(worker.frontier)
         assert texts == [("http://a.test/1", Outcome.REFUSED, "dropped", 0)]
-        assert told.conclusions[0].discovery == page
+        assert told.settlements[0].discovery == page
     for _ in range(2):
         await worker.frontier.logged(told)
         assert (await unlogged(worker.frontier))[1] == []

@@ -2,12 +2,12 @@
 
 from tests.hostile.rows import changes, content, policy, rate, robots, scripts, urls, wire
 from tests.hostile.rows.row import Row as Row
-from tests.hostile.rows.row import There
+from tests.hostile.rows.row import WebAddress
 
 MODULES = (robots, changes, policy, rate, wire, content, urls, scripts)
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     """Every row, in the order of the checklist."""
     found = [row for module in MODULES for row in module.rows(there)]
     names = [row.name for row in found]

@@ -5,7 +5,7 @@ The canary listens on 127.0.0.1, which no row allows. A link, a redirect, a base
 
 from tests.crawler.nameserver import NXDOMAIN, SERVFAIL, A
 from tests.crawler.server import links, page, redirect
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 SPELLINGS = {
     "dotted": "127.0.0.1",
@@ -55,7 +55,7 @@ def rebound():
     return answer
 
 
-def named(there: There) -> list[Row]:
+def named(there: WebAddress) -> list[Row]:
     """Rows 33 to 35 that take a name server."""
 
     def nowhere(name, said, word="dns"):
@@ -67,7 +67,7 @@ def named(there: There) -> list[Row]:
             names={host: said},
             good=False,
             ended={"/": "failed:*"},
-            also=lambda seen: (seen.reason(word), seen.unconnected()),
+            extra_work=lambda seen: (seen.reason(word), seen.unconnected()),
         )
 
     def inward(name, addresses):
@@ -79,7 +79,7 @@ def named(there: There) -> list[Row]:
             names={host: addresses},
             good=False,
             ended={"/": "refused:address_blocked"},
-            also=untouched,
+            extra_work=untouched,
         )
 
     return [
@@ -121,7 +121,7 @@ def named(there: There) -> list[Row]:
             name="DNS leads to the host and to loopback",
             host="both.test",
             names={"both.test": ["127.0.0.1", "@"]},
-            also=untouched,
+            extra_work=untouched,
         ),
         Row(
             number=35,
@@ -130,12 +130,12 @@ def named(there: There) -> list[Row]:
             address="127.1.35.77",
             names={"rebound.test": rebound()},
             good=False,
-            also=untouched,
+            extra_work=untouched,
         ),
     ]
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     inside = {name: f"http://{host}:{there.canary}/secret" for name, host in SPELLINGS.items()}
     hops = {f"/r-{number}": redirect(url) for number, url in enumerate(inside.values())}
     return [
@@ -145,14 +145,14 @@ def rows(there: There) -> list[Row]:
             name="IPv6 alone",
             address="::1",
             answers={"/six": page("six")},
-            also=lambda seen: seen.address("/six", "::1"),
+            extra_work=lambda seen: seen.address("/six", "::1"),
         ),
         Row(
             number=35,
             name="links to where nobody may go",
             scope="any",
             answers={"/bad": links(*inside.values())},
-            also=untouched,
+            extra_work=untouched,
         ),
         Row(
             number=35,
@@ -160,14 +160,14 @@ def rows(there: There) -> list[Row]:
             scope="any",
             answers=hops,
             ended=dict.fromkeys(hops, "redirected:*"),
-            also=untouched,
+            extra_work=untouched,
         ),
         Row(
             number=35,
             name="a base that leads to where nobody may go",
             scope="any",
             answers={"/bad": page(f'<base href="{inside["dotted"]}"><a href="x">x</a><img src="y">')},
-            also=untouched,
+            extra_work=untouched,
         ),
         Row(
             number=35,
@@ -179,6 +179,6 @@ def rows(there: There) -> list[Row]:
                     f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/",
                 )
             },
-            also=untouched,
+            extra_work=untouched,
         ),
     ]

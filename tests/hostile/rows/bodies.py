@@ -7,7 +7,7 @@ import brotli
 import zstandard
 
 from tests.crawler.server import page
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 LINK = b'<p>words of the page</p><a href="/behind">on</a>'
 HUGE = b"<p>" + b"\0" * (30 << 20)
@@ -26,7 +26,7 @@ def bomb(name, body, encoding):
         ended={"/bad": "fetched:*"},
         kept={"/bad": None},
         asked={"/bad": (1, 1)},
-        also=lambda seen: seen.body("/bad", body),
+        extra_work=lambda seen: seen.body("/bad", body),
     )
 
 
@@ -70,7 +70,7 @@ def lies() -> list[Row]:
             kept={"/bad": None},
             ended={"/bad": "fetched:*"},
             asked={"/bad": (1, 1), **({"/behind": (1, 1)} if follows else {})},
-            also=lambda seen: seen.body("/bad", body),
+            extra_work=lambda seen: seen.body("/bad", body),
             **more,
         )
 
@@ -101,5 +101,5 @@ def lies() -> list[Row]:
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     return [*bombs(), *lies()]

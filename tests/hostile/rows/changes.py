@@ -9,14 +9,14 @@ import asyncio
 from tests.crawler.server import links, page, redirect
 from tests.hostile.host import Exchange
 from tests.hostile.rows.robots import REFUSED, broken, in_turn, silence, text, torn
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 BEFORE = text("User-agent: *\nDisallow: /private\n")
 PATIENCE = 100
 """Tenths of a second."""
 
 
-def turned(there: There, number: int, name: str, first, *then, behind: tuple[str, ...], **more) -> Row:
+def turned(there: WebAddress, number: int, name: str, first, *then, behind: tuple[str, ...], **more) -> Row:
     """/turn leads to what is `behind` it, which nobody can have asked for before the rules were old."""
 
     async def turn(exchange: Exchange):
@@ -38,7 +38,7 @@ def turned(there: There, number: int, name: str, first, *then, behind: tuple[str
     )
 
 
-def cached(there: There) -> list[Row]:
+def cached(there: WebAddress) -> list[Row]:
     """Where they cannot be had the rules of before hold."""
 
     def row(name, *then):
@@ -64,7 +64,7 @@ def cached(there: There) -> list[Row]:
     ]
 
 
-def changed(there: There) -> list[Row]:
+def changed(there: WebAddress) -> list[Row]:
     """New rules count for what waits already."""
 
     def row(name, first, then, **more):
@@ -102,5 +102,5 @@ def changed(there: There) -> list[Row]:
     ]
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     return [*cached(there), *changed(there)]

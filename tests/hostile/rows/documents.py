@@ -4,7 +4,7 @@ import random
 from urllib.parse import quote
 
 from tests.crawler.server import page
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 WORD = "größe"
 SOFT_404 = """<!doctype html><html><head><title>Page not found</title></head><body><h1>404 - Page not found</h1>
@@ -22,7 +22,7 @@ def charset(name, body, kind, *, query, text=WORD):
         fallback=lambda asked: page("found by its name") if asked.startswith("/%") else None,
         links=("/bad",),
         kept={"/bad": None},
-        also=lambda seen: seen.asked_like(wanted, path),
+        extra_work=lambda seen: seen.asked_like(wanted, path),
     )
 
 
@@ -187,5 +187,5 @@ def thin() -> list[Row]:
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     return [*charsets(), *types(), *large(), *thin()]

@@ -3,7 +3,7 @@
 import gzip
 
 from tests.hostile.host import Exchange
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 BODY = b"<p>as long as it is</p>"
@@ -27,7 +27,7 @@ def then_reset(data: bytes):
     return answer
 
 
-def unmixed(seen):
+def no_smuggled_record(seen):
     """What was smuggled behind a body is in no record."""
     for record in seen.records:
         assert b"SMUGGLED" not in record.block, (record.type, record.url)
@@ -54,7 +54,7 @@ def whole(body):
     def judge(seen):
         record = seen.response("/bad")
         assert record.body == body, record.block
-        unmixed(seen)
+        no_smuggled_record(seen)
 
     return judge
 
@@ -86,24 +86,45 @@ def lengths() -> list[Row]:
             "gone:*",
             "disconnect",
         ),
-        row(24, "data beyond Content-Length", sized(size, long), also=whole(BODY)),
-        row(24, "a response behind a body of no bytes", sized(b"0", SMUGGLED), also=whole(b"")),
-        row(24, "Content-Length twice the same", twice, also=whole(BODY)),
-        row(24, "Content-Length in a list", sized(size + b", " + size), also=whole(BODY)),
-        row(24, "Content-Length twice and different", then_close(differ), None, "*", also=unmixed),
-        row(24, "Content-Length of no number", then_close(sized(b"many")), None, "*", also=unmixed),
+        row(24, "data beyond Content-Length", sized(size, long), extra_work=whole(BODY)),
+        row(24, "a response behind a body of no bytes", sized(b"0", SMUGGLED), extra_work=whole(b"")),
+        row(24, "Content-Length twice the same", twice, extra_work=whole(BODY)),
+        row(24, "Content-Length in a list", sized(size + b", " + size), extra_work=whole(BODY)),
+        row(
+            24,
+            "Content-Length twice and different",
+            then_close(differ),
+            None,
+            "*",
+            extra_work=no_smuggled_record,
+        ),
+        row(
+            24,
+            "Content-Length of no number",
+            then_close(sized(b"many")),
+            None,
+            "*",
+            extra_work=no_smuggled_record,
+        ),
         row(24, "Content-Length negative", then_close(sized(b"-5", long)), None, "*"),
         row(24, "Content-Length with a sign", then_close(sized(b"+" + size, BODY)), None, "*"),
         row(24, "Content-Length in hexadecimal", then_close(sized(b"0x10")), None, "*"),
         row(24, "Content-Length of forty digits", then_close(sized(b"9" * 40)), "*:*", "*"),
-        row(24, "Content-Length beside chunks", both, "*:*", None, also=whole(b"5\r\nhello\r\n0\r\n\r\n")),
+        row(
+            24,
+            "Content-Length beside chunks",
+            both,
+            "*:*",
+            None,
+            extra_work=whole(b"5\r\nhello\r\n0\r\n\r\n"),
+        ),
         row(
             24,
             "Content-Length beside chunks, and a response behind",
             both + SMUGGLED,
             "*:*",
             "*",
-            also=unmixed,
+            extra_work=no_smuggled_record,
         ),
     ]
 
@@ -127,15 +148,20 @@ def chunks() -> list[Row]:
             25,
             "trailers, extensions and small chunks",
             CHUNKED + b'1;a=b\r\nh\r\n004 ; c="d"\r\nello\r\n0\r\nX-Sum: 5\r\nX-More: 6\r\n\r\n',
-            also=lambda seen: seen.payload("/bad", b"hello"),
+            extra_work=lambda seen: seen.payload("/bad", b"hello"),
         ),
         row(25, "chunks that end in bare LF", CHUNKED + b"5\nhello\n0\n\n", "*:*", "*"),
-        row(25, "a response behind the last chunk", CHUNKED + good + b"0\r\n\r\n" + SMUGGLED, also=unmixed),
+        row(
+            25,
+            "a response behind the last chunk",
+            CHUNKED + good + b"0\r\n\r\n" + SMUGGLED,
+            extra_work=no_smuggled_record,
+        ),
         row(
             25,
             "chunks with capitals and tabs in the header",
             HEAD + b"transfer-ENCODING:\t CHUNKED \r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            also=lambda seen: seen.payload("/bad", b"hello"),
+            extra_work=lambda seen: seen.payload("/bad", b"hello"),
         ),
     ]
 
@@ -144,14 +170,14 @@ def transfer() -> list[Row]:
     squeezed = gzip.compress(b'<a href="/behind">on</a>')
     chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (len(squeezed), squeezed)
     return [
-        row(26, "says chunked and is not", then_close(CHUNKED + BODY), "*:*", "*", also=whole(BODY)),
+        row(26, "says chunked and is not", then_close(CHUNKED + BODY), "*:*", "*", extra_work=whole(BODY)),
         row(
             26,
             "Transfer-Encoding gzip",
             then_close(HEAD + b"Transfer-Encoding: gzip\r\n\r\n" + squeezed),
             "*:*",
             "*",
-            also=whole(squeezed),
+            extra_work=whole(squeezed),
         ),
         row(
             26,
@@ -159,7 +185,7 @@ def transfer() -> list[Row]:
             HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + chunk,
             "*:*",
             "*",
-            also=whole(chunk),
+            extra_work=whole(chunk),
         ),
         row(
             26,
@@ -174,9 +200,14 @@ def transfer() -> list[Row]:
             then_close(HEAD + b"Transfer-Encoding: identity\r\n\r\n" + BODY),
             "*:*",
             "*",
-            also=whole(BODY),
+            extra_work=whole(BODY),
         ),
-        row(26, "an old server's response", then_close(b"HTTP/1.0 200 OK\r\n\r\n" + BODY), also=whole(BODY)),
+        row(
+            26,
+            "an old server's response",
+            then_close(b"HTTP/1.0 200 OK\r\n\r\n" + BODY),
+            extra_work=whole(BODY),
+        ),
     ]
 
 
@@ -184,20 +215,27 @@ def bodiless() -> list[Row]:
     empty = b"HTTP/1.1 204 No Content\r\nContent-Length: 8\r\n\r\nSMUGGLED"
     unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\nContent-Length: 500\r\n\r\n'
     return [
-        row(29, "204 with a body", empty, "*:*", "*", also=unmixed),
+        row(29, "204 with a body", empty, "*:*", "*", extra_work=no_smuggled_record),
         row(
             29,
             "204 with a response behind",
             b"HTTP/1.1 204 No Content\r\n\r\n" + SMUGGLED,
             "*:*",
             "*",
-            also=unmixed,
+            extra_work=no_smuggled_record,
         ),
-        row(29, "304 that nobody asked for, with a body", unchanged + SMUGGLED, "*:*", "*", also=unmixed),
+        row(
+            29,
+            "304 that nobody asked for, with a body",
+            unchanged + SMUGGLED,
+            "*:*",
+            "*",
+            extra_work=no_smuggled_record,
+        ),
         row(29, "304 with a length and no body", unchanged, "*:*", "*"),
         row(29, "205 with a body", b"HTTP/1.1 205 Reset\r\nContent-Length: 5\r\n\r\nhello", "*:*", "*"),
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     return [*lengths(), *chunks(), *transfer(), *bodiless()]

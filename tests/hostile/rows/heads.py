@@ -3,7 +3,7 @@
 from tests.crawler.server import page
 from tests.hostile.host import Exchange
 from tests.hostile.rows.framing import then_close
-from tests.hostile.rows.row import ABSENT, Row, There
+from tests.hostile.rows.row import ABSENT, Row, WebAddress
 
 LINK = b'<p>words</p><a href="/behind">on</a>'
 BEHIND = page("what is behind")
@@ -120,5 +120,5 @@ def statuses() -> list[Row]:
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     return [*headers(), *statuses()]

@@ -1,7 +1,7 @@
 """Row 12: what pages and servers say of robots beside robots.txt."""
 
 from tests.crawler.server import page
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 LINK = '<p>{text}</p><a href="{path}">on</a>'
 
@@ -43,7 +43,7 @@ def per_link() -> Row:
     )
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     return [
         obeyed("meta robots nofollow", "one", head='<meta name="robots" content="NOINDEX, NoFollow">'),
         obeyed("meta robots none", "two", head="<META NAME=Robots CONTENT=none>"),

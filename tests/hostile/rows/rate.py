@@ -8,7 +8,7 @@ from email.utils import format_datetime
 from tests.crawler.server import links, page, spelled
 from tests.hostile.host import Exchange, Host, reset
 from tests.hostile.rows.robots import in_turn
-from tests.hostile.rows.row import LONG_S, Row, There
+from tests.hostile.rows.row import LONG_S, Row, WebAddress
 
 BLOCK_PAGE = """<!doctype html><html><head><title>Just a moment...</title></head><body>
 <h1>Checking your browser before accessing this site</h1><p>Please enable JavaScript and cookies to continue</p>
@@ -43,7 +43,7 @@ def retry_after() -> list[Row]:
             ended={"/busy": "fetched:"},
             asked={"/busy": (2, most)},
             long=seconds > LONG_S,
-            also=rested("/busy", seconds),
+            extra_work=rested("/busy", seconds),
         )
 
     def date(**of):
@@ -106,7 +106,7 @@ def forbidden_after(pages) -> Row:
         links=tuple(f"/p-{number}" for number in range(100)),
         good=False,
         long=True,
-        also=paused,
+        extra_work=paused,
     )
 
 
@@ -126,7 +126,7 @@ def slow() -> list[Row]:
             number=16,
             name="takes its time for each page",
             answers={f"/slow-{number}": later for number in range(4)},
-            also=judge,
+            extra_work=judge,
         )
     ]
 
@@ -143,7 +143,7 @@ def few_connections(most):
     return judge
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     wide = 1_500
     return [
         *retry_after(),
@@ -203,6 +203,6 @@ def rows(there: There) -> list[Row]:
             talk=breaks_at_once,
             good=False,
             seeds=tuple(f"/dead-{number}" for number in range(300)),
-            also=few_connections(40),
+            extra_work=few_connections(40),
         ),
     ]

@@ -8,7 +8,7 @@ import brotli
 
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
-from tests.hostile.rows.row import LONG_S, Row, There
+from tests.hostile.rows.row import LONG_S, Row, WebAddress
 
 TEXT = "text/plain"
 REFUSED = "refused:robots"
@@ -39,7 +39,7 @@ def in_turn(*answers):
 
 
 async def silence(exchange: Exchange):
-    await exchange.gone()
+    await exchange.wait_closed()
 
 
 async def torn(exchange: Exchange):
@@ -133,7 +133,7 @@ def too_many() -> list[Row]:
             answers={"/private": page("no")},
             ended={"/private": REFUSED},
             never=("/private",),
-            also=deferred,
+            extra_work=deferred,
         ),
         Row(
             number=3,
@@ -150,7 +150,7 @@ def too_many() -> list[Row]:
             good=False,
             asked={"/robots.txt": (2, 6)},
             ended={"/": UNREACHABLE},
-            also=nothing_is_asked,
+            extra_work=nothing_is_asked,
         ),
     ]
 
@@ -164,7 +164,7 @@ def unreachable() -> list[Row]:
             good=False,
             ended={"/": ended},
             asked={"/robots.txt": (2, 9)},
-            also=nothing_is_asked,
+            extra_work=nothing_is_asked,
         )
 
     allow = "<html>User-agent: *\nAllow: /\n</html>"
@@ -189,7 +189,7 @@ def unreachable() -> list[Row]:
     ]
 
 
-def redirects(there: There) -> list[Row]:
+def redirects(there: WebAddress) -> list[Row]:
     other = there.host(6, 9)
     rules = text("User-agent: *\nDisallow: /private\n")
     private = {"/private": page("no")}
@@ -238,7 +238,7 @@ def redirects(there: There) -> list[Row]:
             name="robots redirects to a blocked address",
             robots=redirect(f"http://127.0.0.1:{there.canary}/robots.txt"),
             good=False,
-            also=blocked,
+            extra_work=blocked,
         ),
         Row(
             number=6,
@@ -253,7 +253,7 @@ def redirects(there: There) -> list[Row]:
             robots=redirect("/good-1", status="302 Found"),
             asked={"/good-1": (1, 2)},
             good=False,
-            also=lambda seen: seen.fetched("/", "/good-2", "/good-3"),
+            extra_work=lambda seen: seen.fetched("/", "/good-2", "/good-3"),
         ),
         Row(
             number=6,
@@ -327,7 +327,7 @@ def delays() -> list[Row]:
             name=f"Crawl-delay {value}{prefix and ' with other groups'}",
             robots=text(f"{prefix}User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n"),
             long=(most or seconds) > LONG_S,
-            also=apart(seconds, most),
+            extra_work=apart(seconds, most),
         )
 
     return [
@@ -439,7 +439,7 @@ def groups() -> list[Row]:
     ]
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     return [
         *html(),
         *client_errors(),

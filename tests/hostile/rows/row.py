@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.hostile.host import ALLOW_ALL, Answer, Talk
+from tests.hostile.host import ALLOW_ALL, Answer, ConnectionHandler
 
 ABSENT = "absent"
 """There is no response record."""
@@ -22,7 +22,7 @@ GOOD = ("/good-1", "/good-2", "/good-3")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class There:
+class WebAddress:
     """Where the web is; all zero while nobody serves it."""
 
     port: int = 0
@@ -46,7 +46,7 @@ class Row:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     robots: Answer = ALLOW_ALL
     fallback: Callable[[str], Answer | None] = lambda _: None
-    talk: Talk | None = None
+    talk: ConnectionHandler | None = None
     good: bool = True
     """Whether the good pages can be had."""
     links: tuple[str, ...] | None = None

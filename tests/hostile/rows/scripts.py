@@ -3,12 +3,12 @@ deadlines, its memory and its tabs, is played in `tests/crawler/render/test_tab.
 """
 
 from tests.crawler.server import page
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 BEHIND = '<p>words of the page</p><a href="/behind">on</a>'
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     def read(name, script, *headers, status="200 OK", ended="fetched:*", follows=True):
         return Row(
             number=54,

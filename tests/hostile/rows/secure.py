@@ -5,7 +5,7 @@ import asyncio
 from tests.crawler.server import page
 from tests.hostile import h2
 from tests.hostile.host import Host
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 
 def untrusted(name, tls, ended):
@@ -19,7 +19,9 @@ def untrusted(name, tls, ended):
             assert verdict
             assert verdict != "trusted", "no word of it in the record"
 
-    return Row(number=32, name=name, tls=tls, good=False, ended={"/": ended}, asked={"/": (0, 3)}, also=judge)
+    return Row(
+        number=32, name=name, tls=tls, good=False, ended={"/": ended}, asked={"/": (0, 3)}, extra_work=judge
+    )
 
 
 async def outdated(_: Host, reader, writer):
@@ -97,14 +99,14 @@ def streams() -> list[Row]:
             number=31,
             name=f"h2: {name}",
             tls="h2",
-            talk=h2.talk(greeting),
+            talk=h2.h2_server(greeting),
             answers=answers,
             ended=ended or {},
             **more,
         )
 
     return [
-        row("as it should be", "/a", "/b", also=spoken("/", "/a", "/b")),
+        row("as it should be", "/a", "/b", extra_work=spoken("/", "/a", "/b")),
         row("RST_STREAM instead of an answer", "/reset", ended={"/reset": "*:*"}),
         row("RST_STREAM in the body", "/torn", kept={"/torn": "disconnect"}),
         row("REFUSED_STREAM once", "/refused", asked={"/refused": (1, 3)}, ended={"/refused": "fetched:"}),
@@ -125,7 +127,7 @@ def streams() -> list[Row]:
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     sni = Row(
         number=32, name="TLS that wants a name", tls="sni", host="sni.test", answers={"/fine": page("fine")}
     )

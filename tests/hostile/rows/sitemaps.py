@@ -5,7 +5,7 @@ import gzip
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
 from tests.hostile.rows.robots import text
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -20,7 +20,7 @@ def index(*urls):
     return f'<?xml version="1.0"?><sitemapindex {XMLNS}>{inside}</sitemapindex>'
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     made: list[Row] = []
 
     def row(name, make, asked=None, **more):
@@ -150,7 +150,7 @@ def rows(there: There) -> list[Row]:
             )
         },
         {},
-        also=lambda seen: (
+        extra_work=lambda seen: (
             [path for path in seen.host.paths if "root" in path] == [] or seen.fail("a file was read")
         ),
     )
@@ -174,7 +174,7 @@ def rows(there: There) -> list[Row]:
                 )
             )
         },
-        also=lambda seen: seen.canary == 0 or seen.fail("the canary was asked"),
+        extra_work=lambda seen: seen.canary == 0 or seen.fail("the canary was asked"),
     )
     row("with forbidden URLs", lambda here: {"/robots": page("x"), "/map": xml(urlset(f"{here}/from-map"))})
     return made

@@ -4,7 +4,7 @@ import asyncio
 
 from tests.crawler.server import page
 from tests.hostile.host import Exchange, send
-from tests.hostile.rows.row import ABSENT, Row, There
+from tests.hostile.rows.row import ABSENT, Row, WebAddress
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 TIMEOUT = "failed:timeout*"
@@ -13,7 +13,7 @@ MOST = 100 << 20
 
 
 async def silence(exchange: Exchange):
-    await exchange.gone()
+    await exchange.wait_closed()
 
 
 def drip(before: bytes, piece: bytes, pause: float):
@@ -41,7 +41,7 @@ def flood(before: bytes, piece: bytes):
     return answer
 
 
-def minded(path):
+def client_closed(path):
     """The client closed the connection long before the server gave up."""
 
     def judge(seen):
@@ -56,11 +56,11 @@ def minded(path):
 def stalls() -> list[Row]:
     async def after_head(exchange: Exchange):
         await exchange.send(HEAD + b"Content-Length: 100\r\n\r\nhello")
-        await exchange.gone()
+        await exchange.wait_closed()
 
     async def half_a_line(exchange: Exchange):
         await exchange.send(b"HTTP/1.1 20")
-        await exchange.gone()
+        await exchange.wait_closed()
 
     async def nothing(_, reader, __):
         await reader.read(1)
@@ -132,7 +132,7 @@ def floods() -> list[Row]:
             answers={"/bad": flood(before, piece)},
             ended={"/bad": ended},
             kept={"/bad": kept},
-            also=minded("/bad"),
+            extra_work=client_closed("/bad"),
         )
 
     length = ("fetched:truncated_length", "length")
@@ -220,5 +220,5 @@ def keep_alive() -> list[Row]:
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     return [*stalls(), *floods(), *keep_alive()]

@@ -5,7 +5,7 @@ import asyncio
 from tests.crawler.server import page
 from tests.hostile.host import Exchange
 from tests.hostile.rows.framing import then_close
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 
 def no_cookie(seen):
@@ -20,7 +20,7 @@ def cookies() -> list[Row]:
             name=name,
             answers={"/bad": page("cookies", *lines), "/after-1": page("one"), "/after-2": page("two")},
             kept={"/bad": None},
-            also=no_cookie,
+            extra_work=no_cookie,
         )
 
     return [
@@ -86,7 +86,7 @@ def streams() -> list[Row]:
     ]
 
 
-def rows(_: There) -> list[Row]:
+def rows(_: WebAddress) -> list[Row]:
     same = page("the very same bytes " * 50)
     return [
         *cookies(),
@@ -96,7 +96,7 @@ def rows(_: There) -> list[Row]:
             answers={"/bad": b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\n\r\n'},
             ended={"/bad": "*:*"},
             asked={"/bad": (1, 3)},
-            also=unconditional,
+            extra_work=unconditional,
         ),
         Row(
             number=52,
@@ -112,7 +112,7 @@ def rows(_: There) -> list[Row]:
             number=53,
             name="the same bytes under two names",
             answers={"/same-1": same, "/same-2": same},
-            also=same_bytes,
+            extra_work=same_bytes,
         ),
         *streams(),
     ]

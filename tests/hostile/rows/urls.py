@@ -2,7 +2,7 @@
 
 from tests.crawler.server import links, page, redirect, spelled
 from tests.hostile.host import Exchange
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import Row, WebAddress
 
 
 def raw_redirect(*lines: bytes, status=b"302 Found") -> bytes:
@@ -110,7 +110,7 @@ def loops() -> list[Row]:
     ]
 
 
-def elsewhere(there: There) -> list[Row]:
+def elsewhere(there: WebAddress) -> list[Row]:
     targets = {
         "out of scope": f"http://{there.host(44, 250)}/",
         "file": "file:///etc/passwd",
@@ -175,7 +175,7 @@ def locations() -> list[Row]:
     ]
 
 
-def hints(there: There) -> list[Row]:
+def hints(there: WebAddress) -> list[Row]:
     off = f"http://{there.host(44, 251)}/page"
     return [
         Row(
@@ -232,7 +232,7 @@ def hints(there: There) -> list[Row]:
     ]
 
 
-def written(there: There) -> list[Row]:
+def written(there: WebAddress) -> list[Row]:
     here = there.host(47)
     strange = [
         f"http://{here}/{'x' * 100_000}",
@@ -301,7 +301,7 @@ def written(there: There) -> list[Row]:
             answers={"/bad": links(*(url.replace('"', "&quot;") for url in strange))},
             fallback=lambda path: page(f"a page at {path}") if not path.startswith("/good") else None,
             kept={"/a%2Fb": None, "/a/b": None, "/%c3%a9": None},
-            also=judge,
+            extra_work=judge,
         ),
         Row(
             number=47,
@@ -321,7 +321,7 @@ def endless() -> list[Row]:  # noqa: C901 - a function a trap
         return judge
 
     def row(name, first, answer, most=350, number=48):
-        return Row(number=number, name=name, links=(first,), fallback=answer, also=bounded(most))
+        return Row(number=number, name=name, links=(first,), fallback=answer, extra_work=bounded(most))
 
     def months(path):
         if not path.startswith("/calendar/"):
@@ -374,7 +374,7 @@ def endless() -> list[Row]:  # noqa: C901 - a function a trap
         links=tuple(f"/any-{spelled(n)}" for n in range(300)),
         fallback=alike,
         good=False,  # those that are linked behind three hundred that say nothing may starve with them
-        also=lambda seen: (bounded(310)(seen), seen.fetched("/", "/good-1")),
+        extra_work=lambda seen: (bounded(310)(seen), seen.fetched("/", "/good-1")),
     )
     return [
         row("a calendar without an end", "/calendar/2020/1", months),
@@ -387,5 +387,5 @@ def endless() -> list[Row]:  # noqa: C901 - a function a trap
     ]
 
 
-def rows(there: There) -> list[Row]:
+def rows(there: WebAddress) -> list[Row]:
     return [*loops(), *elsewhere(there), *locations(), *hints(there), *written(there), *endless()]

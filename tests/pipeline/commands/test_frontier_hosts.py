@@ -4,14 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frontier import HostState, Rest
-from pipeline.commands.frontier_hosts import body, lines
+from frontier import Hold, HostState
+from pipeline.commands.frontier_hosts import host_body, host_lines
 
 NOW = datetime(2026, 11, 22, 4, 15, 10, tzinfo=UTC)
 
 
 def host(*, rest=None, dead="", origins=()):
-    return HostState(host="a.test", waiting=1, open=0, delay_ms=1_500, rest=rest, origins=origins, dead=dead)
+    return HostState(
+        host="a.test", waiting=1, open=0, delay_ms=1_500, rest=rest, origins=origins, dead_reason=dead
+    )
 
 
 @pytest.mark.parametrize(
@@ -19,13 +21,13 @@ def host(*, rest=None, dead="", origins=()):
     [
         (host(), ["a.test: may be asked, 1.5 s apart; 1 page waits"]),
         (
-            host(rest=Rest(ms=720_000, reason="tls_self_signed")),
+            host(rest=Hold(ms=720_000, reason="tls_self_signed")),
             [
                 "a.test: held for 12 min, until 2026-11-22 04:27:10 UTC: certificate not trusted (tls_self_signed); 1 page waits"
             ],
         ),
         (
-            host(rest=Rest(ms=0, reason="refused")),
+            host(rest=Hold(ms=0, reason="refused")),
             [
                 "a.test: held until the next request, which is a probe: connection refused (refused); 1 page waits"
             ],
@@ -35,7 +37,7 @@ def host(*, rest=None, dead="", origins=()):
             ["a.test: host given up: the host name has no address (dead_dns); 1 page waits"],
         ),
         (
-            host(origins=(("http://a.test:81", Rest(ms=60_000, reason="")),)),
+            host(origins=(("http://a.test:81", Hold(ms=60_000, reason="")),)),
             [
                 "a.test: may be asked, 1.5 s apart; 1 page waits",
                 "  http://a.test:81: held for 1 min, until 2026-11-22 04:16:10 UTC",
@@ -44,10 +46,10 @@ def host(*, rest=None, dead="", origins=()):
     ],
 )
 def test_a_host_is_said_in_a_line(state, said):
-    assert list(lines(state, NOW)) == said
+    assert list(host_lines(state, NOW)) == said
 
 
 def test_programs_read_until_when():
-    said = body(host(rest=Rest(ms=1_000, reason="refused")), NOW)
+    said = host_body(host(rest=Hold(ms=1_000, reason="refused")), NOW)
     assert (said["state"], said["reason"], said["until"]) == ("held", "refused", "2026-11-22T04:15:11Z")
-    assert body(host(dead="dead_dns"), NOW)["state"] == "given_up"
+    assert host_body(host(dead="dead_dns"), NOW)["state"] == "given_up"

@@ -10,11 +10,11 @@ import pytest
 from core import InputError
 from frontier import Frontier
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from pipeline import configuration
 from pipeline.commands import results
 from pipeline.crawls import operator_commands, yields
-from pipeline.crawls.seed import BATCH, Plan, revisit_s, seed
+from pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
 from pipeline.project import Project
 
 URLS = (
@@ -27,7 +27,7 @@ URLS = (
 
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory):
-    with embedded(tmp_path_factory.mktemp("redis")) as address:
+    with embedded_server(tmp_path_factory.mktemp("redis")) as address:
         yield address
 
 
@@ -48,7 +48,7 @@ def name(request):
 def seeded(project, name, urls=URLS):
     path = project.directory / "seeds.txt"
     path.write_text("\n".join(urls))
-    return seed(project, str(path), Plan(crawl=name))
+    return seed_file(project, str(path), SeedPlan(crawl=name))
 
 
 def granted(redis, name, n=100):
@@ -83,7 +83,7 @@ def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
     assert stats.reasons == {"refused:dropped": 2}
     again = seeded(project(), name, ["http://a.example.org/new"])
     assert again.discarded == {"dropped": 1}
-    assert results.seeded_line(again, name).endswith("0 added, 0 known, 0 refused; not let in: 1 dropped")
+    assert results.seed_line(again, name).endswith("0 added, 0 known, 0 refused; not let in: 1 dropped")
 
 
 def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
@@ -106,7 +106,7 @@ def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
     ],
 )
 def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
-    assert yields.rank(kept, documents).name == rank
+    assert yields.rank_of(kept, documents).name == rank
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
         (lambda project, name: operator_commands.drop(project, name, "example.org"), "not a scope"),
         (lambda project, name: operator_commands.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
         (
-            operator_commands.prefer_yields,
+            operator_commands.prefer_by_yield,
             "no domain has 20 processed documents yet",
         ),
     ],
@@ -143,7 +143,7 @@ def test_what_cannot_be_done_is_one_clear_line(project, name, tell, line):
     ("text", "ms"), [("90s", 90_000), ("15m", 900_000), ("1h", 3_600_000), ("2d", 172_800_000)]
 )
 def test_times_are_written_as_people_write_them(text, ms):
-    assert operator_commands.milliseconds(text) == ms
+    assert operator_commands.parse_duration_ms(text) == ms
 
 
 def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):
@@ -162,7 +162,7 @@ def test_of_a_packed_list_that_breaks_off_it_is_said_how_many_were_added(project
     lines = [f"http://a.example.org/{draw.getrandbits(64):x}" for _ in range(5_500)]
     path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0)[:-20_000])
     with pytest.raises(InputError) as refusal:
-        seed(project(), str(path), Plan(crawl=name))
+        seed_file(project(), str(path), SeedPlan(crawl=name))
     found = re.search(
         r"breaks off .*; before that ([\d,]+) URLs were added, 0 known, 0 lines refused;", str(refusal.value)
     )
@@ -190,5 +190,5 @@ def test_a_revisit_that_no_visit_would_keep_to_is_refused(time):
     with pytest.raises(
         InputError, match=f"--revisit {time}: pages are visited again after 1h at the soonest and 365d"
     ):
-        revisit_s(time)
-    assert (revisit_s("1h"), revisit_s("365d")) == (3_600, 31_536_000)
+        parse_revisit(time)
+    assert (parse_revisit("1h"), parse_revisit("365d")) == (3_600, 31_536_000)

@@ -10,11 +10,11 @@ from warcio.warcwriter import WARCWriter
 
 from core import Document, InputError, RecordRef, Verdict
 from extract.record_document import document_id
-from frontier import canonical
+from frontier import canonicalize
 from pipeline.commands.app import app
-from pipeline.crawls.refetch import TRUNCATED, listed, refetch, truncated
+from pipeline.crawls.refetch import TRUNCATED, refetch_truncated, truncated_urls, write_urls
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.project import Project
 from pipeline.steps.process import parts, step
 from storage import tables
@@ -40,7 +40,7 @@ def project(tmp_path):
             writer.write_record(
                 writer.create_warc_record(url, "response", io.BytesIO(b"%PDF-"), http_headers=head)
             )
-    ingest(project.store, "cc", given([warc]))
+    ingest(project.store, "cc", locate_inputs([warc]))
     return project
 
 
@@ -105,30 +105,30 @@ def verdict(row, reason):
 
 
 def test_documents_that_are_cut_off_and_pdfs_that_cannot_be_read_for_it(processed):
-    assert sorted(truncated(processed.store, "cc")) == sorted([URLS[1], URLS[2], URLS[3]])
+    assert sorted(truncated_urls(processed.store, "cc")) == sorted([URLS[1], URLS[2], URLS[3]])
 
 
 def test_they_wait_in_a_crawl_of_their_own(processed):
-    assert refetch(processed, "cc", "whole").added == 3
-    again = refetch(processed, "cc", "whole")
+    assert refetch_truncated(processed, "cc", "whole").added == 3
+    again = refetch_truncated(processed, "cc", "whole")
     assert (again.added, again.known) == (0, 3)
 
 
 def test_or_are_written_to_a_list_that_can_be_seeded(processed, tmp_path):
     out = tmp_path / "cut.txt"
-    assert listed(processed, "cc", out) == 3
-    assert {canonical(line).text for line in out.read_text().splitlines()} == {URLS[1], URLS[2], URLS[3]}
+    assert write_urls(processed, "cc", out) == 3
+    assert {canonicalize(line).text for line in out.read_text().splitlines()} == {URLS[1], URLS[2], URLS[3]}
 
 
 def test_what_is_not_processed_is_refused(project):
     with pytest.raises(InputError, match="run `thresher process cc` first"):
-        refetch(project, "cc", "whole")
+        refetch_truncated(project, "cc", "whole")
 
 
 def test_where_nothing_is_cut_off_there_is_nothing_to_fetch(project):
     judged(project, {}, {URLS[4]: "scanned_pdf"})
     with pytest.raises(InputError, match="nothing in it is cut off"):
-        refetch(project, "cc", "whole")
+        refetch_truncated(project, "cc", "whole")
 
 
 @pytest.mark.parametrize("options", [[], ["--crawl", "whole", "--out", "x"]])

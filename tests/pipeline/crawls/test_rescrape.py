@@ -8,11 +8,11 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError
-from crawler.reading.request_state import decode
-from frontier import Discovery, Frontier, Scope, canonical
+from crawler.reading.request_state import decode_state
+from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
-from pipeline.crawls.rescrape import Plan, rescrape
-from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.integrity.verify import verify_storage
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
@@ -86,7 +86,7 @@ def archived(tmp_path_factory):
 def crawled(directory, site):
     (directory / "thresher.toml").write_text(TOML)
     project = Project.at(directory)
-    seed = canonical(f"{site.server.url}/")
+    seed = canonicalize(f"{site.server.url}/")
     asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(seed)])))
     run(project)
     return project
@@ -108,7 +108,7 @@ async def with_frontier(project, question):
 
 
 def run(project):
-    return crawl(project, "docs", Limits(), LineProgress()).stats
+    return crawl(project, "docs", CrawlLimits(), LineProgress()).stats
 
 
 def records(project, kind):
@@ -127,7 +127,7 @@ def records(project, kind):
 def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site):
     site.version = 2
     site.asked.clear()
-    assert rescrape(project, Plan(crawl="docs")).added == 6
+    assert add_rescrapes(project, RescrapePlan(crawl="docs")).added == 6
     stats = run(project)
     asked = {path: (etag, dated) for path, etag, dated in site.asked}
     assert asked["/etag"] == (True, False)
@@ -162,7 +162,7 @@ def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_c
         for headers, _ in records(project, "response")
     }
     for _ in range(2):
-        rescrape(project, Plan(crawl="docs"))
+        add_rescrapes(project, RescrapePlan(crawl="docs"))
         run(project)
     revisits = [headers for headers, _ in records(project, "revisit")]
     assert len(revisits) == 12
@@ -175,56 +175,56 @@ def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_c
 
 @pytest.mark.slow
 def test_a_capture_is_followed_by_one_rescrape(project, site):
-    plan = Plan(crawl="docs")
-    assert rescrape(project, plan).added == 6
-    again = rescrape(project, plan)
+    plan = RescrapePlan(crawl="docs")
+    assert add_rescrapes(project, plan).added == 6
+    again = add_rescrapes(project, plan)
     assert (again.added, again.known) == (0, 6)
     site.asked.clear()
     run(project)
     assert len(site.asked) == 6
-    assert rescrape(project, plan).added == 6
+    assert add_rescrapes(project, plan).added == 6
 
 
 def test_a_budget_takes_those_that_were_captured_longest_ago(archived):
-    assert rescrape(archived, Plan(crawl="docs", budget=2)).pages == 2
+    assert add_rescrapes(archived, RescrapePlan(crawl="docs", budget=2)).pages == 2
 
 
 def test_only_the_domains_that_are_named_are_asked(archived):
-    assert rescrape(archived, Plan(crawl="docs", domains=("127.0.0.1",))).pages == 6
+    assert add_rescrapes(archived, RescrapePlan(crawl="docs", domains=("127.0.0.1",))).pages == 6
     with pytest.raises(InputError, match=r"is archived of example.org"):
-        rescrape(archived, Plan(crawl="docs", domains=("example.org",)))
+        add_rescrapes(archived, RescrapePlan(crawl="docs", domains=("example.org",)))
 
 
 def test_what_was_captured_within_the_age_is_left_as_it_is(archived):
     with pytest.raises(InputError, match="give a smaller --max-age"):
-        rescrape(archived, Plan(crawl="docs", older_than_s=3600))
+        add_rescrapes(archived, RescrapePlan(crawl="docs", older_than_s=3600))
 
 
 def test_without_a_yield_there_is_no_report_to_go_by(archived):
     with pytest.raises(InputError, match="process it first"):
-        rescrape(archived, Plan(crawl="docs", from_report=True))
+        add_rescrapes(archived, RescrapePlan(crawl="docs", from_report=True))
 
 
 @pytest.mark.slow
 def test_what_is_gone_is_not_asked_for_again(project, site):
     site.version = 2
-    rescrape(project, Plan(crawl="docs"))
+    add_rescrapes(project, RescrapePlan(crawl="docs"))
     run(project)
     site.asked.clear()
-    rescrape(project, Plan(crawl="docs"))
+    add_rescrapes(project, RescrapePlan(crawl="docs"))
     run(project)
     assert "/goes" not in {path for path, _, _ in site.asked}
 
 
 def test_a_url_waits_with_what_its_server_said_of_it(archived):
-    rescrape(archived, Plan(crawl="docs"))
+    add_rescrapes(archived, RescrapePlan(crawl="docs"))
 
     async def notes(frontier):
         # the host is held by no robots.txt: that of the crawl is still valid
         leases = []
         while more := await frontier.lease(9, worker="w", lease_ms=60_000):
             leases += more
-        return {lease.url.text.rpartition("/")[2]: decode(lease.note) for lease in leases}
+        return {lease.url.text.rpartition("/")[2]: decode_state(lease.note) for lease in leases}
 
     told = asyncio.run(with_frontier(archived, notes))
     assert told["etag"].etag == '"v1"'
@@ -248,10 +248,10 @@ def test_a_page_behind_a_cookie_gate_is_asked_for_again_though_both_of_its_captu
     with Server({"/": answer}).in_thread() as server:
         (tmp_path / "thresher.toml").write_text(f"{TOML}cookies = true\n")
         project = Project.at(tmp_path)
-        url = canonical(f"{server.url}/")
+        url = canonicalize(f"{server.url}/")
         asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(url)])))
         assert run(project).outcomes["fetched"] == 1
-        assert rescrape(project, Plan(crawl="docs")).pages == 1
+        assert add_rescrapes(project, RescrapePlan(crawl="docs")).pages == 1
         run(project)
         assert server.paths["/"] == 4
 
@@ -260,7 +260,7 @@ def test_spellings_of_one_page_are_one_page_to_ask_for_again(tmp_path):
     with Server({"/q?b=1&a=2": page(STAYS), "/q?a=2&b=1": page(STAYS)}).in_thread() as server:
         (tmp_path / "thresher.toml").write_text(f"{TOML}query_order = true\n")
         apart = Project.at(tmp_path)
-        urls = [canonical(f"{server.url}{path}") for path in ("/q?b=1&a=2", "/q?a=2&b=1")]
+        urls = [canonicalize(f"{server.url}{path}") for path in ("/q?b=1&a=2", "/q?a=2&b=1")]
 
         async def add(frontier):
             for generation, url in enumerate(urls):
@@ -268,6 +268,6 @@ def test_spellings_of_one_page_are_one_page_to_ask_for_again(tmp_path):
 
         asyncio.run(with_frontier(apart, add))
         run(apart)
-        assert rescrape(apart, Plan(crawl="docs")).pages == 2
+        assert add_rescrapes(apart, RescrapePlan(crawl="docs")).pages == 2
         (tmp_path / "thresher.toml").write_text(TOML)
-        assert rescrape(Project.at(tmp_path), Plan(crawl="docs"), update=True).pages == 1
+        assert add_rescrapes(Project.at(tmp_path), RescrapePlan(crawl="docs"), update=True).pages == 1

@@ -11,18 +11,18 @@ import pytest
 import zstandard
 
 from core import InputError, Url
-from crawler.reading.request_state import decode
-from frontier import canonical
+from crawler.reading.request_state import decode_state
+from frontier import canonicalize
 from pipeline.crawls import seed_files
-from pipeline.crawls.seed import Plan, _discoveries
-from tests.shared import shared
+from pipeline.crawls.seed import SeedPlan, _discoveries
+from tests.shared import shared_file
 
 LIST = b"# comment\nhttp://example.org/a\n\n  https://example.org/b  \nno url\nftp://example.org/\n"
 
 
 def read(path, data, name="seeds.txt"):
     (path / name).write_bytes(data)
-    return list(seed_files.read(str(path / name)))
+    return list(seed_files.read_seeds(str(path / name)))
 
 
 def texts(found):
@@ -38,7 +38,7 @@ def test_what_is_listed_is_no_trap_whatever_it_looks_like(tmp_path):
     assert texts(read(tmp_path, b"http://example.org/a/b/a/b/a/b/c\n")) == [
         "http://example.org/a/b/a/b/a/b/c"
     ]
-    (seed,) = _discoveries([canonical("http://example.org/")], Plan(crawl="c"))
+    (seed,) = _discoveries([canonicalize("http://example.org/")], SeedPlan(crawl="c"))
     assert seed.listed
 
 
@@ -71,13 +71,13 @@ def test_a_sitemap(tmp_path):
 def test_of_an_index_the_sitemaps_are_taken_for_what_they_list(tmp_path):
     index = b"<sitemapindex><sitemap><loc>http://example.org/s1.xml</loc></sitemap></sitemapindex>"
     (found,) = read(tmp_path, index)
-    assert found == seed_files.Sitemap(url=canonical("http://example.org/s1.xml"))
-    (seed,) = _discoveries([found], Plan(crawl="c", scope="host", max_depth=0))
-    assert (decode(seed.note).kind, seed.depth, seed.max_depth, seed.listed) == ("seeds", 0, 0, True)
+    assert found == seed_files.SitemapSeed(url=canonicalize("http://example.org/s1.xml"))
+    (seed,) = _discoveries([found], SeedPlan(crawl="c", scope="host", max_depth=0))
+    assert (decode_state(seed.note).kind, seed.depth, seed.max_depth, seed.listed) == ("seeds", 0, 0, True)
 
 
 def test_one_url_is_a_seed_itself():
-    assert texts(seed_files.read("http://example.org/")) == ["http://example.org/"]
+    assert texts(seed_files.read_seeds("http://example.org/")) == ["http://example.org/"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_of_a_packed_list_that_breaks_off_every_whole_line_is_a_seed(tmp_path, p
     (tmp_path / "s").write_bytes(pack("\n".join(lines).encode())[:-2000])
     found = []
     with pytest.raises(InputError, match=r"breaks off \(its compression ends before its end\)"):
-        found.extend(seed_files.read(str(tmp_path / "s")))
+        found.extend(seed_files.read_seeds(str(tmp_path / "s")))
     assert texts(found) == lines[: len(found)]
 
 
@@ -119,7 +119,7 @@ def test_a_list_that_breaks_its_own_format_is_an_error_in_one_line(tmp_path):
 
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="no such file"):
-        seed_files.read(str(tmp_path / "absent.txt"))
+        seed_files.read_seeds(str(tmp_path / "absent.txt"))
 
 
 def test_a_packed_file_without_any_text_is_refused_in_one_line(tmp_path):
@@ -129,7 +129,7 @@ def test_a_packed_file_without_any_text_is_refused_in_one_line(tmp_path):
 
 def test_a_directory_is_refused(tmp_path):
     with pytest.raises(InputError, match="Is a directory"):
-        seed_files.read(str(tmp_path))
+        seed_files.read_seeds(str(tmp_path))
 
 
 @pytest.mark.parametrize("before", [0, 5_000])
@@ -143,14 +143,14 @@ def test_octets_that_are_no_utf8_are_asked_for_as_they_are_and_no_other_line_pay
         "http://example.org/caf%C3%A9",
     ]
     (refused,) = read(tmp_path, b"http://caf\xe9.example.org/\n")
-    assert isinstance(refused, seed_files.Refused)
+    assert isinstance(refused, seed_files.RefusedLine)
 
 
 def test_a_line_with_a_control_character_is_refused_and_the_others_go_on(tmp_path):
     data = b"http://example.org/a\n" * 5_000 + b"http://example.org/\0b\nhttp://example.org/c\n"
     found = read(tmp_path, data)
     assert len(texts(found)) == 5_001
-    (refused,) = (seed for seed in found if isinstance(seed, seed_files.Refused))
+    (refused,) = (seed for seed in found if isinstance(seed, seed_files.RefusedLine))
     assert (refused.line, refused.reason) == (5_001, "a control character in it")
 
 
@@ -175,7 +175,7 @@ def test_a_table_with_a_url_column_whatever_separates_its_columns(tmp_path, deli
     data = "\n".join(delimiter.join(row) for row in rows).encode()
     assert texts(read(tmp_path, data)) == [
         "http://example.org/a",
-        canonical("http://example.org/b?x=1;2,3|4").text,
+        canonicalize("http://example.org/b?x=1;2,3|4").text,
     ]
 
 
@@ -188,7 +188,7 @@ def test_of_a_line_with_tabs_the_url_is_taken_and_nothing_else(tmp_path):
     data = b"global\tNEWS\thttp://example.org/a\nhttp://example.org/b\ta comment\nno\turl\n"
     found = read(tmp_path, data)
     assert texts(found) == ["http://example.org/a", "http://example.org/b"]
-    assert [seed.text for seed in found if isinstance(seed, seed_files.Refused)] == ["no\turl"]
+    assert [seed.text for seed in found if isinstance(seed, seed_files.RefusedLine)] == ["no\turl"]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_line_without_end_takes_no_memory_and_is_refused(tmp_path):
     data = b"http://example.org/a\nhttp://example.org/" + b"x" * 10_000_000 + b"\nhttp://example.org/b\n"
     found = read(tmp_path, data)
     assert texts(found) == ["http://example.org/a", "http://example.org/b"]
-    assert [len(seed.text) < 200_000 for seed in found if isinstance(seed, seed_files.Refused)] == [True]
+    assert [len(seed.text) < 200_000 for seed in found if isinstance(seed, seed_files.RefusedLine)] == [True]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -219,11 +219,11 @@ def test_standard_input_is_read_like_a_file(monkeypatch, pack):
         pipe.write(pack(LIST))
     with os.fdopen(read_end, "rb") as stream:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
-        assert len(texts(seed_files.read("-"))) == 2
+        assert len(texts(seed_files.read_seeds("-"))) == 2
 
 
 def unpacked(name):
-    return zstandard.ZstdDecompressor().stream_reader(shared(name).read_bytes()).read()
+    return zstandard.ZstdDecompressor().stream_reader(shared_file(name).read_bytes()).read()
 
 
 @pytest.mark.shared
@@ -231,10 +231,10 @@ def test_a_real_table_without_names_of_its_columns(tmp_path):
     data = unpacked("urls/citizenlab-urls.tsv.zst")
     found = read(tmp_path, data, "urls.tsv.zst")
     lines = [line.split("\t")[2].strip() for line in data.decode().split("\n") if line]
-    refused = [seed for seed in found if isinstance(seed, seed_files.Refused)]
+    refused = [seed for seed in found if isinstance(seed, seed_files.RefusedLine)]
     assert len(found) == len(lines) > 22_000
     assert len(refused) < 10
-    assert texts(found)[0] == canonical(lines[0]).text
+    assert texts(found)[0] == canonicalize(lines[0]).text
 
 
 @pytest.mark.shared
@@ -279,23 +279,23 @@ WAT = (
 def test_the_pages_of_a_wat_file_and_where_they_lead_if_that_is_wanted(tmp_path):
     path = tmp_path / "x.warc.wat.gz"
     path.write_bytes(WAT)
-    assert texts(seed_files.read(str(path))) == ["http://example.org/d/a"]
-    assert texts(seed_files.read(str(path), links=True)) == [
+    assert texts(seed_files.read_seeds(str(path))) == ["http://example.org/d/a"]
+    assert texts(seed_files.read_seeds(str(path), links=True)) == [
         "http://example.org/d/a",
         "http://example.org/e/b",
         "http://example.com/",
     ]
-    (refused,) = (seed for seed in seed_files.read(str(path)) if not isinstance(seed, Url))
+    (refused,) = (seed for seed in seed_files.read_seeds(str(path)) if not isinstance(seed, Url))
     assert refused.line == 3
 
 
 def test_links_are_known_of_wat_files_alone(tmp_path):
     (tmp_path / "s.txt").write_bytes(LIST)
     with pytest.raises(InputError, match="links are known of the pages of a WAT file alone"):
-        seed_files.read(str(tmp_path / "s.txt"), links=True)
+        seed_files.read_seeds(str(tmp_path / "s.txt"), links=True)
 
 
 @pytest.mark.shared
 def test_a_real_wat_file():
-    path = shared("archives/whirlwind-python/whirlwind.warc.wat.gz")
-    assert texts(seed_files.read(str(path))) == []  # it has the request alone
+    path = shared_file("archives/whirlwind-python/whirlwind.warc.wat.gz")
+    assert texts(seed_files.read_seeds(str(path))) == []  # it has the request alone

@@ -9,9 +9,9 @@ import pytest
 
 from isolation import probe_confinement
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.reports.status import isolation_line
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
 ROOT = Path(__file__).resolve().parents[3]
 LACKING = ROOT / "tests" / "isolation" / "lacking.py"
@@ -54,7 +54,7 @@ def test_a_machine_without_walls_is_said_and_parts_are_made(tmp_path):
     (tmp_path / "thresher.toml").write_text('[filters]\npreset = "none"\nlanguages = []\n')
     rows = [{"url": f"http://example.test/{number}", "text": f"Page number {number}."} for number in range(3)]
     (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    ingest(Files(tmp_path / "data"), "pages", given([tmp_path / "pages.jsonl"]))
+    ingest(DirectoryStore(tmp_path / "data"), "pages", locate_inputs([tmp_path / "pages.jsonl"]))
     done = thresher(tmp_path, "landlock,seccomp", "process", "--workers", "2")
     said = [line for line in done.stderr.splitlines() if line.startswith("thresher: isolation: no ")]
     assert [line.split()[3] for line in said] == ["Landlock", "seccomp"]

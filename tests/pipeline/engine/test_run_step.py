@@ -14,13 +14,22 @@ from hypothesis import strategies as st
 
 from core import Conflict, CorruptData, ThresherError, Unavailable
 from pipeline.engine import quarantine, run_step
-from pipeline.engine.local.worker_pool import local_crew
+from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Died, Made, Raised, Sealed
+from pipeline.engine.task import PartOutputs, TaskFailure, TaskSuccess, WorkerDeath
 from pipeline.terminal.progress import LineProgress
-from storage.manifest import Input, load, manifest_name
+from storage.manifest import Input, load_manifest, manifest_name
 from tests.pipeline import work_functions
-from tests.pipeline.work_functions import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault
+from tests.pipeline.work_functions import (
+    ITEMS,
+    STEP,
+    RecordingStore,
+    double,
+    no_storage,
+    parts,
+    refuse,
+    segfault,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -100,11 +109,11 @@ def claim_no_storage(store, step, part, watch):
 
 @pytest.fixture
 def files(tmp_path):
-    return Noting(tmp_path)
+    return RecordingStore(tmp_path)
 
 
 def run(files, work, crew, count=4, step=STEP):
-    return run_step.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
+    return run_step.run_step(files, step, parts(count), work, pool=crew, progress=LineProgress())
 
 
 def outputs(files):
@@ -122,7 +131,7 @@ def items(files, number):
 def test_every_part_is_made_and_sealed(files, crew):
     ran = run(files, double, crew)
     assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (4, 0, (), 0)
-    manifest = load(files, manifest_name("double", "main/part-3"))
+    manifest = load_manifest(files, manifest_name("double", "main/part-3"))
     assert items(files, 3) == ["6"] * ITEMS
     assert manifest.counts == {"in": ITEMS}
     assert manifest.recipe == {"factor": 2}
@@ -203,7 +212,7 @@ def test_a_part_in_quarantine_waits_there_until_it_is_released(files, crew):
     run(files, refuse, crew)
     again = run(files, double, crew)
     assert (again.made, again.already, len(again.quarantined)) == (0, 3, 1)
-    assert quarantine.release(files, "double", "main") == 1
+    assert quarantine.remove_marks(files, "double", "main") == 1
     mended = run(files, double, crew)
     assert (mended.made, mended.already, mended.quarantined) == (1, 3, ())
 
@@ -213,13 +222,13 @@ def from_input(store, _, part, __):
     (span,) = part.inputs
     if store.read(span.name) != b"good":
         raise CorruptData(f"{span.name} is damaged")
-    return Made(counts={}, outputs=())
+    return PartOutputs(counts={}, outputs=())
 
 
 def run_from_input(files, crew):
     part = Part(name="main/part-0", inputs=(Input(name="input", sha256="0" * 64),), writes=())
     step = Step(name="copy", version=1, recipe={})
-    return run_step.run(files, step, [part], from_input, crew=crew, progress=LineProgress())
+    return run_step.run_step(files, step, [part], from_input, pool=crew, progress=LineProgress())
 
 
 @pytest.mark.parametrize("first", [b"bad", None])
@@ -236,7 +245,7 @@ def test_a_quarantine_ends_when_an_input_changes(files, crew, first):
 
 def test_a_step_that_is_asked_to_tries_again_what_is_in_quarantine(files, crew):
     run(files, refuse, crew)
-    again = run_step.run(files, STEP, parts(4), double, crew=crew, progress=LineProgress(), retry=True)
+    again = run_step.run_step(files, STEP, parts(4), double, pool=crew, progress=LineProgress(), retry=True)
     assert (again.made, again.already, again.quarantined) == (1, 3, ())
     assert list(quarantine.marks(files, "double", "main")) == []
 
@@ -248,7 +257,9 @@ def test_a_damaged_mark_keeps_no_part_from_being_tried(files, crew):
 
 
 def test_a_quarantine_of_another_recipe_does_not_count(files, crew):
-    quarantine.put(files, Step(name="double", version=1, recipe={"factor": 9}), parts(2)[1], "broken", "")
+    quarantine.put_mark(
+        files, Step(name="double", version=1, recipe={"factor": 9}), parts(2)[1], "broken", ""
+    )
     assert run(files, double, crew).made == 4
 
 
@@ -259,15 +270,17 @@ def test_a_part_that_crashes_everywhere_is_given_up(files, crew):
 
 
 def test_what_would_befall_every_part_ends_the_run(files, crew):
-    with pytest.raises(Unavailable, match="the storage does not answer"), local_crew(2) as other:
+    with pytest.raises(Unavailable, match="the storage does not answer"), local_worker_pool(2) as other:
         run(files, no_storage, other)
     assert list(files.list("quarantine/")) == []
 
 
 ENDS = st.one_of(
-    st.builds(Died, exitcode=st.sampled_from([-9, -11, -6, 1, 71, None]), item=st.none() | st.integers(0, 3)),
-    st.just(Raised(error=CorruptData("torn"), detail="")),
-    st.just(Sealed(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)),
+    st.builds(
+        WorkerDeath, exitcode=st.sampled_from([-9, -11, -6, 1, 71, None]), item=st.none() | st.integers(0, 3)
+    ),
+    st.just(TaskFailure(error=CorruptData("torn"), detail="")),
+    st.just(TaskSuccess(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)),
 )
 
 
@@ -282,24 +295,26 @@ class Scripted:
         self.seen.append(task)
 
     def ended(self):
-        well = Sealed(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)
+        well = TaskSuccess(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)
         return self.tasks.pop(0), next(self.script, well)
 
 
 @given(script=st.lists(ENDS, max_size=60), count=st.integers(0, 8))
 def test_whatever_happens_every_part_is_made_or_put_aside_once(tmp_path_factory, script, count):
     crew = Scripted(script)
-    ran = run(Noting(tmp_path_factory.mktemp("run")), double, crew, count)
+    ran = run(RecordingStore(tmp_path_factory.mktemp("run")), double, crew, count)
     assert ran.made + len(ran.quarantined) == count
     assert not crew.tasks
-    assert ran.deaths == sum(isinstance(each, Died) for each in script[: len(crew.seen)])
+    assert ran.deaths == sum(isinstance(each, WorkerDeath) for each in script[: len(crew.seen)])
     for task in crew.seen:
         blamed = [
             each.item
             for each in script
-            if isinstance(each, Died) and each.exitcode in run_step.OWN_DOING and each.item in task.crashed
+            if isinstance(each, WorkerDeath)
+            and each.exitcode in run_step.ITEM_CRASH_EXIT_CODES
+            and each.item in task.crashed
         ]
-        assert all(blamed.count(item) >= run_step.CRASHES for item in task.crashed)
+        assert all(blamed.count(item) >= run_step.MAX_ITEM_CRASHES for item in task.crashed)
 
 
 def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
@@ -311,7 +326,7 @@ def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
             super().begin(task)
             most = max(most, len(self.tasks))
 
-    run(Noting(tmp_path), double, Counting([]), 50)
+    run(RecordingStore(tmp_path), double, Counting([]), 50)
     assert most == 6
 
 
@@ -319,7 +334,7 @@ def test_workers_are_replaced_when_they_have_grown(files, monkeypatch):
     from pipeline.engine.local import part_process
 
     monkeypatch.setattr(part_process, "RSS", 0)
-    with local_crew(1) as crew:
+    with local_worker_pool(1) as crew:
         ran = [run(files, note_process, crew, count) for count in (1, 2, 3)]
     assert [one.made for one in ran] == [1, 1, 1]
     assert len(processes(files)) == 3
@@ -331,11 +346,11 @@ def note_process(store, step, part, watch):
 
 def processes(files):
     """Those that made a part."""
-    return {load(files, name).counts["pid"] for name in files.list("manifests/")}
+    return {load_manifest(files, name).counts["pid"] for name in files.list("manifests/")}
 
 
 def test_a_closed_crew_leaves_no_process(files):
-    with local_crew(2) as crew:
+    with local_worker_pool(2) as crew:
         run(files, note_process, crew, 4)
     assert not any(Path(f"/proc/{pid}").exists() for pid in processes(files))
 
@@ -359,7 +374,7 @@ def start(files, count):
 
 @pytest.mark.parametrize("delay", [0.3, 0.8, 1.3, 1.8])
 def test_killed_at_any_moment_and_run_again_the_bytes_are_the_same(files, crew, tmp_path_factory, delay):
-    undisturbed = Noting(tmp_path_factory.mktemp("undisturbed"))
+    undisturbed = RecordingStore(tmp_path_factory.mktemp("undisturbed"))
     run(undisturbed, double, crew, 8)
     process = start(files, 8)
     time.sleep(delay)

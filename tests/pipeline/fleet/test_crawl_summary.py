@@ -3,7 +3,7 @@
 import pytest
 
 from frontier import Stats
-from pipeline.fleet.crawl_summary import Crawled, body, lines
+from pipeline.fleet.crawl_summary import CrawlSummary, body, lines
 
 
 def stats(*, waiting=0, later=0, leased=0, robots=0, requests=0, **settled):
@@ -29,7 +29,7 @@ NOTHING = stats()
 
 
 def crawled(after, before=NOTHING, **more):
-    return Crawled(before=before, stats=after, **more)
+    return CrawlSummary(before=before, stats=after, **more)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def crawled(after, before=NOTHING, **more):
         (crawled(stats(fetched=5)), ["c: 5 fetched; the frontier is drained"]),
         (crawled(stats(fetched=1, requests=1)), ["c: 1 fetched (1 request); the frontier is drained"]),
         (
-            crawled(stats(fetched=5, unchanged=1, waiting=1)),
+            crawled(stats(fetched=5, unchanged_profile=1, waiting=1)),
             ["c: 5 fetched, 1 unchanged; 1 URL waits, run again to go on"],
         ),
         (

@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from frontier import Discovery, Frontier, Scope, canonical
+from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from pipeline.fleet import liveness
-from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME
@@ -41,8 +41,8 @@ class Heard:
 
 
 def test_a_name_says_where_its_worker_is_at_home(tmp_path):
-    one, other = liveness.born(tmp_path / "a"), liveness.born(tmp_path / "a")
-    away = liveness.born(tmp_path / "b")
+    one, other = liveness.new_worker_id(tmp_path / "a"), liveness.new_worker_id(tmp_path / "a")
+    away = liveness.new_worker_id(tmp_path / "b")
     assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{8}", one)
     assert NAME.fullmatch(one)
     assert one[:9] == other[:9] != away[:9]
@@ -51,61 +51,66 @@ def test_a_name_says_where_its_worker_is_at_home(tmp_path):
 
 
 async def test_a_worker_at_home_lives_as_long_as_it_holds_its_lock_whatever_is_heard(tmp_path):
-    worker = liveness.born(tmp_path)
+    worker = liveness.new_worker_id(tmp_path)
     heard = Heard(worker)
-    with liveness.living(tmp_path, "main", worker):
-        assert await liveness.dead(Heard(), tmp_path, "main", {worker}) == set()
-    assert await liveness.dead(heard, tmp_path, "main", {worker}) == {worker}
+    with liveness.hold_worker_lock(tmp_path, "main", worker):
+        assert await liveness.dead_workers(Heard(), tmp_path, "main", {worker}) == set()
+    assert await liveness.dead_workers(heard, tmp_path, "main", {worker}) == {worker}
     assert heard.asked == set()
 
 
 def test_a_worker_that_died_without_a_word_has_left_its_lock(tmp_path):
-    worker, other = liveness.born(tmp_path), liveness.born(tmp_path)
-    with liveness.living(tmp_path, "main", worker), liveness.living(tmp_path, "main", other):
-        assert liveness.crashed(tmp_path, "main") == set()
+    worker, other = liveness.new_worker_id(tmp_path), liveness.new_worker_id(tmp_path)
+    with (
+        liveness.hold_worker_lock(tmp_path, "main", worker),
+        liveness.hold_worker_lock(tmp_path, "main", other),
+    ):
+        assert liveness.crashed_workers(tmp_path, "main") == set()
         lock = tmp_path / "workers" / "main" / f"{worker}.lock"
         lock.rename(lock.with_suffix(".held"))
         lock.touch()
-        assert liveness.crashed(tmp_path, "main") == {worker}
-    assert liveness.crashed(tmp_path, "main") == set()
+        assert liveness.crashed_workers(tmp_path, "main") == {worker}
+    assert liveness.crashed_workers(tmp_path, "main") == set()
 
 
 async def test_a_worker_elsewhere_lives_as_long_as_it_is_heard_of(tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
-    one, other = liveness.born(there), liveness.born(there)
-    with liveness.living(there, "main", one), liveness.living(there, "main", other):
-        assert await liveness.dead(Heard(one), here, "main", {one, other}) == {other}
+    one, other = liveness.new_worker_id(there), liveness.new_worker_id(there)
+    with liveness.hold_worker_lock(there, "main", one), liveness.hold_worker_lock(there, "main", other):
+        assert await liveness.dead_workers(Heard(one), here, "main", {one, other}) == {other}
 
 
 async def test_names_of_before_are_of_elsewhere(tmp_path):
-    assert await liveness.dead(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
+    assert await liveness.dead_workers(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
 
 
 async def test_who_was_seen_to_end_is_dead_whatever_is_heard(tmp_path):
-    worker = liveness.born(tmp_path / "there")
-    assert await liveness.dead(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {worker}
+    worker = liveness.new_worker_id(tmp_path / "there")
+    assert await liveness.dead_workers(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {
+        worker
+    }
 
 
 def test_the_locks_of_the_dead_are_removed_and_no_others(tmp_path):
-    worker = liveness.born(tmp_path)
+    worker = liveness.new_worker_id(tmp_path)
     left = tmp_path / "workers" / "main" / "left.lock"
-    with liveness.living(tmp_path, "main", worker):
+    with liveness.hold_worker_lock(tmp_path, "main", worker):
         left.touch()
-        liveness.sweep(tmp_path, "main")
+        liveness.remove_stale_locks(tmp_path, "main")
         assert [path.stem for path in left.parent.glob("*")] == [worker]
 
 
 def supervise(directory, ttl_s):
     """One machine's `thresher crawl`, with a shorter patience."""
     os.setsid()
-    liveness.TTL_S = ttl_s
-    crawl(Project.at(Path(directory)), "main", Limits(workers=1), LineProgress())
+    liveness.WORKER_TTL_S = ttl_s
+    crawl(Project.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
 
 
 @pytest.fixture
 def machines(tmp_path):
     """Two project directories with one frontier and one storage."""
-    with embedded(tmp_path / "redis") as address:
+    with embedded_server(tmp_path / "redis") as address:
         directories = [tmp_path / "one", tmp_path / "two"]
         for directory in directories:
             directory.mkdir()
@@ -163,7 +168,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         for site in sites:
             serving.enter_context(site.in_thread())
             site.fallback = slow_until(hurry, web(60))
-        urls = [canonical(f"{site.url}/0") for site in sites]
+        urls = [canonicalize(f"{site.url}/0") for site in sites]
         seeds = [Discovery(url=url, scope=Scope.of("host", url)) for url in urls]
         ask(address, lambda frontier: frontier.add(seeds))
         supervisors = {
@@ -183,7 +188,9 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         assert ask(address, lambda frontier: frontier.alive(both)) == both
         doomed = psutil.Process(supervisors[one].pid)
         family = [doomed, *doomed.children(recursive=True)]
-        killed = {worker for worker in both if worker.startswith(liveness.born(one / ".thresher")[:9])}
+        killed = {
+            worker for worker in both if worker.startswith(liveness.new_worker_id(one / ".thresher")[:9])
+        }
 
         def send(signum):
             for process in family:

@@ -5,16 +5,16 @@ from types import SimpleNamespace
 import pytest
 
 from core import ThresherError
-from pipeline.engine.local.crawl_worker import Left
+from pipeline.engine.local.crawl_worker import WorkerExit
 from pipeline.fleet import crawl_command
-from pipeline.fleet.crawl_command import GIVEN_UP, REPLACEMENTS
+from pipeline.fleet.crawl_command import EXIT_PRESUMED_DEAD, MAX_REPLACEMENTS
 
 
 class Berth:
     """The place of a worker that has ended so."""
 
     def __init__(self, exitcode):
-        self._left = Left(exitcode=exitcode, said=None)
+        self._left = WorkerExit(exitcode=exitcode, error=None)
 
     def left(self):
         return self._left
@@ -48,21 +48,21 @@ async def watched(monkeypatch, exitcodes):
 
     def start():
         code = next(ends)
-        return crawl_command._Worker(name=f"w{code}-{len(ended)}", berth=Berth(code))
+        return crawl_command._FleetWorker(name=f"w{code}-{len(ended)}", handle=Berth(code))
 
     monkeypatch.setattr(crawl_command, "POLL_S", 0)
     monkeypatch.setattr(crawl_command, "take_up", take_up)
-    interrupts = SimpleNamespace(count=0, pass_on=lambda _workers: None)
-    await crawl_command._watch(None, None, "main", start, 1, interrupts, Shown())
+    interrupts = SimpleNamespace(count=0, forward=lambda _workers: None)
+    await crawl_command._supervise(None, None, "main", start, 1, interrupts, Shown())
     return ended
 
 
 async def test_a_machine_that_sleeps_again_and_again_does_not_end_the_crawl(monkeypatch):
-    slept = REPLACEMENTS + 3
-    assert await watched(monkeypatch, [*[GIVEN_UP] * slept, 0]) == list(range(1, slept + 1))
+    slept = MAX_REPLACEMENTS + 3
+    assert await watched(monkeypatch, [*[EXIT_PRESUMED_DEAD] * slept, 0]) == list(range(1, slept + 1))
 
 
 async def test_workers_that_die_again_and_again_end_it(monkeypatch):
-    died = REPLACEMENTS + 1
+    died = MAX_REPLACEMENTS + 1
     with pytest.raises(ThresherError, match=f"crawl main: {died} workers died, the last with exit code -9"):
         await watched(monkeypatch, [-9] * died)

@@ -3,13 +3,13 @@
 import pytest
 
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
-from storage.archive.originals import originals
-from storage.directory_store import Files
+from pipeline.inputs.locate import locate_inputs
+from storage.archive.originals import find_originals
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.warc.records import read
+from storage.warc.records import read_records
 from storage.warc.revisit import REVISIT
-from tests.shared import shared
+from tests.shared import shared_file
 
 pytestmark = pytest.mark.shared
 
@@ -76,8 +76,8 @@ INDEX = (".cdx", ".cdxj", ".idx", ".loc", ".cdx.gz")
 @pytest.fixture(scope="module")
 def brought(tmp_path_factory):
     """The storage, and what became of each file."""
-    files, told = Files(tmp_path_factory.mktemp("archives") / "data"), []
-    ingest(files, "a", given([shared("archives")]), None, told.append)
+    files, told = DirectoryStore(tmp_path_factory.mktemp("archives") / "data"), []
+    ingest(files, "a", locate_inputs([shared_file("archives")]), None, told.append)
     return files, {each.name: each for each in told}
 
 
@@ -112,7 +112,7 @@ def test_indexes_are_passed_over_and_said(brought):
 def test_brought_in_again_everything_is_known(brought):
     files, _ = brought
     before = list(files.list())
-    again = ingest(files, "a", given([shared("archives")]))
+    again = ingest(files, "a", locate_inputs([shared_file("archives")]))
     assert (again.added, again.known) == (0, len(READ))
     assert list(files.list()) == before
 
@@ -124,9 +124,11 @@ def test_revisits_lead_to_what_they_refer_to_in_whatever_file_it_is(brought):
     for name in names:
         with files.open(name) as file:
             wanted |= {
-                each.revisit: name for each in read(file, name=name) if each.type == REVISIT and each.revisit
+                each.revisit: name
+                for each in read_records(file, name=name)
+                if each.type == REVISIT and each.revisit
             }
-    found = originals(files, names, wanted)
+    found = find_originals(files, names, wanted)
     lost = {name.rpartition("/")[2] for revisit, name in wanted.items() if revisit not in found}
     assert lost <= {"browsertrix--example.wacz-00000.warc.gz"}
     (elsewhere,) = (revisit for revisit, name in wanted.items() if "agnostic" in name)

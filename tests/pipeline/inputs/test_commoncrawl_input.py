@@ -18,24 +18,35 @@ import pytest
 
 from core import InputError, Unavailable
 from pipeline.configuration import FiltersConfig, parse
-from pipeline.engine.run_step import run
+from pipeline.engine.run_step import run_step
 from pipeline.inputs import commoncrawl_input
-from pipeline.inputs.commoncrawl_selection import Wanted
-from pipeline.integrity.garbage import unsealed
+from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
+from pipeline.integrity.garbage import unsealed_outputs
 from pipeline.integrity.verify import verify_storage
 from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl import index_facts
 from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.http_source import Web
-from storage.commoncrawl.transport.source_client import Client
-from storage.directory_store import Files
+from storage.commoncrawl.transport.http_source import HttpSource
+from storage.commoncrawl.transport.source_client import SourceClient
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.s3.request_retry import Patience
+from storage.s3.request_retry import RetryPolicy
 from storage.warc import cdxj, records
-from tests.commoncrawl import CRAWL, Answer, Cut, Held, Page, Stored, base32, make, scripted, serving
+from tests.commoncrawl import (
+    CRAWL,
+    BlockedResponse,
+    CutResponse,
+    ErrorResponse,
+    Page,
+    StoredPage,
+    base32,
+    scripted,
+    serve_files,
+    write_crawl,
+)
 from tests.commoncrawl import index as write_index
-from tests.shared import shared
+from tests.shared import shared_file
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
 from tests.storage.s3server import BUCKET
 
@@ -47,18 +58,18 @@ FILTERS = FiltersConfig(preset="none", languages=())
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory):
     root = tmp_path_factory.mktemp("commoncrawl")
-    return root, make(root)
+    return root, write_crawl(root)
 
 
 @pytest.fixture
 def theirs(tree):
-    with serving(tree[0]) as serving_it:
+    with serve_files(tree[0]) as serving_it:
         yield serving_it
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def config(base, directory=Path("/nowhere")):
@@ -69,9 +80,9 @@ def config(base, directory=Path("/nowhere")):
 
 def brought(store, base, what=ADDRESS, source="cc", **wanted):
     """Whole files, or single records where any are selected."""
-    asked = Wanted(**wanted)
-    with commoncrawl_input.opened(config(base)) as client:
-        bring = commoncrawl_input.select_all if asked.is_selective else commoncrawl_input.bring_all
+    asked = CommonCrawlSelection(**wanted)
+    with commoncrawl_input.open_client(config(base)) as client:
+        bring = commoncrawl_input.ingest_selections if asked.is_selective else commoncrawl_input.ingest_files
         return bring(store, source, client, [what], asked, LineProgress())
 
 
@@ -79,7 +90,7 @@ def archived(store, source="cc"):
     """Every record of a source's archive."""
     for manifest in manifests(store, "archive", source):
         with store.open(manifest.outputs[0].name) as file:
-            yield from records.read(file, name=manifest.outputs[0].name)
+            yield from records.read_records(file, name=manifest.outputs[0].name)
 
 
 def urls(store, source="cc"):
@@ -89,7 +100,7 @@ def urls(store, source="cc"):
 def processed(store, crew, source="cc"):
     """Documents by URL."""
     parts = process.parts(store, source, FILTERS)
-    run(store, process.step(FILTERS), parts, process.work, crew=crew, progress=LineProgress())
+    run_step(store, process.step(FILTERS), parts, process.work, pool=crew, progress=LineProgress())
     names = store.list(f"documents/{source}/")
     return {row["url"]: row for name in names for row in pq.read_table(store.path(name)).to_pylist()}
 
@@ -150,7 +161,14 @@ def test_what_is_no_list_of_paths_is_refused(store, theirs, tmp_path, data, line
 
 
 def test_a_file_survives_a_failing_server(store, theirs, tree):
-    theirs.plan = scripted(Answer(503), Cut(3000), Cut(1), Answer(403, ""), Cut(9000), path="/warc/")
+    theirs.plan = scripted(
+        ErrorResponse(503),
+        CutResponse(3000),
+        CutResponse(1),
+        ErrorResponse(403, ""),
+        CutResponse(9000),
+        path="/warc/",
+    )
     assert brought(store, theirs.base, files=1).added == 1
     (manifest,) = manifests(store, "archive", "cc")
     assert store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["ingested"]).read_bytes()
@@ -217,9 +235,9 @@ def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, 
 
 def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(store, theirs, tmp_path):
     theirs.root = tmp_path / "cc"
-    stored = make(theirs.root)
+    stored = write_crawl(theirs.root)
     wrong = [
-        Stored(**{**vars_of(each), "digest": base32(b"x")}) if each.page.url.endswith("/003") else each
+        StoredPage(**{**vars_of(each), "digest": base32(b"x")}) if each.page.url.endswith("/003") else each
         for each in stored
     ]
     write_index(theirs.root, wrong)
@@ -241,8 +259,8 @@ def vars_of(stored):
 
 def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs, tmp_path):
     theirs.root = tmp_path / "cc"
-    stored = make(theirs.root)
-    write_index(theirs.root, [Stored(**{**vars_of(each), "digest": base32(b"x")}) for each in stored])
+    stored = write_crawl(theirs.root)
+    write_index(theirs.root, [StoredPage(**{**vars_of(each), "digest": base32(b"x")}) for each in stored])
     found = brought(store, theirs.base, domains=("other.net",))
     assert (found.files, found.added, found.unusable) == (0, 0, {"wrong_digest": 14})
     assert list(store.list("warc/")) == []
@@ -278,7 +296,7 @@ def test_a_segment_names_its_files(store, theirs):
 
 def test_without_a_contact_nothing_is_asked(store, theirs):
     plain = parse(f'[ingest]\ncommoncrawl = "{theirs.base}"\n', Path("/nowhere"))
-    with pytest.raises(InputError, match="contact is not set"), commoncrawl_input.opened(plain):
+    with pytest.raises(InputError, match="contact is not set"), commoncrawl_input.open_client(plain):
         pass
     assert theirs.seen == []
 
@@ -300,10 +318,10 @@ from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.transport.http_source import Web
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 client = Client(Web(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
-print(select(Files(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
+print(select(DirectoryStore(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
 client.close()
 """
 
@@ -318,7 +336,9 @@ def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(stor
         return list(store.list("manifests/commoncrawl/"))
 
     gone = threading.Event()
-    theirs.plan = lambda asked: Held(gone) if "/warc/" in asked.path and len(sealed()) >= 3 else None
+    theirs.plan = lambda asked: (
+        BlockedResponse(gone) if "/warc/" in asked.path and len(sealed()) >= 3 else None
+    )
     killed = command()
     while len(sealed()) < 3 or not theirs.out:
         assert killed.poll() is None, "it ended before it was killed"
@@ -339,7 +359,7 @@ def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(stor
     assert urls(store) == sorted(wanted)
     store.sweep()
     assert not verify_storage(store, LineProgress()).damage
-    assert list(unsealed(store, grace_ms=0)) == []
+    assert list(unsealed_outputs(store, grace_ms=0)) == []
 
 
 def rows_of(store, seal):
@@ -348,16 +368,20 @@ def rows_of(store, seal):
 
 
 def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
-    client = Client(Web(theirs.base, "x"), patience=Patience(total_ms=300, first_ms=1, longest_ms=5))
+    client = SourceClient(
+        HttpSource(theirs.base, "x"), patience=RetryPolicy(total_ms=300, first_ms=1, longest_ms=5)
+    )
     calls = iter(range(1000))
-    theirs.plan = lambda asked: Answer(503) if "/warc/" in asked.path and next(calls) >= 3 else None
+    theirs.plan = lambda asked: ErrorResponse(503) if "/warc/" in asked.path and next(calls) >= 3 else None
     wanted = Selection(crawl=CRAWL, domains=frozenset({"other.net"}))
     with pytest.raises(Unavailable, match="it goes on where it was"):
-        commoncrawl_input.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
+        commoncrawl_input.ingest_selection(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
     had = len(urls(store))
     assert had >= 1
     theirs.plan = lambda asked: None
-    found = commoncrawl_input.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
+    found = commoncrawl_input.ingest_selection(
+        store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3
+    )
     client.close()
     assert found.added == 14 - had
     assert len(urls(store)) == 14
@@ -370,17 +394,21 @@ def contents(store):
 
 @pytest.fixture(scope="module")
 def undisturbed(tree, tmp_path_factory):
-    store = Files(tmp_path_factory.mktemp("undisturbed"))
-    with serving(tree[0]) as server:
+    store = DirectoryStore(tmp_path_factory.mktemp("undisturbed"))
+    with serve_files(tree[0]) as server:
         selected_by(server, store)
     return contents(store)
 
 
 def selected_by(server, store):
-    client = Client(Web(server.base, "x"), patience=Patience(total_ms=60_000, first_ms=1, longest_ms=5))
+    client = SourceClient(
+        HttpSource(server.base, "x"), patience=RetryPolicy(total_ms=60_000, first_ms=1, longest_ms=5)
+    )
     wanted = Selection(crawl=CRAWL, domains=frozenset({"org", "net"}))
     try:
-        return commoncrawl_input.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7)
+        return commoncrawl_input.ingest_selection(
+            store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7
+        )
     finally:
         client.close()
 
@@ -389,12 +417,12 @@ def selected_by(server, store):
 def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(store, theirs, undisturbed, seed):
     draw = random.Random(seed)
     faults = [
-        Answer(503),
-        Answer(403, ""),
-        Answer(429, "", 0),
-        Answer(500, "InternalError"),
-        Cut(0),
-        Cut(700),
+        ErrorResponse(503),
+        ErrorResponse(403, ""),
+        ErrorResponse(429, "", 0),
+        ErrorResponse(500, "InternalError"),
+        CutResponse(0),
+        CutResponse(700),
     ]
     theirs.plan = lambda asked: draw.choice(faults) if draw.random() < 0.4 else None
     selected_by(theirs, store)
@@ -413,7 +441,7 @@ def put_tree(server, tree, prefix):
     for path in tree[0].rglob("*"):
         if path.is_file():
             client.put_object(
-                Bucket=BUCKET, Key=f"{prefix}/{path.relative_to(tree[0])}", Body=path.read_bytes()
+                Bucket=BUCKET, IndexKey=f"{prefix}/{path.relative_to(tree[0])}", Body=path.read_bytes()
             )
 
 
@@ -443,7 +471,10 @@ def test_without_credentials_requests_to_a_bucket_are_unsigned(store, theirs, tm
     (tmp_path / "s3" / "mirror").symlink_to(theirs.root)
     theirs.root = tmp_path / "s3"
     theirs.plan = scripted(
-        Answer(503), Answer(429, "TooManyRequests", retry_after_s=0), Cut(50), Answer(500, "InternalError")
+        ErrorResponse(503),
+        ErrorResponse(429, "TooManyRequests", retry_after_s=0),
+        CutResponse(50),
+        ErrorResponse(500, "InternalError"),
     )
     assert brought(store, "s3://mirror/", domains=("example.org",)).added == 22
     assert all("authorization" not in asked.headers for asked in theirs.seen)
@@ -454,17 +485,19 @@ def real_crawl(root):
     """The real capture as a crawl of its own, with the row that its index must have."""
     name = "CC-MAIN-20240517233122-20240518023122-00000"
     path = f"crawl-data/{CRAWL}/segments/1715971057216.39/warc/{name}.warc.gz"
-    data = shared("archives/whirlwind-python/whirlwind.warc.gz").read_bytes()
+    data = shared_file("archives/whirlwind-python/whirlwind.warc.gz").read_bytes()
     for kind in ("", ".wat", ".wet"):
-        source = shared(f"archives/whirlwind-python/whirlwind.warc{kind}.gz")
+        source = shared_file(f"archives/whirlwind-python/whirlwind.warc{kind}.gz")
         target = path.replace("/warc/", f"/{kind[1:] or 'warc'}/").replace(".warc.gz", f".warc{kind}.gz")
         (root / target).parent.mkdir(parents=True, exist_ok=True)
         (root / target).write_bytes(source.read_bytes())
         listed = f"crawl-data/{CRAWL}/{kind[1:] or 'warc'}.paths.gz"
         (root / listed).write_bytes(gzip.compress(f"{target}\n".encode()))
-    (page,) = (record for record in records.read(io.BytesIO(data), name="x") if record.type == "response")
+    (page,) = (
+        record for record in records.read_records(io.BytesIO(data), name="x") if record.type == "response"
+    )
     digest = page.ref.digest.removeprefix("sha1:")
-    stored = Stored(
+    stored = StoredPage(
         page=Page(url=page.url, body=b"", languages="spa"),
         timestamp="20240518015810",
         filename=path,
@@ -480,7 +513,7 @@ def real_crawl(root):
 @pytest.mark.parametrize("index", ["cdx", "columnar"])
 def test_the_real_capture_comes_in_alone_and_as_a_whole(store, tmp_path, crew, index):
     member = real_crawl(tmp_path / "cc")
-    with serving(tmp_path / "cc") as theirs:
+    with serve_files(tmp_path / "cc") as theirs:
         found = brought(store, theirs.base, prefixes=("https://an.wikipedia.org/wiki/Escopete",), index=index)
         assert (found.added, found.unusable) == (1, {})
         assert member in store.read(

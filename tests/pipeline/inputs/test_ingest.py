@@ -8,17 +8,17 @@ import zstandard
 
 from core import Conflict, InputError
 from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine.run_step import run
-from pipeline.inputs.ingest import Ways, ingest
-from pipeline.inputs.locate import given
+from pipeline.engine.run_step import run_step
+from pipeline.inputs.ingest import IngestOptions, ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.verify import verify_storage
 from pipeline.steps import dedup, export, process
 from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.inputs.shared_archive import inputs_of
 from storage.inputs.tables.columns import Columns
-from storage.inputs.volumes import Size
+from storage.inputs.volumes import VolumeSize
 from storage.manifest import manifests
 from storage.warc import cdxj
 
@@ -55,43 +55,43 @@ def warc(path, pages, record_ids=True):
 
 def whole_job(files, out, crew, source="s"):
     """Everything behind the archive; returns the exported URLs."""
-    run(
+    run_step(
         files,
         process.step(FILTERS),
         process.parts(files, source, FILTERS),
         process.work,
-        crew=crew,
+        pool=crew,
         progress=LineProgress(),
     )
-    removed, _ = dedup.run(files, [source], DEDUP, crew=crew, progress=LineProgress())
-    plan = export.plan(files, [source], tokenizer.load_tokenizer_file(None), removed)
+    removed, _ = dedup.run(files, [source], DEDUP, pool=crew, progress=LineProgress())
+    plan = export.make_plan(files, [source], tokenizer.load_tokenizer_file(None), removed)
     claimed = export.claim(plan, str(out))
-    shards, _ = export.make(plan, claimed, crew=crew, progress=LineProgress())
+    shards, _ = export.make_shards(plan, claimed, pool=crew, progress=LineProgress())
     rows = [row for shard in shards for row in pq.read_table(out / shard.name).to_pylist()]
     assert len(rows) == plan.documents == sum(shard.documents for shard in shards)
     return sorted(row["url"] for row in rows)
 
 
 def test_the_same_bytes_under_two_names_are_brought_in_once(tmp_path, crew):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     first = warc(tmp_path / "a.warc.gz", [PAGE, OTHER])
     second = tmp_path / "b.warc.gz"
     second.write_bytes(first.read_bytes())
-    found = ingest(files, "s", given([first, second]))
+    found = ingest(files, "s", locate_inputs([first, second]))
     assert (found.added, found.known) == (1, 1)
     assert whole_job(files, tmp_path / "out", crew) == ["http://example.org/0", "http://example.org/1"]
 
 
 @pytest.mark.parametrize("record_ids", [True, False])
 def test_equal_pages_leave_one_and_records_without_ids_are_told_apart(tmp_path, crew, record_ids):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     pages = [PAGE, PAGE, PAGE.replace("rivers and bridges", "ovens, bread and the men who baked it by night")]
-    ingest(files, "s", given([warc(tmp_path / "a.warc.gz", pages, record_ids)]))
+    ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", pages, record_ids)]))
     assert whole_job(files, tmp_path / "out", crew) == ["http://example.org/0", "http://example.org/2"]
 
 
 def test_names_with_several_endings_do_not_collide(tmp_path, crew):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     paths = [
         warc(tmp_path / "x.warc.1.warc.gz", [PAGE]),
         warc(
@@ -99,14 +99,14 @@ def test_names_with_several_endings_do_not_collide(tmp_path, crew):
             [PAGE.replace("rivers", "harbours and towers and the men of the sea")] * 2,
         ),
     ]
-    ingest(files, "s", given(paths))
+    ingest(files, "s", locate_inputs(paths))
     assert len({part.name for part in process.parts(files, "s", FILTERS)}) == 2
     assert len(whole_job(files, tmp_path / "out", crew)) >= 1
 
 
 def test_what_is_not_processed_is_not_left_out_in_silence(tmp_path):
-    files = Files(tmp_path / "data")
-    ingest(files, "s", given([warc(tmp_path / "a.warc.gz", [PAGE])]))
+    files = DirectoryStore(tmp_path / "data")
+    ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", [PAGE])]))
     with pytest.raises(InputError, match="1 of 1 parts are not processed"):
         process.require_processed(files, ["s"], FILTERS)
 
@@ -115,29 +115,29 @@ def test_what_is_not_processed_is_not_left_out_in_silence(tmp_path):
     ("name", "data"), [("a.bin", b"x"), ("a.warc.gz", b"no WARC at all"), ("a.warc", b"")]
 )
 def test_what_is_no_warc_is_refused_and_leaves_nothing(tmp_path, name, data):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     (tmp_path / name).write_bytes(data)
-    found = ingest(files, "s", given([tmp_path / name]))
+    found = ingest(files, "s", locate_inputs([tmp_path / name]))
     assert [each["file"] for each in found.refused] == [name]
     assert list(files.list("")) == []
 
 
 def test_one_export_at_a_time_writes_to_a_directory(tmp_path, crew):
-    files = Files(tmp_path / "data")
-    ingest(files, "s", given([warc(tmp_path / "a.warc.gz", [PAGE])]))
+    files = DirectoryStore(tmp_path / "data")
+    ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", [PAGE])]))
     whole_job(files, tmp_path / "out", crew)
-    out = Files(tmp_path / "out")
+    out = DirectoryStore(tmp_path / "out")
     with (
-        export.writing(out),
+        export.write_lock(out),
         pytest.raises(Conflict, match="another command is writing"),
-        export.writing(out),
+        export.write_lock(out),
     ):
         pass
 
 
 def told(files, *arguments, **ways):
     found = []
-    ingest(files, "s", given(arguments), Ways(**ways), found.append)
+    ingest(files, "s", locate_inputs(arguments), IngestOptions(**ways), found.append)
     return [(each.name, each.kind, each.fate, each.entries) for each in found]
 
 
@@ -151,11 +151,11 @@ def test_a_directory_that_links_to_itself_is_gone_through_once(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("Some words.")
     (tmp_path / "in" / "loop").symlink_to(".")
-    assert [one.name for one in given([tmp_path / "in"])] == ["a.txt"]
+    assert [one.name for one in locate_inputs([tmp_path / "in"])] == ["a.txt"]
 
 
 def test_files_of_a_directory_are_brought_in_by_the_order_of_their_names_under_their_paths(tmp_path):
-    files, given_ = Files(tmp_path / "data"), tmp_path / "in"
+    files, given_ = DirectoryStore(tmp_path / "data"), tmp_path / "in"
     table(given_ / "b" / "x.jsonl", "12")
     table(given_ / "a.jsonl", "3")
     table(given_ / "b-c.jsonl", "4")
@@ -175,7 +175,7 @@ def test_files_of_a_directory_are_brought_in_by_the_order_of_their_names_under_t
 def test_a_pattern_stands_for_the_files_that_it_matches(tmp_path):
     for name in ("b.jsonl", "a.jsonl", "a.csv"):
         table(tmp_path / "in" / name, "1")
-    assert [each.name for each in given([tmp_path / "in" / "*.jsonl"])] == ["a.jsonl", "b.jsonl"]
+    assert [each.name for each in locate_inputs([tmp_path / "in" / "*.jsonl"])] == ["a.jsonl", "b.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def test_a_pattern_stands_for_the_files_that_it_matches(tmp_path):
 )
 def test_what_is_not_there_is_said(tmp_path, make, said):
     with pytest.raises(InputError, match=said):
-        list(given([make(tmp_path)]))
+        list(locate_inputs([make(tmp_path)]))
 
 
 def test_one_that_is_refused_does_not_keep_the_others_out(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     paths = [table(tmp_path / "a.jsonl", "1"), tmp_path / "b.jsonl", table(tmp_path / "c.jsonl", "2")]
     paths[1].write_text("[]\n")
     found = told(files, *paths)
@@ -204,7 +204,7 @@ def test_one_that_is_refused_does_not_keep_the_others_out(tmp_path):
 
 
 def test_a_file_is_known_by_its_bytes_whatever_it_is_called(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     one, two = table(tmp_path / "a.jsonl", "123"), table(tmp_path / "b.jsonl", "123")
     found = [("a.jsonl", "jsonl", "added", 3), ("b.jsonl", "jsonl", "known", 3)]
     assert sorted(told(files, one, two)) == found
@@ -212,24 +212,24 @@ def test_a_file_is_known_by_its_bytes_whatever_it_is_called(tmp_path):
 
 
 def test_what_was_begun_under_another_name_is_gone_on_with_as_what_it_was(tmp_path):
-    files, whole = Files(tmp_path / "data"), Files(tmp_path / "whole")
+    files, whole = DirectoryStore(tmp_path / "data"), DirectoryStore(tmp_path / "whole")
     one, two = table(tmp_path / "a.jsonl", "12345"), table(tmp_path / "b.jsonl", "12345")
     for store in (files, whole):
-        told(store, one, size=Size(records=2))
+        told(store, one, size=VolumeSize(records=2))
     last = "manifests/archive/s/a.jsonl-00002.json"
     files.delete(last)
-    assert told(files, two, size=Size(records=2)) == [("b.jsonl", "jsonl", "added", 5)]
+    assert told(files, two, size=VolumeSize(records=2)) == [("b.jsonl", "jsonl", "added", 5)]
     assert list(files.list()) == list(whole.list())
     assert files.read(last) == whole.read(last)
 
 
 def test_another_file_under_the_same_name_is_refused(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     told(files, table(tmp_path / "a" / "x.jsonl", "1"), warc(tmp_path / "x.warc.gz", [PAGE]))
     (tmp_path / "b").mkdir()
     others = [table(tmp_path / "b" / "x.jsonl", "2"), warc(tmp_path / "b" / "x.warc.gz", [OTHER])]
     before = list(files.list())
-    found = ingest(files, "s", given(others))
+    found = ingest(files, "s", locate_inputs(others))
     assert [
         each["reason"].endswith("s holds another file of that name; rename one of them")
         for each in found.refused
@@ -238,7 +238,7 @@ def test_another_file_under_the_same_name_is_refused(tmp_path):
 
 
 def test_archives_whose_names_differ_in_compression_alone_stand_beside_each_other(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     packed = warc(tmp_path / "x.warc.gz", [PAGE])
     plain = tmp_path / "x.warc"
     plain.write_bytes(gzip.decompress(packed.read_bytes()))
@@ -251,17 +251,19 @@ def test_archives_whose_names_differ_in_compression_alone_stand_beside_each_othe
 
 
 def test_read_otherwise_what_is_there_is_refused(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "body": "b"}\n')
     told(files, path)
-    (refused,) = ingest(files, "s", given([path]), Ways(columns=Columns(text="body"))).refused
+    (refused,) = ingest(
+        files, "s", locate_inputs([path]), IngestOptions(columns=Columns(text="body"))
+    ).refused
     assert 'options.text was absent, is "body" now' in refused["reason"]
 
 
 @pytest.mark.parametrize("lie", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
 def test_an_archive_that_is_one_member_gives_the_same_pages_as_one_of_a_member_a_record(tmp_path, crew, lie):
-    one, whole = Files(tmp_path / "one"), Files(tmp_path / "whole")
+    one, whole = DirectoryStore(tmp_path / "one"), DirectoryStore(tmp_path / "whole")
     path = warc(tmp_path / "x.warc.gz", [PAGE, OTHER])
     other = tmp_path / "y.warc.gz"
     other.write_bytes(lie(gzip.decompress(path.read_bytes())))
@@ -272,7 +274,7 @@ def test_an_archive_that_is_one_member_gives_the_same_pages_as_one_of_a_member_a
 
 
 def test_a_wet_file_is_cut_into_parts_by_its_texts_and_a_dom_of_ours_is_none_of_them(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     head = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://example.org/{0}\r\nContent-Type: {1}\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"
     mimes = ["text/plain", "text/html; charset=utf-8", "text/plain"]
     data = [gzip.compress(head.format(*pair).encode(), mtime=0) for pair in enumerate(mimes)]

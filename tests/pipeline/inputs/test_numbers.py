@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from tests.end_to_end.conftest import TOML, User
-from tests.shared import shared
+from tests.shared import shared_file
 
 WORDS = " ".join(f"Sentence {n} of a page has enough words to be taken for a text." for n in range(20))
 PAGE = f"<html><body><p>{WORDS}</p></body></html>".encode()
@@ -78,7 +78,7 @@ def user(tmp_path_factory):
         )
     )
     user = User(directory)
-    user.types("ingest", "made", "mixed.warc.gz", "rows.jsonl")
+    user.run("ingest", "made", "mixed.warc.gz", "rows.jsonl")
     return user
 
 
@@ -87,7 +87,7 @@ def summaries(user):
     """What each ingest said of the records that are to be processed."""
     again = {"made": user.types("ingest", "made", "mixed.warc.gz", "rows.jsonl", "--json").json["entries"]}
     try:
-        folder = shared("archives")
+        folder = shared_file("archives")
     except pytest.skip.Exception:
         folder = None
     if folder is not None:
@@ -99,7 +99,9 @@ def summaries(user):
 
 def test_every_kind_of_record_has_its_fate(user, summaries):
     (manifest,) = (
-        each for each in manifests(Files(user.directory / "data"), "process", "made") if "mixed" in each.part
+        each
+        for each in manifests(DirectoryStore(user.directory / "data"), "process", "made")
+        if "mixed" in each.part
     )
     found = {name: count for name, count in manifest.counts.items() if name.endswith(".documents")}
     expected = Counter(f"{fate}.documents" for _, fate in MIXED.values() if fate is not None)

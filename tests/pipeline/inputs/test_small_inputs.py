@@ -12,16 +12,16 @@ import pytest
 
 from core import InputError
 from pipeline.configuration import FiltersConfig
-from pipeline.engine.run_step import run
-from pipeline.inputs.ingest import Ways, ingest
-from pipeline.inputs.locate import given
+from pipeline.engine.run_step import run_step
+from pipeline.inputs.ingest import IngestOptions, ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.verify import verify_storage
 from pipeline.reports.wacz_export import export_wacz
 from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.inputs.shared_archive import inputs_of, is_shared
-from storage.inputs.volumes import Size
+from storage.inputs.volumes import VolumeSize
 from storage.manifest import manifests
 from tests.pipeline.reports.test_wacz_export import archived
 from tests.storage.conftest import bucket_at, keys, server  # noqa: F401 - fixtures of these tests too
@@ -31,7 +31,7 @@ FILTERS = FiltersConfig(preset="none", languages=())
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def texts(directory, numbers):
@@ -46,7 +46,7 @@ def texts(directory, numbers):
 def fates(files, *arguments, source="s", **ways):
     """What became of each file, by its name."""
     found = []
-    ingest(files, source, given(arguments), Ways(**ways), found.append)
+    ingest(files, source, locate_inputs(arguments), IngestOptions(**ways), found.append)
     assert len({each.name for each in found}) == len(found)
     return {each.name: each.fate for each in found}
 
@@ -67,7 +67,7 @@ def names(directory):
 def test_many_small_texts_are_a_few_files_and_as_many_documents(files, tmp_path, crew):
     directory = texts(tmp_path / "in", range(1_200))
     assert Counter(fates(files, directory).values()) == {"added": 1_200}
-    run(files, process.step(FILTERS), process.parts(files, "s", FILTERS), process.work, crew=crew, progress=LineProgress())  # fmt: skip
+    run_step(files, process.step(FILTERS), process.parts(files, "s", FILTERS), process.work, pool=crew, progress=LineProgress())  # fmt: skip
     assert len(list(files.list())) == 3 + 2 * 4
     rows = [
         row
@@ -109,18 +109,18 @@ def test_large_files_and_archives_keep_files_of_their_own(files, tmp_path):
     warc = archived(tmp_path / "crawl")
     (name,) = (name for name in warc.list("warc/") if name.endswith(".warc.gz"))
     (directory / "x.warc.gz").write_bytes(warc.read(name))
-    assert set(fates(files, directory, size=Size(records=10)).values()) == {"added"}
+    assert set(fates(files, directory, size=VolumeSize(records=10)).values()) == {"added"}
     parts = {manifest.part for manifest in manifests(files, "archive")}
     assert len({part for part in parts if part.startswith("s/shared-")}) == 1
     assert parts >= {"s/large.txt-00000", "s/rows.jsonl-00000", "s/rows.jsonl-00001", "s/x"}
-    assert set(fates(files, directory, size=Size(records=10)).values()) == {"known"}
+    assert set(fates(files, directory, size=VolumeSize(records=10)).values()) == {"known"}
 
 
 def test_another_text_under_a_name_that_is_there_is_refused(files, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     fates(files, directory)
     (directory / "000" / "1.txt").write_text("Another text.")
-    found = ingest(files, "s", given([directory]))
+    found = ingest(files, "s", locate_inputs([directory]))
     assert (found.known, found.added) == (2, 0)
     assert [each["reason"] for each in found.refused] == [
         "ingest 000/1.txt: s holds another file of that name; rename one of them"
@@ -130,7 +130,7 @@ def test_another_text_under_a_name_that_is_there_is_refused(files, tmp_path):
 def test_read_otherwise_what_is_there_is_refused(files, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     fates(files, directory)
-    found = ingest(files, "s", given([directory]), Ways(by_line=True))
+    found = ingest(files, "s", locate_inputs([directory]), IngestOptions(by_line=True))
     assert len(found.refused) == 3
     assert 's holds it, read otherwise: reader was "text@1", is "lines@1" now' in found.refused[0]["reason"]
 
@@ -146,7 +146,7 @@ def test_what_is_refused_leaves_nothing_and_the_others_share_their_file(files, t
 def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     with pytest.raises(InputError, match="no such file"):
-        ingest(files, "s", given([directory, tmp_path / "none.txt"]))
+        ingest(files, "s", locate_inputs([directory, tmp_path / "none.txt"]))
     assert inputs(files) == dict.fromkeys(names(directory), 1)
 
 
@@ -154,12 +154,12 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from pipeline.inputs.locate import given
-from pipeline.inputs.ingest import Ways, ingest
-from storage.directory_store import Files
-from storage.inputs.volumes import Size
+from pipeline.inputs.ingest import IngestOptions, ingest
+from storage.directory_store import DirectoryStore
+from storage.inputs.volumes import VolumeSize
 
 directory, root = map(Path, sys.argv[1:])
-adopt, left = Files.adopt, 0
+adopt, left = DirectoryStore.adopt, 0
 
 def killing(self, path, name):
     global left
@@ -172,12 +172,12 @@ def killing(self, path, name):
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-Files.adopt = killing
+DirectoryStore.adopt = killing
 for point in range(1, 100):
     child = os.fork()
     if child == 0:
         left = point
-        ingest(Files(root / str(point)), "s", given([directory]), Ways(size=Size(records=3)))
+        ingest(DirectoryStore(root / str(point)), "s", given([directory]), IngestOptions(size=VolumeSize(records=3)))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if status == 0:
@@ -196,18 +196,18 @@ def test_killed_before_or_behind_every_file_nothing_is_lost_or_there_twice(tmp_p
         check=False,
     )
     assert ran.returncode == 2 * 3 * 3 + 1
-    size = Size(records=3)
-    whole = Files(tmp_path / "whole")
+    size = VolumeSize(records=3)
+    whole = DirectoryStore(tmp_path / "whole")
     fates(whole, directory, size=size)
     for point in range(1, ran.returncode, 2):
-        files = Files(tmp_path / "killed" / str(point))
+        files = DirectoryStore(tmp_path / "killed" / str(point))
         fates(files, directory, size=size)
         assert {name: files.read(name) for name in files.list()} == {
             name: whole.read(name) for name in whole.list()
         }
     texts(directory, [0, 100, 101])
     for point in range(2, ran.returncode, 2):
-        files = Files(tmp_path / "killed" / str(point))
+        files = DirectoryStore(tmp_path / "killed" / str(point))
         fates(files, directory, size=size)
         assert inputs(files) == dict.fromkeys(names(directory), 1)
         assert verify_storage(files, LineProgress()).damage == ()
@@ -216,7 +216,7 @@ def test_killed_before_or_behind_every_file_nothing_is_lost_or_there_twice(tmp_p
 def made_storage(root, crew):
     """A storage of ours with an archive, and everything that is made from it."""
     files = archived(root)
-    run(files, process.step(FILTERS), process.parts(files, "main", FILTERS), process.work, crew=crew, progress=LineProgress())  # fmt: skip
+    run_step(files, process.step(FILTERS), process.parts(files, "main", FILTERS), process.work, pool=crew, progress=LineProgress())  # fmt: skip
     files.put("runs/process/20260102/x.json", b"{}")
     files.put("lists/00.txt", b"bad.example.org\n")
     return files
@@ -258,7 +258,7 @@ def test_an_index_that_is_named_itself_is_refused(files, tmp_path):
     crawl = archived(tmp_path / "crawl")
     index = next(name for name in crawl.list("warc/") if name.endswith(".cdxj.gz"))
     seal = next(crawl.list("manifests/"))
-    found = ingest(files, "s", given([crawl.path(index), crawl.path(seal)]))
+    found = ingest(files, "s", locate_inputs([crawl.path(index), crawl.path(seal)]))
     assert ["is an index, which holds no text" in each["reason"] for each in found.refused] == [True, False]
     assert "is a Manifest, which holds no text" in found.refused[1]["reason"]
 

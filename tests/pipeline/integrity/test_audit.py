@@ -8,24 +8,24 @@ import pytest
 
 from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.directory_store import Files
-from storage.manifest import digest, load, manifest_name, seal
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from storage.directory_store import DirectoryStore
+from storage.manifest import digest, load_manifest, manifest_name, seal
 from storage.warc import cdxj
 from storage.warc.compression import SUFFIXES, compressor
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.storage.captures import CHUNKED, STARTED_MS, capture
-from tests.storage.plain_store import Plain
+from tests.storage.plain_store import PlainStore
 from tests.storage.reading import rows
 
 INDEX = "warc/main/main-w-00000.cdxj.gz"
 
 
 def archive(store, compression="gzip"):
-    made = Archive(store, "main", writer="w", user_agent="t", compression=compression)
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t", compression=compression)
     for number in range(3):
         one = capture(b"x" * 3000, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number)
-        made.append(one, UUID(int=number), notes=Notes())
+        made.append(one, UUID(int=number), metadata=CaptureMetadata())
         made.commit()
     made.append(CHUNKED, UUID(int=4))
     made.append(capture(), UUID(int=5))
@@ -49,7 +49,7 @@ def resealed(files, name, data):
     """The file with other bytes, sealed as if a writer had made it so."""
     files.path(name).write_bytes(data)
     part = "main/main-w-00000"
-    manifest = load(files, manifest_name("archive", part))
+    manifest = load_manifest(files, manifest_name("archive", part))
     outputs = tuple(
         replace(output, bytes=len(data), sha256=digest(files.path(name))) if output.name == name else output
         for output in manifest.outputs
@@ -60,7 +60,7 @@ def resealed(files, name, data):
 
 @pytest.mark.parametrize("compression", SUFFIXES)
 def test_an_archive_of_every_kind_of_record_is_whole(tmp_path, compression):
-    files = Files(tmp_path)
+    files = DirectoryStore(tmp_path)
     archive(files, compression).seal()
     checked = found(files)
     assert (checked.damage, checked.unfinished, checked.files) == ((), (), 2)
@@ -79,16 +79,16 @@ def test_an_archive_of_every_kind_of_record_is_whole(tmp_path, compression):
     ],
 )
 def test_a_record_that_was_sealed_wrong_is_named(tmp_path, compression, kind, old, new, rule):
-    files = Files(tmp_path)
+    files = DirectoryStore(tmp_path)
     archive(files, compression).seal()
     name = f"warc/main/main-w-00000{SUFFIXES[compression]}"
     with files.open(name) as file:
-        record = next(record for record in read(file, name=name) if record.type == kind)
+        record = next(record for record in read_records(file, name=name) if record.type == kind)
     data = files.read(name)
     end = record.offset + record.length
     with files.open(name) as file:
         kept = []
-        list(read(file, record.offset, end, name=name, seen=kept.append))
+        list(read_records(file, record.offset, end, name=name, on_member=kept.append))
     member = compressor(compression)(kept[0].data.replace(old, new, 1))
     resealed(files, name, data[: record.offset] + member + data[end:])
     damage = found(files).damage
@@ -98,8 +98,8 @@ def test_a_record_that_was_sealed_wrong_is_named(tmp_path, compression, kind, ol
 
 def test_a_chunked_payload_with_the_digest_of_its_chunks_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: "sha1:" + "A" * 32)
-    files = Files(tmp_path)
-    made = Archive(files, "main", writer="w", user_agent="t")
+    files = DirectoryStore(tmp_path)
+    made = ArchiveWriter(files, "main", writer="w", user_agent="t")
     made.append(CHUNKED, UUID(int=4))
     made.seal()
     (line,) = found(files).damage
@@ -116,20 +116,20 @@ def test_a_chunked_payload_with_the_digest_of_its_chunks_is_named(tmp_path, monk
     ],
 )
 def test_a_line_that_does_not_lead_to_its_record_is_named(tmp_path, change, says):
-    files = Files(tmp_path)
+    files = DirectoryStore(tmp_path)
     archive(files).seal()
     first, *rest = rows(files.path(INDEX))
-    text = "".join(f"{cdxj.line(row)}\n" for row in [change(first), *rest])
+    text = "".join(f"{cdxj.format_line(row)}\n" for row in [change(first), *rest])
     resealed(files, INDEX, gzip.compress(text.encode(), mtime=0))
     damage = found(files).damage
     assert any(f"{INDEX}: its line for {first.url} " in line and says in line for line in damage)
 
 
 def test_a_record_without_a_line_is_named(tmp_path):
-    files = Files(tmp_path)
+    files = DirectoryStore(tmp_path)
     archive(files).seal()
     first, *rest = rows(files.path(INDEX))
-    text = "".join(f"{cdxj.line(row)}\n" for row in rest)
+    text = "".join(f"{cdxj.format_line(row)}\n" for row in rest)
     resealed(files, INDEX, gzip.compress(text.encode(), mtime=0))
     damage = found(files).damage
     assert any(
@@ -138,7 +138,7 @@ def test_a_record_without_a_line_is_named(tmp_path):
 
 
 def test_a_revisit_of_what_is_not_archived_is_named(tmp_path):
-    files = Files(tmp_path)
+    files = DirectoryStore(tmp_path)
     made = archive(files)
     nowhere = Revisit(
         profile="server-not-modified", refers_to=UUID(int=77).urn, uri="https://example.org/", date_ms=0
@@ -150,7 +150,7 @@ def test_a_revisit_of_what_is_not_archived_is_named(tmp_path):
 
 
 def test_what_a_dead_writer_left_is_named_and_no_damage(tmp_path):
-    files = Files(tmp_path)
+    files = DirectoryStore(tmp_path)
     made = archive(files)
     made.commit()
     assert found(files).unfinished == ()
@@ -168,7 +168,7 @@ def test_what_a_dead_writer_left_is_named_and_no_damage(tmp_path):
 
 
 def test_segments_of_a_store_that_cannot_append_are_named(tmp_path):
-    store = Plain(Files(tmp_path))
+    store = PlainStore(DirectoryStore(tmp_path))
     made = archive(store)
     made.commit()
     made.abandon()

@@ -7,17 +7,17 @@ from uuid import UUID
 import pytest
 
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity import crosscheck
 from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from storage.warc.compression import SUFFIXES
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.end_to_end.conftest import TOML, User
 from tests.pipeline.integrity.test_audit import archive, resealed
-from tests.shared import shared
+from tests.shared import shared_file
 from tests.storage.captures import capture, chunks
 
 WITH_TRAILERS = capture(
@@ -29,7 +29,7 @@ WITH_TRAILERS = capture(
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def found(files):
@@ -80,7 +80,7 @@ def test_what_is_wrong_in_a_file_of_ours_is_damage(files):
     archive(files).seal()
     name = "warc/main/main-w-00000.warc.gz"
     data = b""
-    for record in read(files.open(name), name=name):
+    for record in read_records(files.open(name), name=name):
         member = gzip.decompress(files.read(name)[record.offset : record.offset + record.length])
         if record.type == "response" and record.url.endswith("/0"):
             member = member.replace(b"xxx", b"xyx", 1)
@@ -93,7 +93,7 @@ def test_what_is_wrong_in_a_file_of_ours_is_damage(files):
 
 
 def lost(file, **options):
-    return (record for record in read(file, **options) if record.type != "revisit")
+    return (record for record in read_records(file, **options) if record.type != "revisit")
 
 
 def changed(member):
@@ -122,7 +122,7 @@ def of_version(version, number):
 def test_behind_what_warcio_cannot_read_it_goes_on(files, tmp_path):
     versions = ["WARC/1.0", "WARC/0.9", "WARC/1.1", "WARC/0.9", "WARC/0.18"]
     (tmp_path / "a.warc.gz").write_bytes(b"".join(of_version(each, n) for n, each in enumerate(versions)))
-    ingest(files, "s", given([tmp_path / "a.warc.gz"]))
+    ingest(files, "s", locate_inputs([tmp_path / "a.warc.gz"]))
     checked = found(files)
     assert checked.damage == ()
     assert len(checked.differences) == 2
@@ -149,7 +149,7 @@ OTHERS = {
 
 @pytest.mark.shared
 def test_archives_of_others_are_read_alike_but_for_what_is_known(files):
-    ingest(files, "a", given([shared("archives")]))
+    ingest(files, "a", locate_inputs([shared_file("archives")]))
     checked = found(files)
     assert checked.damage == ()
     names = {
@@ -168,12 +168,10 @@ def test_the_command_says_where_the_readers_differ(tmp_path):
     (tmp_path / "thresher.toml").write_text(TOML)
     user = User(tmp_path)
     (tmp_path / "a.warc.gz").write_bytes(of_version("WARC/1.0", 0) + of_version("WARC/0.9", 1))
-    user.types("ingest", "s", "a.warc.gz")
-    said = user.types("verify", "--deep", "--json")
+    user.run("ingest", "s", "a.warc.gz")
+    said = user.run("verify", "--deep", "--json")
     assert said.json["damage"] == []
     (line,) = said.json["differences"]
     assert "warc/s/a.warc.gz at" in line
     assert line in said.err
-    assert (
-        "--deep and --accept-loss are for the archive" in user.types("verify", "--deep", "out", code=2).line
-    )
+    assert "--deep and --accept-loss are for the archive" in user.run("verify", "--deep", "out", code=2).line

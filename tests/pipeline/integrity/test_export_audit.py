@@ -16,34 +16,34 @@ import pytest
 from core import CorruptData, InputError, ThresherError
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.engine import run_step
-from pipeline.funnel import funnel
+from pipeline.funnel import make_funnel
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from pipeline.steps import dedup, export, process
 from pipeline.terminal.progress import LineProgress
 from shards import Dataset, tokenizer
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
 FILTERS = FiltersConfig(preset="none", languages=())
-FUNNEL = funnel(["s"], {}, [])
+FUNNEL = make_funnel(["s"], {}, [])
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, crew):
     """A plan of several shards, over two parts of documents."""
     directory = tmp_path_factory.mktemp("made")
-    store = Files(directory / "data")
+    store = DirectoryStore(directory / "data")
     for part in range(2):
         rows = [{"text": f"Text {n} of {part}: " + f"{n} {part} words and more " * 20} for n in range(40)]
         (directory / f"{part}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        ingest(store, "s", given([directory / f"{part}.jsonl"]))
+        ingest(store, "s", locate_inputs([directory / f"{part}.jsonl"]))
     step, parts = process.step(FILTERS), process.parts(store, "s", FILTERS)
-    run_step.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
-    removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), crew=crew, progress=LineProgress())
+    run_step.run_step(store, step, parts, process.work, pool=crew, progress=LineProgress())
+    removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), pool=crew, progress=LineProgress())
     with pytest.MonkeyPatch.context() as small:
         small.setattr(export, "SHARD_TEXT_BYTES", 8_000)
-        plan = export.plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed)
+        plan = export.make_plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed)
     assert plan.shards > 3
     assert len(plan.parts) == 2
     return plan
@@ -55,7 +55,7 @@ def exporting(made, tmp_path, crew):
 
     def run(*, finish=True):
         out = export.claim(made, str(tmp_path / "out"))
-        shards, ran = export.make(made, out, crew=crew, progress=LineProgress())
+        shards, ran = export.make_shards(made, out, pool=crew, progress=LineProgress())
         if finish:
             export.finish(made, out, shards, FUNNEL)
         return ran

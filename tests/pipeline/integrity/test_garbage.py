@@ -6,8 +6,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.integrity.garbage import MADE_BY, collect, unsealed
-from storage.directory_store import Files
+from pipeline.integrity.garbage import STEP_OF_DIRECTORY, collect, unsealed_outputs
+from storage.directory_store import DirectoryStore
 
 HOUR_MS = 3_600_000
 NAMES = st.sets(st.text("ab-.1", min_size=1, max_size=3).filter(lambda name: name[0] != "."), max_size=6)
@@ -15,22 +15,24 @@ NAMES = st.sets(st.text("ab-.1", min_size=1, max_size=3).filter(lambda name: nam
 
 @given(put=NAMES, sealed=NAMES)
 def test_what_is_sealed_stays_and_all_else_is_garbage(tmp_path_factory, put, sealed):
-    store = Files(tmp_path_factory.mktemp("store"))
-    for directory, step in MADE_BY.items():
+    store = DirectoryStore(tmp_path_factory.mktemp("store"))
+    for directory, step in STEP_OF_DIRECTORY.items():
         for part in put:
             store.put(f"{directory}/main/{part}.parquet", b"x")
         for part in sealed:
             store.put(f"manifests/{step}/main/{part}.json", b"{}")
-    expected = {f"{directory}/main/{part}.parquet" for directory in MADE_BY for part in put - sealed}
-    assert set(unsealed(store, 0)) == expected
+    expected = {
+        f"{directory}/main/{part}.parquet" for directory in STEP_OF_DIRECTORY for part in put - sealed
+    }
+    assert set(unsealed_outputs(store, 0)) == expected
     assert collect(store, 0) == len(expected)
     assert {name for name in store.list() if not name.startswith("manifests/")} == {
-        f"{directory}/main/{part}.parquet" for directory in MADE_BY for part in put & sealed
+        f"{directory}/main/{part}.parquet" for directory in STEP_OF_DIRECTORY for part in put & sealed
     }
 
 
 def test_what_may_still_be_sealed_stays(tmp_path):
-    store = Files(tmp_path)
+    store = DirectoryStore(tmp_path)
     for name in ("old", "new"):
         store.put(f"documents/main/{name}.parquet", b"x")
     past = time.time() - 2 * 3600

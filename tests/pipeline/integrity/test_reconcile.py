@@ -9,18 +9,18 @@ import typer
 from redis import Redis
 from rich.console import Console
 
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 from pipeline.integrity import reconcile
 from pipeline.integrity.verify import verify_storage
-from pipeline.integrity.verify_result import Options, inspect
-from pipeline.reports.status import render, status
+from pipeline.integrity.verify_result import VerifyOptions, run_verify
+from pipeline.reports.status import project_status, render
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import Archive
+from storage.archive.archive_writer import ArchiveWriter
 from storage.crawllog import log_line
-from storage.crawllog.log_writer import CrawlLog
+from storage.crawllog.log_writer import CrawlLogWriter
 from storage.warc.compression import compression_of, stem
 from tests.crawler.server import Server, links, page
-from tests.pipeline.crawl_projects import project_at, seeded, worked
+from tests.pipeline.crawl_projects import crawl_in_process, project_at, seed_urls
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
 
@@ -29,7 +29,7 @@ PAGES = 6  # of the site that answer, one of them with 404
 
 @pytest.fixture
 def redis(tmp_path):
-    with embedded(tmp_path / "redis") as address:
+    with embedded_server(tmp_path / "redis") as address:
         yield address
 
 
@@ -38,13 +38,13 @@ def project(tmp_path, redis):
     pages = {f"/{name}": page(name) for name in "abcd"}
     with Server({"/": links("/a", "/b", "/c", "/d", "/gone"), **pages}).in_thread() as site:
         project = project_at(tmp_path / "one", redis)
-        seeded(project, f"{site.url}/")
-        worked(project)
+        seed_urls(project, f"{site.url}/")
+        crawl_in_process(project)
         yield project
 
 
 def verified(project):
-    return verify_storage(project.store, LineProgress(), settled=reconcile.settled(project).answers)
+    return verify_storage(project.store, LineProgress(), settled=reconcile.settled_pages(project).answers)
 
 
 def lose(store, name):
@@ -58,9 +58,9 @@ def archives(store):
 
 
 def test_all_that_is_settled_is_archived(project):
-    assert reconcile.settled(project).answers == {"main": PAGES}
+    assert reconcile.settled_pages(project).answers == {"main": PAGES}
     assert verified(project).damage == ()
-    (source,) = status(project)["sources"]
+    (source,) = project_status(project)["sources"]
     assert source["unlogged"] == 0
 
 
@@ -80,7 +80,7 @@ def test_pages_that_the_log_does_not_have_are_counted_by_both(project):
         store.delete(name)
     (line,) = verified(project).damage
     assert f"{PAGES} are lost" in line
-    found = status(project)
+    found = project_status(project)
     assert found["sources"][0]["unlogged"] == PAGES
     console = Console(record=True, width=200)
     render(found, console)
@@ -93,8 +93,8 @@ def test_pages_that_the_log_does_not_have_are_counted_by_both(project):
 def test_records_and_lines_of_open_files_count_once(project):
     """A worker is at work: it has archived a page, and written its line twice."""
     store = project.store
-    archive = Archive(store, "main", writer="w", user_agent="agent")
-    log = CrawlLog(store, "main", writer="w")
+    archive = ArchiveWriter(store, "main", writer="w", user_agent="agent")
+    log = CrawlLogWriter(store, "main", writer="w")
     record = UUID(int=7, version=4)
     ref = archive.append(capture(), record)
     for _ in range(2):
@@ -108,7 +108,7 @@ def test_records_and_lines_of_open_files_count_once(project):
 
 
 def test_a_line_whose_record_never_came_is_no_page(project):
-    log = CrawlLog(project.store, "main", writer="killed")
+    log = CrawlLogWriter(project.store, "main", writer="killed")
     log.append(replace(LINE, record="urn:uuid:00000000-0000-4000-8000-000000000001"))
     log.commit()
     assert verified(project).damage == ()
@@ -127,18 +127,18 @@ def test_what_was_given_up_is_not_lost_again(project, damaged):
         store.put(name, bytes(data))
     assert not [line for line in verified(project).damage if not line.startswith(("manifests/", names[0]))]
     assert verified(project).damage
-    options = Options(datasets=(), repair=False, accept_loss=True, deep=False)
+    options = VerifyOptions(datasets=(), repair=False, accept_loss=True, deep=False)
     with pytest.raises(typer.Exit):
-        inspect(project.directory, options, as_json=True)
+        run_verify(project.directory, options, as_json=True)
     assert verified(project).damage == ()
 
 
 def test_the_command_fails_and_names_the_loss(project, capsys):
     for name in archives(project.store):
         lose(project.store, name)
-    options = Options(datasets=(), repair=False, accept_loss=False, deep=False)
+    options = VerifyOptions(datasets=(), repair=False, accept_loss=False, deep=False)
     with pytest.raises(typer.Exit) as ended:
-        inspect(project.directory, options, as_json=True)
+        run_verify(project.directory, options, as_json=True)
     assert ended.value.exit_code == 1
     said = capsys.readouterr()
     assert len([line for line in said.err.splitlines() if f"{PAGES} are lost" in line]) == 1
@@ -147,5 +147,5 @@ def test_the_command_fails_and_names_the_loss(project, capsys):
 
 def test_a_frontier_that_is_gone_is_not_held_against_it(project, redis):
     Redis.from_url(redis).flushall()
-    assert reconcile.settled(project).answers == {}
+    assert reconcile.settled_pages(project).answers == {}
     assert verified(project).damage == ()

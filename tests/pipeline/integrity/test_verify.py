@@ -10,13 +10,13 @@ from core import CorruptData
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import run_step
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.verify import accept_loss, repair, verify_storage
 from pipeline.steps import blocklist, process
 from pipeline.terminal.progress import LineProgress
 from storage import run
-from storage.directory_store import Files
-from storage.manifest import load
+from storage.directory_store import DirectoryStore
+from storage.manifest import load_manifest
 from tests.storage.manifest_samples import ran
 
 FILTERS = FiltersConfig(preset="none", languages=())
@@ -43,15 +43,15 @@ def warc(path, count):
 @pytest.fixture
 def files(tmp_path, crew):
     """Two archive files, processed."""
-    files = Files(tmp_path / "data")
-    ingest(files, "s", given([warc(tmp_path / "a.warc.gz", 3), warc(tmp_path / "b.warc.gz", 5)]))
+    files = DirectoryStore(tmp_path / "data")
+    ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", 3), warc(tmp_path / "b.warc.gz", 5)]))
     made(files, crew)
     return files
 
 
 def made(files, crew):
     step, parts = process.step(FILTERS), process.parts(files, "s", FILTERS)
-    return run_step.run(files, step, parts, process.work, crew=crew, progress=LineProgress()).made
+    return run_step.run_step(files, step, parts, process.work, pool=crew, progress=LineProgress()).made
 
 
 def contents(files):
@@ -135,15 +135,15 @@ def test_an_index_is_made_again_from_its_archive_file(files, crew, how):
 
 def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_path):
     (tmp_path / "blocked.txt").write_text("bad.example\n")
-    name = blocklist.put(files, tmp_path, "blocked.txt")
+    name = blocklist.put_blocklist(files, tmp_path, "blocked.txt")
     whole = files.read(name)
     flip(files, name)
     with pytest.raises(CorruptData, match=f"{name} is not as it was put"):
-        blocklist.loaded.__wrapped__(files, name)
+        blocklist.load_blocklist.__wrapped__(files, name)
     damage = found(files)
     (line,) = damage.damage
     assert name in line
-    assert blocklist.put(files, tmp_path, "blocked.txt") == name
+    assert blocklist.put_blocklist(files, tmp_path, "blocked.txt") == name
     assert files.read(name) == whole
     flip(files, name)
     repair(files, damage)
@@ -176,7 +176,7 @@ def test_a_loss_is_accepted_only_when_the_user_says_so(files, crew):
     assert accept_loss(files, damage) == [name]
     assert found(files).damage == ()
     assert made(files, crew) == 1
-    counts = load(files, "manifests/process/s/part-b-000000000000.json").counts
+    counts = load_manifest(files, "manifests/process/s/part-b-000000000000.json").counts
     assert counts["early/damaged.documents"] == 1
     assert counts["keep.documents"] == 4
     after = contents(files)
@@ -201,10 +201,10 @@ def test_an_archive_that_is_copied_back_is_processed_again_without_a_word(files,
     name = "warc/s/b.warc.gz"
     whole = files.read(name)
     before = contents(files)
-    process.forget(files, "s")
+    process.delete_results(files, "s")
     flip(files, name)
     step, parts = process.step(FILTERS), list(process.parts(files, "s", FILTERS))
-    ran = run_step.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
+    ran = run_step.run_step(files, step, parts, process.work, pool=crew, progress=LineProgress())
     (mark,) = ran.quarantined
     assert ran.made == 1
     assert "warc/s/b.warc.gz is not as it was sealed (at byte" in mark.reason

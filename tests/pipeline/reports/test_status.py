@@ -2,9 +2,9 @@
 
 import pytest
 
-from frontier import Flow, Outage, Stats
-from pipeline.reports.status import hosts, waits
-from pipeline.terminal.outage_line import line
+from frontier import GateState, Outage, Stats
+from pipeline.reports.status import frontier_line, wait_reason
+from pipeline.terminal.outage_line import outage_line
 
 MIB = 1 << 20
 
@@ -24,7 +24,7 @@ def stats(*, waiting=0, leased=0, held=0):
 
 
 def flow(backlog, *, shut=False):
-    return Flow(follower="p", backlog=backlog, limit=4 * MIB, estimate=backlog, reported_ms=0, shut=shut)
+    return GateState(follower="p", backlog=backlog, limit=4 * MIB, estimate=backlog, reported_ms=0, shut=shut)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def flow(backlog, *, shut=False):
     ],
 )
 def test_who_waits_for_whom(waiting, following, stalls, said):
-    assert waits(stats(waiting=waiting), following, stalls) == said
+    assert wait_reason(stats(waiting=waiting), following, stalls) == said
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_who_waits_for_whom(waiting, following, stalls, said):
     ],
 )
 def test_a_crawl_that_can_ask_nobody_waits_for_the_hosts_that_are_held(told, following, said):
-    assert waits(stats(**told), following, []) == said
+    assert wait_reason(stats(**told), following, []) == said
 
 
 def test_a_crawl_that_is_kept_from_the_web_says_by_what():
     gone = "no name server answers (192.0.2.53:53)"
-    kept = line(
+    kept = outage_line(
         {
             "v": Outage(why=gone, ms=4_000),
             "w": Outage(why=gone, ms=1_234_567),
@@ -74,12 +74,15 @@ def test_a_crawl_that_is_kept_from_the_web_says_by_what():
         }
     )
     assert kept == f"{gone}, for 1,235 s, 2 workers; no route, for 0 s"
-    assert waits(stats(waiting=1), flow(0), [], kept) == f"crawl for the web ({kept})"
-    assert line({}) == ""
+    assert wait_reason(stats(waiting=1), flow(0), [], kept) == f"crawl for the web ({kept})"
+    assert outage_line({}) == ""
 
 
 def test_what_is_unusual_of_a_frontier_is_one_line():
     usual = {"held": 0, "dead": 0, "tail": 0, "scheduled": 0, "discarded": {}}
-    assert hosts(usual) == ""
-    assert hosts(usual | {"held": 2, "dead": 1}) == "2 hosts held; 1 host dead"
-    assert hosts(usual | {"discarded": {"trap": 5, "host_budget": 9}}) == "not let in: 9 host_budget, 5 trap"
+    assert frontier_line(usual) == ""
+    assert frontier_line(usual | {"held": 2, "dead": 1}) == "2 hosts held; 1 host dead"
+    assert (
+        frontier_line(usual | {"discarded": {"trap": 5, "host_budget": 9}})
+        == "not let in: 9 host_budget, 5 trap"
+    )

@@ -13,9 +13,9 @@ from core import CorruptData, InputError, Unavailable
 from pipeline.reports import wacz_export as exporting
 from pipeline.reports.wacz_export import export_wacz
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import Archive, Notes
-from storage.directory_store import Files
-from storage.warc.records import read
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from storage.directory_store import DirectoryStore
+from storage.warc.records import read_records
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.conftest import bucket_at, keys, proxy, server  # noqa: F401 - fixtures of these tests too
 
@@ -24,14 +24,14 @@ TITLES = ["First &amp; best", "Zweite  Seite", "Third"]
 
 def archived(root, compression="gzip", pages=30, padding=0, **more):
     """A crawl of HTML pages, a picture, a 404, and pages that say the same again."""
-    store = Files(root)
-    made = Archive(store, "main", writer="w", user_agent="t", compression=compression, **more)
+    store = DirectoryStore(root)
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t", compression=compression, **more)
     for number in range(pages):
         title = TITLES[number % 20 % len(TITLES)]
         body = f"<html><head><title>{title}</title></head><p>{'text ' * 300}{number % 20}</html>".encode()
         body += random.Random(number % 20).randbytes(padding)
         one = capture(body, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number * 1000)
-        made.append(one, UUID(int=number), notes=Notes())
+        made.append(one, UUID(int=number), metadata=CaptureMetadata())
         made.commit()
     made.append(
         capture(b"\x89PNG", headers=(("Content-Type", "image/png"),), wire="https://example.org/p"),
@@ -76,7 +76,9 @@ def test_every_line_leads_to_its_record(tmp_path, compression):
         for line in lines:
             row = json.loads(line[line.index("{") :])
             with package.open(f"archive/{row['filename']}") as file:
-                record = next(read(file, int(row["offset"]), int(row["offset"]) + 1, name=row["filename"]))
+                record = next(
+                    read_records(file, int(row["offset"]), int(row["offset"]) + 1, name=row["filename"])
+                )
             assert (record.url, record.length, record.ref.digest) == (
                 row["url"],
                 int(row["length"]),
@@ -109,8 +111,8 @@ def test_pages_have_titles_and_times(tmp_path):
 
 
 def test_what_a_page_fetched_is_no_page_of_the_list(tmp_path):
-    store = Files(tmp_path / "data")
-    made = Archive(store, "main", writer="w", user_agent="t")
+    store = DirectoryStore(tmp_path / "data")
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
     html = b"<p>a fragment that a script asked for"
     for number, (path, kind) in enumerate(
         (("part", "fetch"), ("other", "xhr"), ("seen", "document"), ("page", ""))
@@ -153,14 +155,14 @@ def test_the_same_storage_gives_the_same_bytes(tmp_path, compression):
 def test_more_files_than_may_be_open_are_merged_in_rounds(tmp_path, monkeypatch):
     store = archived(tmp_path / "data", max_bytes=5_000)
     exported(store, tmp_path / "one")
-    monkeypatch.setattr(exporting, "OPEN_AT_MOST", 3)
+    monkeypatch.setattr(exporting, "MAX_OPEN_FILES", 3)
     exported(store, tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_nothing_archived_is_nothing_exported(tmp_path):
     with pytest.raises(InputError, match="main: nothing of it is archived"):
-        exported(Files(tmp_path / "data"), tmp_path / "x.wacz")
+        exported(DirectoryStore(tmp_path / "data"), tmp_path / "x.wacz")
     assert not (tmp_path / "x.wacz").exists()
     with pytest.raises(InputError, match="there is no directory"):
         exported(archived(tmp_path / "data"), tmp_path / "no" / "x.wacz")

@@ -8,7 +8,7 @@ from pipeline.commands.app import app
 from pipeline.configuration import FiltersConfig
 from pipeline.project import Project
 from pipeline.steps import blocklist, process
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 
 ROWS = "".join(
@@ -30,10 +30,12 @@ def test_records_of_blocked_addresses_are_early_verdicts_and_another_list_is_ano
     assert manifest.counts["early/blocked_address.documents"] == 2
     assert manifest.counts["keep.documents"] == 2
     filters = FiltersConfig(preset="none", languages=())
-    store = Files(tmp_path / "data")
-    first = process.step(filters, blocklist.put(store, tmp_path, "blocked.txt"))
+    store = DirectoryStore(tmp_path / "data")
+    first = process.step(filters, blocklist.put_blocklist(store, tmp_path, "blocked.txt"))
     (tmp_path / "blocked.txt").write_text("bad.example\nother.example\n")
-    assert process.step(filters, blocklist.put(store, tmp_path, "blocked.txt")).recipe != first.recipe
+    assert (
+        process.step(filters, blocklist.put_blocklist(store, tmp_path, "blocked.txt")).recipe != first.recipe
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,4 +46,4 @@ def test_a_list_that_is_none_is_refused_by_name(tmp_path, content, said):
     if content is not None:
         (tmp_path / "blocked.txt").write_bytes(content)
     with pytest.raises(InputError, match=said):
-        blocklist.put(Files(tmp_path / "data"), tmp_path, "blocked.txt")
+        blocklist.put_blocklist(DirectoryStore(tmp_path / "data"), tmp_path, "blocked.txt")

@@ -11,14 +11,14 @@ from core import CorruptData
 from isolation.shared_int import SharedInt
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.messages import Done
+from pipeline.engine.messages import SealPart
 from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import NOWHERE, Task, Watch
-from pipeline.inputs.ingest import Ways, ingest
-from pipeline.inputs.locate import given
+from pipeline.engine.task import NO_ITEM, ItemTracker, Task
+from pipeline.inputs.ingest import IngestOptions, ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
 from storage import tables
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.inputs import origin, tar, text_files
 from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.tables import arrow, columns, delimited, jsonl
@@ -61,8 +61,8 @@ def files(tmp_path):
     ]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    store = Files(tmp_path / "data")
-    assert ingest(store, "s", given([path])).entries == len(rows)
+    store = DirectoryStore(tmp_path / "data")
+    assert ingest(store, "s", locate_inputs([path])).entries == len(rows)
     return store
 
 
@@ -71,9 +71,11 @@ def made(store):
     (part,) = process.parts(store, "s", FILTERS)
     task = Task(store=store, step=process.step(FILTERS), part=part, work=process.work)
     with PartServer(task.assignment(), most_bytes=1 << 30) as server:
-        found = process.work(PartStore(server.answer), task.step, part, Watch(SharedInt.create(NOWHERE)))
+        found = process.work(
+            PartStore(server.respond), task.step, part, ItemTracker(SharedInt.create(NO_ITEM))
+        )
         rows = {output.name: output.rows for output in found.outputs}
-        outputs = server.seal(Done(counts=dict(found.counts), rows=rows, work_cpu_s=0, cpu_s=0))
+        outputs = server.seal(SealPart(counts=dict(found.counts), rows=rows, work_cpu_s=0, cpu_s=0))
     verdicts = next(each for each in outputs if each.name.startswith("verdicts/"))
     return found.counts, tables.read(store, verdicts, tables.VERDICTS).to_pylist()
 
@@ -114,8 +116,8 @@ def test_half_a_pair_in_what_a_page_says_of_itself_is_replaced(tmp_path):
     page = f'<html><head><script type="application/ld+json">{said}</script></head><body><p>Rivers run.</p></body></html>'
     path = tmp_path / "a.jsonl"
     path.write_text(f"{json.dumps({'html': page})}\n")
-    store = Files(tmp_path / "data")
-    ingest(store, "s", given([path]))
+    store = DirectoryStore(tmp_path / "data")
+    ingest(store, "s", locate_inputs([path]))
     counts, _ = made(store)
     assert counts["keep.documents"] == 1
     (name,) = store.list("documents/")
@@ -186,7 +188,7 @@ def test_an_exception_costs_one_record_of_an_input(tmp_path, monkeypatch, name, 
     monkeypatch.setattr(where, function, poisoned(getattr(where, function)))
     path = tmp_path / name
     path.write_bytes(data)
-    found = ingest(Files(tmp_path / "data"), "s", given([path]), Ways(by_line=True))
+    found = ingest(DirectoryStore(tmp_path / "data"), "s", locate_inputs([path]), IngestOptions(by_line=True))
     assert found.refused == []
     assert found.entries >= 2
     assert list(found.unusable.values()) == [1]
@@ -201,7 +203,7 @@ def test_a_reader_that_fails_as_a_whole_costs_the_rest_of_its_file_and_no_other(
     (tmp_path / "in" / "a.jsonl").write_bytes(jsonl_of(WITH_POISON))
     (tmp_path / "in" / "b.jsonl").write_bytes(jsonl_of([{"text": POISON}]))
     (tmp_path / "in" / "c.jsonl").write_bytes(jsonl_of(ROWS))
-    found = ingest(Files(tmp_path / "data"), "s", given([tmp_path / "in"]))
+    found = ingest(DirectoryStore(tmp_path / "data"), "s", locate_inputs([tmp_path / "in"]))
     assert found.entries == 2 + len(ROWS)
     assert found.unusable == {"failed:jsonl:Unforeseen": 1}
     (refused,) = found.refused

@@ -13,10 +13,10 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError
-from frontier import Discovery, Frontier, Scope, canonical
+from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from pipeline import configuration
-from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.integrity.verify import verify_storage
 from pipeline.project import Project
 from pipeline.recipe import process_sources
@@ -95,14 +95,14 @@ def seeded(directory, site, archive):
     (directory / "thresher.toml").write_text(TOML.format(archive=archive))
     project = Project.at(directory)
     with project.frontier_address() as address:
-        asyncio.run(seed(address, canonical(f"{site.url}/0")))
+        asyncio.run(seed(address, canonicalize(f"{site.url}/0")))
     return project
 
 
 def finish(project):
     with project.frontier_address():
-        crawled = crawl(project, "main", Limits(workers=1), LineProgress())
-    assert crawled.stats.drained
+        crawled = crawl(project, "main", CrawlLimits(workers=1), LineProgress())
+    assert crawled.stats.is_drained
     with project.crew(1) as crew:
         process_sources(project, ("main",), crew, LineProgress())
 
@@ -117,7 +117,7 @@ def warcs(project):
 
 def crawl_apart(directory):
     os.setsid()
-    crawl(Project.at(Path(directory)), "main", Limits(workers=1), LineProgress())
+    crawl(Project.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
 
 
 def crawl_and_kill(project, site):

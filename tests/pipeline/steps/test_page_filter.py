@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import RecordRef
-from crawler.archive_filter import Page
+from crawler.archive_filter import CandidatePage
 from extract import Skip
 from extract.record_document import extract_document
-from pipeline.steps.page_filter import Screen
+from pipeline.steps.page_filter import PageFilter
 from storage.warc.records import ArchivedRecord
 
 ENGLISH = "The baker opened the oven, looked at the loaves, and closed it again for a quarter of an hour. "
 GERMAN = "Der Bäcker öffnete den Ofen, betrachtete die Brote und schloss ihn wieder für eine Viertelstunde. "
-EN, ALL = Screen(languages=("en",)), Screen(languages=())
+EN, ALL = PageFilter(languages=("en",)), PageFilter(languages=())
 
 
 def html(*paragraphs):
@@ -24,7 +24,7 @@ def html(*paragraphs):
 
 def page(text, *, mime="text/html", status=200, truncated=None):
     kind = f"{mime}; charset=utf-8" if mime else ""
-    return Page(
+    return CandidatePage(
         url="http://example.org/",
         status=status,
         headers=(("Content-Type", kind),) if kind else (),
@@ -78,7 +78,7 @@ def test_a_page_that_is_not_surely_foreign_throughout_is_kept(text):
 
 
 def test_a_page_in_any_of_the_languages_is_kept():
-    assert Screen(languages=("en", "de"))(page(html(GERMAN * 20))) is None
+    assert PageFilter(languages=("en", "de"))(page(html(GERMAN * 20))) is None
 
 
 def test_a_screen_travels_to_another_process():

@@ -9,12 +9,12 @@ import pytest
 from extract import Skip
 from extract.record_document import extract_document
 from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import given
-from storage.archive.archive_writer import Archive
-from storage.directory_store import Files
+from pipeline.inputs.locate import locate_inputs
+from storage.archive.archive_writer import ArchiveWriter
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.warc.records import read
-from tests.extract.pdf.paper import at, paper
+from storage.warc.records import read_records
+from tests.extract.pdf.paper import at, make_pdf
 from tests.storage.captures import capture
 
 JUNK = {"lines": b"\r\n\r\n", "a head": b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", "far": b"\0junk" * 200}
@@ -25,7 +25,7 @@ def texts(files):
     for manifest in manifests(files, "archive"):
         name = manifest.outputs[0].name
         with files.open(name) as file:
-            for record in read(file, name=name):
+            for record in read_records(file, name=name):
                 if record.type in {"response", "resource"}:
                     found = extract_document(record, "s")
                     yield found.reason if isinstance(found, Skip) else found.text
@@ -33,9 +33,9 @@ def texts(files):
 
 @pytest.mark.parametrize("junk", JUNK)
 def test_it_is_read_alike_wherever_it_comes_from(tmp_path, junk):
-    data = JUNK[junk] + paper(at(72, 700, *LINES))
-    crawl = Files(tmp_path / "crawl")
-    made = Archive(crawl, "main", writer="w", user_agent="t")
+    data = JUNK[junk] + make_pdf(at(72, 700, *LINES))
+    crawl = DirectoryStore(tmp_path / "crawl")
+    made = ArchiveWriter(crawl, "main", writer="w", user_agent="t")
     made.append(capture(data, headers=(("Content-Type", "application/pdf"),)), UUID(int=1))
     made.seal()
     (tmp_path / "x.pdf").write_bytes(data)
@@ -43,14 +43,14 @@ def test_it_is_read_alike_wherever_it_comes_from(tmp_path, junk):
         member = tarfile.TarInfo("y.pdf")
         member.size = len(data)
         tar.addfile(member, io.BytesIO(data))
-    files = Files(tmp_path / "data")
-    assert ingest(files, "s", given([tmp_path / "x.pdf", tmp_path / "x.tar"])).refused == []
+    files = DirectoryStore(tmp_path / "data")
+    assert ingest(files, "s", locate_inputs([tmp_path / "x.pdf", tmp_path / "x.tar"])).refused == []
     (expected,) = texts(crawl)
     assert expected.startswith("Line 0 of the paper")
     assert list(texts(files)) == [expected, expected]
 
 
 def test_too_far_behind_it_is_no_pdf(tmp_path):
-    (tmp_path / "x.pdf").write_bytes(b"\0junk" * 300 + paper(at(72, 700, *LINES)))
-    (refused,) = ingest(Files(tmp_path / "data"), "s", given([tmp_path / "x.pdf"])).refused
+    (tmp_path / "x.pdf").write_bytes(b"\0junk" * 300 + make_pdf(at(72, 700, *LINES)))
+    (refused,) = ingest(DirectoryStore(tmp_path / "data"), "s", locate_inputs([tmp_path / "x.pdf"])).refused
     assert "x.pdf says pdf and is none" in refused["reason"]

@@ -9,8 +9,8 @@ from pipeline.engine import run_step
 from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
 from storage import tables
-from storage.archive.archive_writer import Archive, Notes
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from storage.warc.compression import SUFFIXES
 from tests.storage.captures import STARTED_MS, capture
@@ -22,15 +22,15 @@ PAGE = b"<html><body>" + b"<p>Rivers run to the sea, and all of them are long.</
 
 @pytest.mark.parametrize("compression", SUFFIXES)
 def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tmp_path, crew, compression):
-    store = Files(tmp_path / "data")
-    made = Archive(store, "main", writer="w", user_agent="t", compression=compression)
+    store = DirectoryStore(tmp_path / "data")
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t", compression=compression)
     for number in range(3):
         one = capture(PAGE, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number)
-        made.append(one, UUID(int=number), notes=Notes())
+        made.append(one, UUID(int=number), metadata=CaptureMetadata())
         made.commit()
     made.seal()
     step, parts = process.step(FILTERS), process.parts(store, "main", FILTERS)
-    run_step.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
+    run_step.run_step(store, step, parts, process.work, pool=crew, progress=LineProgress())
     (manifest,) = manifests(store, "process", "main")
     assert manifest.counts["keep.documents"] == 1
     assert manifest.counts["early/revisit.documents"] == 2

@@ -2,14 +2,14 @@
 
 import pytest
 
-from pipeline.terminal.log_text import text
-from storage.crawllog.log_line import Line
+from pipeline.terminal.log_text import format_line
+from storage.crawllog.log_line import LogLine
 
 AT = 1_790_000_000_000
 
 
 def line(**more):
-    return Line(time_ms=AT, url="http://a.test/", kind="page", **more)
+    return LogLine(time_ms=AT, url="http://a.test/", kind="page", **more)
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def line(**more):
     ],
 )
 def test_a_line_says_when_what_and_why(found, said):
-    assert text(found) == f"2026-09-21 14:13:20 {said}"
+    assert format_line(found) == f"2026-09-21 14:13:20 {said}"

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer import Exit
 
-from pipeline.inputs.ingest import Ways
+from pipeline.inputs.ingest import IngestOptions
 from pipeline.inputs.ingest_result import run_ingest
 from pipeline.terminal import output
 from pipeline.terminal.printable import printable, printable_json
 from pipeline.terminal.progress import BarProgress, LineProgress
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
 ESCAPES = "\x1b]0;title\x07\x1b[31mred\x1b[2J\x9b2J\u202eback\r"
 
@@ -48,15 +48,15 @@ def test_a_name_in_an_archive_is_shown_escaped(tmp_path, capsys):
         resource = {"path": f"x{ESCAPES}", "hash": "sha256:00"}
         package.writestr("datapackage.json", json.dumps({"resources": [resource]}))
     with pytest.raises(Exit):
-        run_ingest(Files(tmp_path / "data"), "w", [str(path)], Ways(), as_json=False)
+        run_ingest(DirectoryStore(tmp_path / "data"), "w", [str(path)], IngestOptions(), as_json=False)
     shown = capsys.readouterr().err
     assert "names x\\x1b]0;title" in shown
     assert not is_obeyed(shown.rstrip("\n"))
 
 
 def test_lines_tables_bars_and_warnings_are_printable(capsys):
-    output.say(False, {}, ESCAPES)
-    output.say(True, {"name": ESCAPES}, "")
+    output.print_result(False, {}, ESCAPES)
+    output.print_result(True, {"name": ESCAPES}, "")
     console = output.console()
     from rich.table import Table
 
@@ -75,7 +75,7 @@ def test_lines_tables_bars_and_warnings_are_printable(capsys):
     bars = BarProgress(Console(file=file, force_terminal=True, color_system=None, width=200))
     bars.start("step", 1)
     bars.advance(f"[bold]{ESCAPES}")
-    bars.done()
+    bars.stop()
     assert "[bold]\\x1b]0;title" in file.getvalue()
     assert "\x1b]0;" not in file.getvalue()
     assert output._Formatter().format(logging.makeLogRecord({"msg": ESCAPES})).isprintable()

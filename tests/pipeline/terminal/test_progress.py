@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from frontier import Flow, Stats
-from pipeline.fleet.crawl_progress import note, remaining
+from frontier import GateState, Stats
+from pipeline.fleet.crawl_progress import remaining, status_line
 from pipeline.terminal.progress import BarProgress, LineProgress
-from pipeline.terminal.rate import Pace, duration
+from pipeline.terminal.rate import Rate, format_duration
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = "12.3/s, 1,234,567 hosts (12 held), about 3 h 20 min left; waits for somebody else to process"
@@ -24,7 +24,7 @@ def test_a_bar_is_one_line_whatever_the_width(width, total, note):
     bars = BarProgress(console)
     bars.start("process@3", total)
     bars.advance(note, by=3)
-    bars.done()
+    bars.stop()
     shown = [line for line in ESCAPES.sub("", written.getvalue()).replace("\r", "\n").split("\n") if line]
     assert all(len(line) <= width for line in shown)
     assert shown[-1].startswith("process@3 ")
@@ -39,22 +39,22 @@ def test_a_line_is_shown_above_the_bar():
     console = Console(file=written, width=80, force_terminal=True, color_system=None)
     bars = BarProgress(console)
     bars.start("crawl", None)
-    bars.tell("fetched [200] http://a.test/")
+    bars.print_line("fetched [200] http://a.test/")
     bars.advance("note", by=1, total=2)
-    bars.done()
+    bars.stop()
     text = ESCAPES.sub("", written.getvalue())
     assert "fetched [200] http://a.test/" in text
     assert "1/2" in text
 
 
 def test_lines_say_how_many_of_how_many(capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.terminal.progress.LINE_EVERY_S", 0)
+    monkeypatch.setattr("pipeline.terminal.progress.LINE_INTERVAL_S", 0)
     lines = LineProgress()
     lines.start("crawl", None)
     lines.advance("12.3/s", by=1_000)
     lines.advance("12.3/s", by=1, total=2_000)
-    lines.tell("as it is")
-    lines.done()
+    lines.print_line("as it is")
+    lines.stop()
     assert capsys.readouterr().err.splitlines() == [
         "crawl: 1,000, 12.3/s",
         "crawl: 1,001 of 2,000, 12.3/s",
@@ -64,20 +64,20 @@ def test_lines_say_how_many_of_how_many(capsys, monkeypatch):
 
 
 def test_the_pace_is_that_of_the_last_minute():
-    pace = Pace()
+    pace = Rate()
     assert pace.remaining_s(10) is None
-    pace.count(0, 100)
+    pace.update(0, 100)
     assert pace.per_second == 0
     for second in range(1, 121):
-        pace.count(second, 100 + (second if second <= 60 else 60 + (second - 60) * 10))
+        pace.update(second, 100 + (second if second <= 60 else 60 + (second - 60) * 10))
     assert pace.per_second == pytest.approx(10, rel=0.02)
     assert pace.remaining_s(100) == pytest.approx(10, rel=0.02)
 
 
 def test_where_nothing_moves_there_is_no_estimate():
-    pace = Pace()
+    pace = Rate()
     for second in range(5):
-        pace.count(second, 7)
+        pace.update(second, 7)
     assert pace.remaining_s(3) is None
 
 
@@ -94,7 +94,7 @@ def test_where_nothing_moves_there_is_no_estimate():
     ],
 )
 def test_a_duration_has_two_units_at_most(seconds, said):
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 STATS = Stats(
@@ -123,11 +123,11 @@ def test_what_remains_is_what_the_limits_leave():
 
 
 def test_a_note_says_pace_hosts_and_an_estimate_of_a_second_or_more():
-    pace = Pace()
-    pace.count(0, 0)
-    assert note(STATS, None, pace, 100) == "0.0 pages/s, 1,234 hosts (2 held)"
-    pace.count(10, 100)
-    assert note(STATS, None, pace, 100) == "10.0 pages/s, 1,234 hosts (2 held), ~10 s left"
-    assert note(replace(STATS, held=1), None, pace, 9) == "10.0 pages/s, 1,234 hosts"
-    flow = Flow(follower="host-1", backlog=2, limit=1, estimate=2, reported_ms=0, shut=True)
-    assert note(STATS, flow, pace, 0).endswith("hosts (2 held), waits for host-1 to process")
+    pace = Rate()
+    pace.update(0, 0)
+    assert status_line(STATS, None, pace, 100) == "0.0 pages/s, 1,234 hosts (2 held)"
+    pace.update(10, 100)
+    assert status_line(STATS, None, pace, 100) == "10.0 pages/s, 1,234 hosts (2 held), ~10 s left"
+    assert status_line(replace(STATS, held=1), None, pace, 9) == "10.0 pages/s, 1,234 hosts"
+    flow = GateState(follower="host-1", backlog=2, limit=1, estimate=2, reported_ms=0, shut=True)
+    assert status_line(STATS, flow, pace, 0).endswith("hosts (2 held), waits for host-1 to process")

@@ -8,11 +8,11 @@ import pytest
 
 import frontier
 from core.capture import Truncation
-from crawler.reading.rendered_page import Problem
-from crawler.wire import Reason
+from crawler.reading.rendered_page import RenderProblem
+from crawler.wire import FailureReason
 from extract.soft_error import SOFT_ERRORS
-from frontier.lease import FINER, Fault
-from pipeline.terminal.reasons import in_words, shown
+from frontier.lease import FAULT_DETAILS, Fault
+from pipeline.terminal.reasons import describe, describe_with_code
 
 LUA = (Path(frontier.__file__).parent / "lua" / "state" / "host.lua").read_text()
 RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[1])
@@ -22,21 +22,21 @@ RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOT
     "reason",
     sorted(
         {
-            *get_args(Reason),
-            *(problem for problem in get_args(Problem) if problem),
+            *get_args(FailureReason),
+            *(problem for problem in get_args(RenderProblem) if problem),
             *(f"truncated_{why}" for why in get_args(Truncation)),
             *SOFT_ERRORS,
             *map(str, Fault),
-            *FINER,
+            *FAULT_DETAILS,
             *RESTS,
-            *(f"dead_{reason}" for reason in FINER | {*Fault}),
+            *(f"dead_{reason}" for reason in FAULT_DETAILS | {*Fault}),
             "status_500",
         }
     ),
 )
 def test_every_reason_has_words(reason):
-    assert in_words(reason) != reason
-    assert shown(reason) == f"{in_words(reason)} ({reason})"
+    assert describe(reason) != reason
+    assert describe_with_code(reason) == f"{describe(reason)} ({reason})"
 
 
 def test_the_reasons_for_which_hosts_rest_were_found():
@@ -54,4 +54,4 @@ def test_the_reasons_for_which_hosts_rest_were_found():
     ],
 )
 def test_some_words(reason, words):
-    assert in_words(reason) == words
+    assert describe(reason) == words

@@ -19,12 +19,12 @@ from fastwarc.warc import ArchiveIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import Conflict, CorruptData, InputError, RecordRef, Unavailable
-from storage.archive.archive_writer import Archive, recover
-from storage.directory_store import Files
-from storage.manifest import Input, digest, load, manifests
+from storage.archive.archive_writer import ArchiveWriter, recover_archives
+from storage.directory_store import DirectoryStore
+from storage.manifest import Input, digest, load_manifest, manifests
 from storage.warc.exchange_records import capture_records, target_uri
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
-from tests.storage.faults import failing_at, steps
+from tests.storage.faults import count_calls, failing_at
 from tests.storage.reading import read, rows
 
 AGENT = "thresher/0.1 (+mailto:crawl@example.org)"
@@ -63,11 +63,11 @@ GOLDEN_INFO = (
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def archive(files, crawl="main", writer="w1", **more):
-    return Archive(files, crawl, writer=writer, user_agent=AGENT, **more)
+    return ArchiveWriter(files, crawl, writer=writer, user_agent=AGENT, **more)
 
 
 def dead(_writer):
@@ -120,7 +120,7 @@ def test_a_sealed_archive_is_published_with_its_index_and_manifest(files):
     manifest = made.seal()
     assert list(files.list()) == [SEAL, INDEX, NAME]
     assert open_files(files) == []
-    assert load(files, SEAL) == manifest
+    assert load_manifest(files, SEAL) == manifest
     assert manifest.counts == {"warcinfo": 1, "request": 4, "response": 4}
     assert [(each.name, each.rows) for each in manifest.outputs] == [(NAME, 9), (INDEX, 4)]
     for output in manifest.outputs:
@@ -224,7 +224,7 @@ def test_a_writer_with_an_open_file_from_an_earlier_life_is_refused(files):
     with pytest.raises(Conflict, match="writer w1 has an archive file of crawl main open"):
         archive(files)
     archive(files, writer="w2")
-    recover(files, "main", dead)
+    recover_archives(files, "main", dead)
     archive(files)
 
 
@@ -248,7 +248,7 @@ def test_an_abandoned_archive_loses_nothing_that_was_committed(files):
     made, refs = fill(files)
     made.append(capture(b"never committed"), UUID(int=99))
     made.abandon()
-    (found,) = recover(files, "main", dead)
+    (found,) = recover_archives(files, "main", dead)
     assert found.writer == "w1"
     assert [each.offset for each in found.records] == [ref.offset for ref in refs]
     assert [each.record_id for each in found.records] == [each.urn for each in IDS]
@@ -257,12 +257,12 @@ def test_an_abandoned_archive_loses_nothing_that_was_committed(files):
 
 
 def test_recovery_seals_to_the_same_bytes_as_the_writer_would(tmp_path):
-    sealed, recovered = Files(tmp_path / "sealed"), Files(tmp_path / "recovered")
+    sealed, recovered = DirectoryStore(tmp_path / "sealed"), DirectoryStore(tmp_path / "recovered")
     made, _ = fill(sealed)
     made.seal()
     made, _ = fill(recovered)
     made.abandon()
-    recover(recovered, "main", dead)
+    recover_archives(recovered, "main", dead)
     assert contents(recovered) == contents(sealed)
 
 
@@ -276,7 +276,7 @@ def test_cut_at_any_byte_every_whole_record_survives(files):
         left.write_bytes(data[:cut])
         expected = [each for each in whole if each.offset + each.length <= cut]
         with patch.object(os, "fsync"):  # thousands of them; the order of calls is another test's
-            found = recover(files, "main", dead)
+            found = recover_archives(files, "main", dead)
         assert open_files(files) == []
         if len(expected) < 2:  # no more than the warcinfo record
             assert (found, contents(files)) == ([], {})
@@ -303,7 +303,7 @@ def test_damage_in_the_middle_costs_only_the_records_that_it_is_in(files, at):
     data[place : place + 8] = bytes(8)
     path.write_bytes(data)
     hit = [each for each in whole if each.offset < place + 8 and each.offset + each.length > place]
-    (found,) = recover(files, "main", dead)
+    (found,) = recover_archives(files, "main", dead)
     assert sum(found.manifest.counts.values()) == len(whole) - len(hit)
     assert_valid(files.path(NAME))
     offsets = {each.offset for each in read(files.path(NAME)) if each.type == "response"}
@@ -325,18 +325,18 @@ def test_killed_at_every_call_nothing_committed_is_lost_and_all_of_it_is_sealed_
         finally:
             made.abandon()
 
-    whole = Files(tmp_path / "count")
-    count = steps(lambda: work(whole, []))
+    whole = DirectoryStore(tmp_path / "count")
+    count = count_calls(lambda: work(whole, []))
     assert count > 20
     for number in range(count):
-        files, refs = Files(tmp_path / str(number)), []
+        files, refs = DirectoryStore(tmp_path / str(number)), []
         with failing_at(number), suppress(OSError):
             work(files, refs)
         committed = refs[-1:] == [None]
         for again in range(0, 40, 7):
             with failing_at(again), suppress(OSError):
-                recover(files, "main", dead)
-        recover(files, "main", dead)
+                recover_archives(files, "main", dead)
+        recover_archives(files, "main", dead)
         assert open_files(files) == []
         left = contents(files)
         assert left in ({}, contents(whole)) if not committed else left == contents(whole)
@@ -347,12 +347,12 @@ def test_killed_at_every_call_nothing_committed_is_lost_and_all_of_it_is_sealed_
 def test_a_full_disk_is_one_line_and_the_call_may_be_made_again(tmp_path, call):
     calls = {
         "append": lambda made: made.append(capture(), RECORD_ID),
-        "commit": Archive.commit,
-        "seal": Archive.seal,
+        "commit": ArchiveWriter.commit,
+        "seal": ArchiveWriter.seal,
     }
     failed = 0
     for number in range(40):
-        files = Files(tmp_path / str(number))
+        files = DirectoryStore(tmp_path / str(number))
         made = archive(files)
         if call != "append":
             made.append(capture(), RECORD_ID)
@@ -388,7 +388,7 @@ def test_a_buffer_that_cannot_be_written_refuses_the_next_capture_and_keeps_the_
 
 
 def write_and_wait(root, ready, go):
-    made, _ = fill(Files(root))
+    made, _ = fill(DirectoryStore(root))
     ready.set()
     go.wait(60)
     made.seal()
@@ -400,17 +400,17 @@ def test_a_living_writer_is_left_alone_and_a_killed_one_is_recovered(files):
     process = context.Process(target=write_and_wait, args=(files.root, ready, never))
     process.start()
     assert ready.wait(60)
-    assert recover(files, "main", dead) == []
+    assert recover_archives(files, "main", dead) == []
     process.kill()
     process.join()
-    assert recover(files, "main", lambda writer: writer != "w1") == []
-    (found,) = recover(files, "main", lambda writer: writer == "w1")
+    assert recover_archives(files, "main", lambda writer: writer != "w1") == []
+    (found,) = recover_archives(files, "main", lambda writer: writer == "w1")
     assert found.manifest.counts["response"] == len(CAPTURES)
-    assert recover(files, "main", dead) == []
+    assert recover_archives(files, "main", dead) == []
 
 
 def test_recovering_a_crawl_that_never_was_is_nothing(files):
-    assert recover(files, "main", dead) == []
+    assert recover_archives(files, "main", dead) == []
 
 
 def test_other_bytes_under_the_published_name_are_not_hidden(files):
@@ -420,7 +420,7 @@ def test_other_bytes_under_the_published_name_are_not_hidden(files):
         made.seal()
     made.abandon()
     with pytest.raises(CorruptData, match="published with other bytes than its writer had; compare and"):
-        recover(files, "main", dead)
+        recover_archives(files, "main", dead)
     assert len(open_files(files)) == 1
 
 

@@ -10,16 +10,16 @@ import pytest
 from core import Conflict
 from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import Archive, recover
-from storage.archive.open_files import crawls
+from storage.archive.archive_writer import ArchiveWriter, recover_archives
+from storage.archive.open_files import crawls_with_open_files
 from storage.crawllog import log_line, log_writer
-from storage.crawllog.log_writer import CrawlLog
-from storage.directory_store import Files
+from storage.crawllog.log_writer import CrawlLogWriter
+from storage.directory_store import DirectoryStore
 from storage.warc.compression import compression_of
-from storage.warc.records import read
+from storage.warc.records import read_records
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
-from tests.storage.plain_store import Plain
+from tests.storage.plain_store import PlainStore
 
 
 class Killed(Exception):
@@ -43,7 +43,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepping(Plain):
+class Stepping(PlainStore):
     """A store of objects whose calls are watched."""
 
     watched: Watched = field(default_factory=Watched)
@@ -68,7 +68,7 @@ def dead(_writer):
 
 
 def writer(store, compression="gzip"):
-    return Archive(store, "main", writer="w", user_agent="agent", compression=compression)
+    return ArchiveWriter(store, "main", writer="w", user_agent="agent", compression=compression)
 
 
 def append(archive, number):
@@ -85,7 +85,7 @@ def pages(store):
     found: Counter[int] = Counter()
     for name in [name for name in store.list("warc/") if compression_of(name)]:
         with store.open(name) as file:
-            records = (record for record in read(file, name=name) if record.type == "response")
+            records = (record for record in read_records(file, name=name) if record.type == "response")
             found.update(int(record.url.rpartition("/")[2]) for record in records)
     return found
 
@@ -97,23 +97,27 @@ def once(*numbers):
 @pytest.fixture(params=["objects", "bucket"])
 def store(request, tmp_path):
     """A store that cannot append: files that are taken for objects, and a real server."""
-    return Plain(Files(tmp_path)) if request.param == "objects" else request.getfixturevalue("bucket_at")()
+    return (
+        PlainStore(DirectoryStore(tmp_path))
+        if request.param == "objects"
+        else request.getfixturevalue("bucket_at")()
+    )
 
 
 def test_what_is_put_behind_a_sealed_file_becomes_a_file_of_its_own(store, compression):
     asleep = writer(store, compression)
     append(asleep, 0)
     append(asleep, 1)
-    recover(store, "main", dead)
+    recover_archives(store, "main", dead)
     assert pages(store) == once(0, 1)
     append(asleep, 2)
     append(asleep, 3)
-    (found,) = recover(store, "main", dead)
+    (found,) = recover_archives(store, "main", dead)
     assert found.writer == "w"
     assert pages(store) == once(0, 1, 2, 3)
-    assert crawls(store) == []
+    assert crawls_with_open_files(store) == []
     append(asleep, 4)
-    recover(store, "main", dead)
+    recover_archives(store, "main", dead)
     assert pages(store) == once(0, 1, 2, 3, 4)
     names = [name.rpartition("/")[2] for name in store.list("warc/") if compression_of(name)]
     assert len(names) == 3
@@ -122,14 +126,14 @@ def test_what_is_put_behind_a_sealed_file_becomes_a_file_of_its_own(store, compr
 
 
 def test_a_writer_whose_file_was_sealed_stops_and_removes_nothing(tmp_path, compression):
-    store = Plain(Files(tmp_path))
+    store = PlainStore(DirectoryStore(tmp_path))
     asleep = writer(store, compression)
     append(asleep, 0)
-    recover(store, "main", dead)
+    recover_archives(store, "main", dead)
     append(asleep, 1)
     with pytest.raises(Conflict, match=r"main-w-00000.* was published by another"):
         asleep.seal()
-    recover(store, "main", dead)
+    recover_archives(store, "main", dead)
     assert pages(store) == once(0, 1)
 
 
@@ -137,15 +141,15 @@ def test_what_is_put_while_a_file_is_recovered_is_not_deleted(tmp_path):
     """At every call of the recovery the writer, which lives after all, puts another page."""
 
     def run(at, watched):
-        plain = Plain(Files(tmp_path / str(at)))
+        plain = PlainStore(DirectoryStore(tmp_path / str(at)))
         asleep = writer(plain)
         for number in range(3):
             append(asleep, number)
         watched.at, watched.what = at, lambda: append(asleep, 3)
-        recover(Stepping(plain.files, watched), "main", dead)
-        recover(plain, "main", dead)
+        recover_archives(Stepping(plain.files, watched), "main", dead)
+        recover_archives(plain, "main", dead)
         assert pages(plain) == once(0, 1, 2, *([3] if 0 < at <= watched.made else []))
-        assert crawls(plain) == []
+        assert crawls_with_open_files(plain) == []
         assert verify_storage(plain, LineProgress()).damage == ()
 
     run(-1, counted := Watched())
@@ -156,7 +160,7 @@ def test_what_is_put_while_a_file_is_recovered_is_not_deleted(tmp_path):
 
 def test_killed_at_every_call_while_the_writer_goes_on_nothing_is_lost_or_sealed_twice(tmp_path):
     def run(at, watched):
-        plain = Plain(Files(tmp_path / str(at)))
+        plain = PlainStore(DirectoryStore(tmp_path / str(at)))
         asleep = writer(plain)
         append(asleep, 0)
         append(asleep, 1)
@@ -166,13 +170,13 @@ def test_killed_at_every_call_while_the_writer_goes_on_nothing_is_lost_or_sealed
 
         watched.at, watched.what = at, kill
         with suppress(Killed):
-            recover(Stepping(plain.files, watched), "main", dead)
+            recover_archives(Stepping(plain.files, watched), "main", dead)
         append(asleep, 2)
-        recover(plain, "main", dead)
+        recover_archives(plain, "main", dead)
         append(asleep, 3)
-        recover(plain, "main", dead)
+        recover_archives(plain, "main", dead)
         assert pages(plain) == once(0, 1, 2, 3)
-        assert crawls(plain) == []
+        assert crawls_with_open_files(plain) == []
         assert verify_storage(plain, LineProgress()).damage == ()
 
     run(-1, counted := Watched())
@@ -184,17 +188,17 @@ def test_two_recoveries_at_once_seal_everything_once(tmp_path):
     """Another recovery runs at every call of the first, when the writer has put another page."""
 
     def run(at, watched):
-        plain = Plain(Files(tmp_path / str(at)))
+        plain = PlainStore(DirectoryStore(tmp_path / str(at)))
         asleep = writer(plain)
         append(asleep, 0)
 
         def other():
             append(asleep, 1)
-            recover(plain, "main", dead)
+            recover_archives(plain, "main", dead)
 
         watched.at, watched.what = at, other
-        recover(Stepping(plain.files, watched), "main", dead)
-        recover(plain, "main", dead)
+        recover_archives(Stepping(plain.files, watched), "main", dead)
+        recover_archives(plain, "main", dead)
         assert pages(plain) == once(0, *([1] if 0 < at <= watched.made else []))
         assert verify_storage(plain, LineProgress()).damage == ()
 
@@ -204,8 +208,8 @@ def test_two_recoveries_at_once_seal_everything_once(tmp_path):
 
 
 def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
-    store = Plain(Files(tmp_path))
-    asleep = CrawlLog(store, "main", writer="w")
+    store = PlainStore(DirectoryStore(tmp_path))
+    asleep = CrawlLogWriter(store, "main", writer="w")
     lines = [replace(LINE, url=f"http://example.org/{number}") for number in range(6)]
 
     def log(number):
@@ -213,16 +217,16 @@ def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
         asleep.commit()
 
     log(0)
-    assert log_writer.recover(store, "main", dead) == 1
+    assert log_writer.recover_log(store, "main", dead) == 1
     log(1)
-    assert log_writer.recover(store, "main", dead) == 1
+    assert log_writer.recover_log(store, "main", dead) == 1
     log(2)
     with pytest.raises(
         Conflict, match=r"main-w-00000\.jsonl\.zst was published by another, with other lines"
     ):
         asleep.seal()
-    assert log_writer.recover(store, "main", dead) == 1
-    assert log_writer.recover(store, "main", dead) == 0
+    assert log_writer.recover_log(store, "main", dead) == 1
+    assert log_writer.recover_log(store, "main", dead) == 0
     assert list(log_line.lines(store, "main")) == lines[:3]
     assert list(store.list("open/")) == []
     assert verify_storage(store, LineProgress()).damage == ()
@@ -230,8 +234,8 @@ def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
 
 def test_a_log_that_is_recovered_while_its_writer_goes_on_loses_no_line(tmp_path):
     def run(at, watched):
-        plain = Plain(Files(tmp_path / str(at)))
-        asleep = CrawlLog(plain, "main", writer="w")
+        plain = PlainStore(DirectoryStore(tmp_path / str(at)))
+        asleep = CrawlLogWriter(plain, "main", writer="w")
         lines = [replace(LINE, url=f"http://example.org/{number}") for number in range(3)]
         for line in lines[:2]:
             asleep.append(line)
@@ -240,11 +244,11 @@ def test_a_log_that_is_recovered_while_its_writer_goes_on_loses_no_line(tmp_path
         def goes_on():
             asleep.append(lines[2])
             asleep.commit()
-            log_writer.recover(plain, "main", dead)
+            log_writer.recover_log(plain, "main", dead)
 
         watched.at, watched.what = at, goes_on
-        log_writer.recover(Stepping(plain.files, watched), "main", dead)
-        log_writer.recover(plain, "main", dead)
+        log_writer.recover_log(Stepping(plain.files, watched), "main", dead)
+        log_writer.recover_log(plain, "main", dead)
         expected = lines if 0 < at <= watched.made else lines[:2]
         assert sorted(line.url for line in log_line.lines(plain, "main")) == [line.url for line in expected]
         assert verify_storage(plain, LineProgress()).damage == ()

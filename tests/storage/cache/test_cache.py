@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from core import CorruptData, InputError
 from storage.cache import block
 from storage.cache.cache import Cache, default_directory
-from storage.cache.cache_space import Room, taken
+from storage.cache.cache_space import CacheSpace, disk_bytes
 from tests.storage.faults import failing_at
 
 MIB = 1 << 20
@@ -50,7 +50,7 @@ def block_file(cache, key):
 def is_kept(cache, key, data):
     """Whether the cache answers by itself, asked without counting or touching anything."""
     try:
-        return block.read(str(block_file(cache, key)), block.encoded(key)) == data
+        return block.read_block(str(block_file(cache, key)), block.encoded(key)) == data
     except (FileNotFoundError, CorruptData):
         return False
 
@@ -71,7 +71,7 @@ def assert_in_order(cache):
     stats = cache.stats()
     assert list(cache.directory.glob("fetching/*")) == []
     assert stats.blocks == len(lying)
-    assert stats.bytes == sum(taken(path.stat().st_size) for path in lying) <= cache.max_bytes
+    assert stats.bytes == sum(disk_bytes(path.stat().st_size) for path in lying) <= cache.max_bytes
     assert on_disk(cache) <= cache.max_bytes
 
 
@@ -455,7 +455,7 @@ class Reads(RuleBasedStateMachine):
         assert self.fetched[before:] == expected
         self.answered += not expected
         size = block.size(block.encoded(key), content(key))
-        assert self.kept(key) == (taken(size) <= self.cache.max_bytes)
+        assert self.kept(key) == (disk_bytes(size) <= self.cache.max_bytes)
 
     @rule(key=st.sampled_from(KEYS))
     def fail(self, key):
@@ -483,11 +483,11 @@ class Reads(RuleBasedStateMachine):
     @rule(length=st.integers(0, 20_000), changing=st.booleans())
     def die(self, length, changing):
         """A maker that was killed, perhaps while it changed the totals."""
-        room = Room(self.directory, self.cache.max_bytes)
-        with room.making("made", 1) as making:
+        room = CacheSpace(self.directory, self.cache.max_bytes)
+        with room.lock_pending("made", 1) as making:
             room.reserve(making, length)
             os.link(making.path, making.path.with_name("left"))
-        with suppress(InterruptedError), room._ledger.changing() as change:
+        with suppress(InterruptedError), room._ledger.update() as change:
             if changing:
                 raise InterruptedError
             change.totals = room._ledger.recounted(change.totals)

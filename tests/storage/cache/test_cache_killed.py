@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from storage.cache.cache import Cache
-from storage.cache.cache_space import PAGE, taken
+from storage.cache.cache_space import PAGE, disk_bytes
 
 BOUND = 60 * PAGE
 KEYS = 100
@@ -53,9 +53,9 @@ def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path
         assert all(begun.wait(60) for _, begun in running)
         ending = time.monotonic() + SECONDS
         while time.monotonic() < ending:
-            with watching._room._ledger.changing() as change:
+            with watching._room._ledger.update() as change:
                 lying = list(sizes(directory))
-                assert change.totals.bytes == sum(taken(each.st_size) for each in lying)
+                assert change.totals.bytes == sum(disk_bytes(each.st_size) for each in lying)
                 most = max(most, change.totals.bytes, sum(each.st_blocks * 512 for each in lying))
             time.sleep(choose.random() / 50)
             if choose.random() < 0.1:
@@ -79,7 +79,7 @@ def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path
     stats, lying = last.stats(), list(sizes(directory))
     assert list((directory / "fetching").iterdir()) == []
     assert stats.blocks == len(lying)
-    assert stats.bytes == sum(taken(each.st_size) for each in lying) <= BOUND
+    assert stats.bytes == sum(disk_bytes(each.st_size) for each in lying) <= BOUND
     assert stats.errors == 0
     assert stats.evicted_blocks > 0
     assert stats.hits > KEYS

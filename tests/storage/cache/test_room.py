@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from storage.cache import block
 from storage.cache.cache import Cache
-from storage.cache.cache_space import GOING, PAGE, Seen, oldest, taken
+from storage.cache.cache_space import EVICT_ONE_IN, PAGE, CachedFile, disk_bytes, eviction_candidates
 from storage.cache.ledger import MAGIC, Ledger, Totals
 
 KEPT = 100
@@ -36,23 +36,23 @@ def counted(cache):
     total = 0
     for path in (*cache.directory.glob("blocks/*/*"), *cache.directory.glob("fetching/*")):
         with suppress(FileNotFoundError):  # an empty one that was not needed
-            total += taken(path.stat().st_size)
+            total += disk_bytes(path.stat().st_size)
     return total
 
 
 def seen(read_at, path="a"):
-    return Seen(read_at_ns=read_at, path=path, size=1)
+    return CachedFile(read_at_ns=read_at, path=path, size=1)
 
 
 def test_room_is_taken_in_whole_pages():
-    assert [taken(0), taken(1), taken(PAGE), taken(PAGE + 1)] == [0, PAGE, PAGE, 2 * PAGE]
+    assert [disk_bytes(0), disk_bytes(1), disk_bytes(PAGE), disk_bytes(PAGE + 1)] == [0, PAGE, PAGE, 2 * PAGE]
 
 
 @given(st.lists(st.integers(0, 2000), min_size=1, max_size=200), st.integers(0, 2000))
 def test_the_sixteenth_that_was_read_longest_ago_goes_and_the_future_counts_as_long_ago(read_at, now):
     sample = [seen(when, str(number)) for number, when in enumerate(read_at)]
-    going = oldest(sample, now)
-    assert len(going) == max(1, len(sample) // GOING)
+    going = eviction_candidates(sample, now)
+    assert len(going) == max(1, len(sample) // EVICT_ONE_IN)
     ages = {each.path: 0 if each.read_at_ns > now else each.read_at_ns for each in sample}
     staying = ages.keys() - {each.path for each in going}
     assert max(ages[each.path] for each in going) <= min((ages[path] for path in staying), default=now)
@@ -117,7 +117,7 @@ def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path):
     def watch():
         most = 0
         while not ending.wait(0.001):
-            with cache._room._ledger.changing() as change:
+            with cache._room._ledger.update() as change:
                 assert change.totals.bytes == counted(cache)
                 most = max(most, counted(cache))
         return most
@@ -138,7 +138,7 @@ def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path):
 
 def test_when_others_being_made_fill_the_bound_a_block_is_passed_through(tmp_path):
     cache = Cache(tmp_path, 4 * PAGE)
-    with cache._room.making("a", 1) as making:
+    with cache._room.lock_pending("a", 1) as making:
         assert cache._room.reserve(making, 3 * PAGE)
         get(cache, "key", length=2 * PAGE)
         assert kept(cache) == set()
@@ -153,7 +153,7 @@ def left_by_a_dead_maker(cache, key, pages):
     with room.making("made", 1) as making:
         assert room.reserve(making, pages * PAGE)
         os.link(making.path, making.path.with_name(block.name(key.encode())))
-    with room._ledger.changing() as change:
+    with room._ledger.update() as change:
         change.totals = room._ledger.recounted(change.totals)
 
 
@@ -198,22 +198,22 @@ def ledger(tmp_path, counts=(70, 7)):
 
 def test_a_closed_ledger_is_not_counted_again(tmp_path):
     book, asked = ledger(tmp_path)
-    with book.changing() as change:
+    with book.update() as change:
         assert change.totals == Totals(bytes=70, blocks=7)
         change.totals = Totals(bytes=80, blocks=8, evicted=3, hand=5)
-    with book.changing() as change:
+    with book.update() as change:
         assert change.totals == Totals(bytes=80, blocks=8, evicted=3, hand=5)
     assert len(asked) == 1
-    assert book.look() == Totals(bytes=80, blocks=8, evicted=3, hand=5)
+    assert book.read_unlocked() == Totals(bytes=80, blocks=8, evicted=3, hand=5)
 
 
 def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tmp_path):
     book, asked = ledger(tmp_path)
-    with book.changing() as change:
+    with book.update() as change:
         change.totals = Totals(bytes=1, blocks=1, evicted=3, hand=5)
-    with pytest.raises(OSError, match="dying"), book.changing() as change:
+    with pytest.raises(OSError, match="dying"), book.update() as change:
         raise OSError("dying")
-    with book.changing() as change:
+    with book.update() as change:
         assert change.totals == Totals(bytes=70, blocks=7, evicted=3, hand=5)
     assert len(asked) == 2
 
@@ -221,19 +221,19 @@ def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tm
 def test_a_ledger_of_another_boot_is_counted_again(tmp_path, monkeypatch):
     (tmp_path / "boot").write_text("one")
     monkeypatch.setattr("storage.cache.ledger.BOOT", tmp_path / "boot")
-    with ledger(tmp_path)[0].changing():
+    with ledger(tmp_path)[0].update():
         pass
     (tmp_path / "boot").write_text("two")
     book, asked = ledger(tmp_path)
-    with book.changing():
+    with book.update():
         pass
-    with book.changing():
+    with book.update():
         pass
     assert len(asked) == 1
 
 
 def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path):
-    with ledger(tmp_path)[0].changing():
+    with ledger(tmp_path)[0].update():
         pass
     good = (tmp_path / "ledger").read_bytes()
     assert good.startswith(MAGIC)
@@ -241,7 +241,7 @@ def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path):
         for bad in (good[:at], good[:at] + bytes([good[at] ^ 1 << at % 8]) + good[at + 1 :]):
             (tmp_path / "ledger").write_bytes(bad)
             book, asked = ledger(tmp_path)
-            with book.changing() as change:
+            with book.update() as change:
                 assert change.totals == Totals(bytes=70, blocks=7)
             assert len(asked) == 1
 
@@ -250,7 +250,7 @@ def test_a_ledger_that_another_holds_is_not_waited_for_for_ever(tmp_path, monkey
     monkeypatch.setattr("storage.cache.ledger.WAIT_SECONDS", 0.02)
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "here")
-    with cache._room._ledger.changing():
+    with cache._room._ledger.update():
         get(cache, "here", "elsewhere")
     assert kept(cache) == {block.name(b"here")}
     get(cache, "elsewhere")

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from storage.cache.cache import Cache
-from storage.cache.cache_counters import COUNTS, EXPOSED, CacheStats, Tally, added_up, exposition
+from storage.cache.cache_counters import COUNTS, METRICS, CacheCounters, CacheStats, exposition, sum_counters
 from storage.cache.ledger import Totals
 
 EXPOSITION = """\
@@ -96,13 +96,13 @@ def test_a_forked_process_counts_for_itself(tmp_path):
 
 
 def test_threads_count_together(tmp_path):
-    tally = Tally(tmp_path)
+    tally = CacheCounters(tmp_path)
     threads = [threading.Thread(target=lambda: [tally.add(hits=1) for _ in range(500)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert added_up(tmp_path, Totals()).hits == 2000
+    assert sum_counters(tmp_path, Totals()).hits == 2000
 
 
 def test_threads_that_come_first_together_are_all_counted(tmp_path):
@@ -122,24 +122,24 @@ def test_threads_that_come_first_together_are_all_counted(tmp_path):
 
 
 def test_users_at_once_have_files_of_their_own_and_later_ones_take_over(tmp_path):
-    tallies = [Tally(tmp_path) for _ in range(3)]
+    tallies = [CacheCounters(tmp_path) for _ in range(3)]
     assert len({tally.path for tally in tallies}) == 3
     for number, tally in enumerate(tallies):
         tally.add(misses=number)
     del tally, tallies
-    later = Tally(tmp_path)
+    later = CacheCounters(tmp_path)
     later.add(misses=10, errors=1)
     assert len(list(tmp_path.iterdir())) == 3
-    assert added_up(tmp_path, Totals()) == CacheStats(misses=13, errors=1)
+    assert sum_counters(tmp_path, Totals()) == CacheStats(misses=13, errors=1)
 
 
 def test_a_torn_file_of_counters_counts_nothing(tmp_path):
-    Tally(tmp_path).add(hits=5)
+    CacheCounters(tmp_path).add(hits=5)
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[: COUNTS.size - 1])
-    assert added_up(tmp_path, Totals()).hits == 0
-    Tally(tmp_path).add(hits=2)
-    assert added_up(tmp_path, Totals()).hits == 2
+    assert sum_counters(tmp_path, Totals()).hits == 0
+    CacheCounters(tmp_path).add(hits=2)
+    assert sum_counters(tmp_path, Totals()).hits == 2
 
 
 def test_the_exposition_is_prometheus_text():
@@ -147,7 +147,7 @@ def test_the_exposition_is_prometheus_text():
         hits=1, misses=2, bytes_hit=3, bytes_missed=4, evicted_blocks=5, bytes=6, blocks=7, errors=8
     )
     assert exposition(stats) == EXPOSITION
-    assert {field for *_, field in EXPOSED} == set(CacheStats.__slots__)
-    for name, kind, _, _ in EXPOSED:
+    assert {field for *_, field in METRICS} == set(CacheStats.__slots__)
+    for name, kind, _, _ in METRICS:
         assert re.fullmatch(r"[a-z_]+", name)
         assert name.endswith("_total") == (kind == "counter")

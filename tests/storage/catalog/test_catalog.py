@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from core import CorruptData
 from storage import run as runs
-from storage.catalog import Catalog, Contents
+from storage.catalog import Catalog, CatalogContents
 from storage.catalog.catalog_tables import TABLES, Mirrored
 from storage.catalog.refresh import differences
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
 from tests.storage.manifest_samples import put, ran, rows, sealed, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
@@ -24,7 +24,7 @@ QUESTIONS = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
 @pytest.fixture
 def store(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -73,7 +73,7 @@ def test_a_refreshed_catalog_says_what_the_manifests_say(store, catalog):
     )
     assert part.fingerprint == sealed("process@12", "main/1", {}).fingerprint
     assert catalog.totals("archive", "nobody") == {}
-    assert catalog.contents() == Contents(manifests=4, runs=2, files=3, sources=2)
+    assert catalog.contents() == CatalogContents(manifests=4, runs=2, files=3, sources=2)
 
 
 def test_archive_files_come_with_what_is_in_them(store, catalog):
@@ -170,7 +170,7 @@ def test_the_guide_names_every_table_and_column():
 def test_a_new_catalog_is_empty(store, catalog):
     assert (catalog.sources(), catalog.parts("archive"), catalog.totals("archive")) == ([], [], {})
     catalog.refresh(store)
-    assert catalog.contents() == Contents(manifests=0, runs=0, files=0, sources=0)
+    assert catalog.contents() == CatalogContents(manifests=0, runs=0, files=0, sources=0)
 
 
 def test_refreshing_again_finds_what_is_new_gone_and_made_anew(store, catalog):
@@ -190,7 +190,7 @@ def test_refreshing_again_finds_what_is_new_gone_and_made_anew(store, catalog):
     assert [run.step for run, _ in catalog.runs()] == ["dedup"]
 
 
-class Counted(Files):
+class Counted(DirectoryStore):
     """Counts what is read."""
 
     __slots__ = ("names",)
@@ -221,7 +221,7 @@ def test_a_rebuilt_catalog_is_the_same(store, catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
-    assert catalog.rebuild(store) == Contents(manifests=4, runs=2, files=3, sources=2)
+    assert catalog.rebuild(store) == CatalogContents(manifests=4, runs=2, files=3, sources=2)
     assert rows(catalog) == before
 
 
@@ -264,7 +264,7 @@ def test_a_damaged_run_is_passed_over_and_taken_when_it_was_mended(store, catalo
 def test_what_is_deleted_while_it_is_read_is_gone(store, catalog):
     some(store)
 
-    class Vanishing(Files):
+    class Vanishing(DirectoryStore):
         def stamp(self, name):
             if name.endswith("archive/main/1.json"):
                 self.delete(name)
@@ -345,7 +345,7 @@ def test_readers_see_the_old_while_a_rebuild_is_under_way(url, tmp_path, store, 
     before = rows(catalog)
     seen = []
 
-    class Asked(Files):
+    class Asked(DirectoryStore):
         def read(self, name):
             seen.append(rows(Catalog(url, tmp_path)))
             return super().read(name)
@@ -374,7 +374,7 @@ WORKS = st.lists(
 def test_whatever_was_sealed_deleted_and_refreshed_the_catalog_is_a_rebuilt_one(
     tmp_path_factory, catalog, works
 ):
-    store = Files(tmp_path_factory.mktemp("root"))
+    store = DirectoryStore(tmp_path_factory.mktemp("root"))
     catalog.rebuild(store)
     for work in works:
         match work:

@@ -15,7 +15,7 @@ from storage.catalog import Catalog
 from storage.catalog.catalog_tables import TABLES
 from storage.catalog.database import VERSION_TABLE
 from storage.catalog.database_url import locate
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.migrations import REVISIONS
 from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
@@ -40,7 +40,7 @@ def begun_at(url, project, revision):
     """A catalog as a program of that revision would have left it, empty."""
     database = locate(url, project)
     with database.writing() as session:
-        database.claim(session.connection())
+        database.mark_as_catalog(session.connection())
         old = config()
         old.attributes.update(connection=session.connection(), version_table=VERSION_TABLE)
         command.upgrade(old, revision)
@@ -84,7 +84,7 @@ def test_a_difference_would_be_seen(url, tmp_path):
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_catalog_of_any_revision_comes_to_equal_a_rebuilt_one(url, tmp_path, revision):
     begun_at(url, tmp_path, revision)
-    store = Files(tmp_path / "data")
+    store = DirectoryStore(tmp_path / "data")
     some(store)
     catalog = Catalog(url, tmp_path)
     catalog.refresh(store)

@@ -7,14 +7,14 @@ import pytest
 
 from core import InputError, ThresherError, Unavailable
 from storage.catalog import Catalog
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import PASSWORD, postgres_server  # noqa: F401 - a fixture
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_two_storages_do_not_take_turns_in_one_database(url, tmp_path, store, ca
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
-    other = Files(tmp_path / "other")
+    other = DirectoryStore(tmp_path / "other")
     with pytest.raises(
         InputError, match=r"\Apostgresql://[^\n]* holds the catalog of file:[^\n]*/data, not of "
     ):
@@ -133,7 +133,7 @@ def test_a_server_that_leaves_during_a_refresh_is_one_line_and_loses_nothing(ser
     catalog.refresh(store)
     before = rows(catalog)
 
-    class Leaving(Files):
+    class Leaving(DirectoryStore):
         def read(self, name):
             getattr(server, end)()
             return super().read(name)
@@ -154,13 +154,13 @@ def test_a_refresh_waits_for_another_and_finds_its_work_done(url, tmp_path, stor
     some(store)
     reading, go_on = threading.Event(), threading.Event()
 
-    class Slow(Files):
+    class Slow(DirectoryStore):
         def read(self, name):
             reading.set()
             assert go_on.wait(60)
             return super().read(name)
 
-    class Never(Files):
+    class Never(DirectoryStore):
         def read(self, name):
             raise AssertionError(name)
 

@@ -10,7 +10,7 @@ import pytest
 
 from storage import run as runs
 from storage.catalog import Catalog
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifest_name
 from tests.storage.manifest_samples import put, ran, rows, sealed, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
@@ -21,9 +21,9 @@ WORK = """
 import sys, time
 from pathlib import Path
 from storage.catalog import Catalog
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
-class Stopping(Files):
+class Stopping(DirectoryStore):
     left = int(sys.argv[4])
 
     def read(self, name):
@@ -40,26 +40,26 @@ OVER_AND_OVER = """
 import sys
 from pathlib import Path
 from storage.catalog import Catalog
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
 project = Path(sys.argv[2])
 while not (project / "end").exists():
     catalog = Catalog(sys.argv[1], project)
-    catalog.refresh(Files(project / "data"))
+    catalog.refresh(DirectoryStore(project / "data"))
     found = catalog.sources()
     assert [each.name for each in found] == ["cc", "main"], found
-    catalog.rebuild(Files(project / "data"))
+    catalog.rebuild(DirectoryStore(project / "data"))
 """
 PEAK = """
 import resource, sys
 from pathlib import Path
 from storage.catalog import Catalog
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 
 project = Path(sys.argv[2])
 catalog = Catalog(sys.argv[1], project)
 for work in (catalog.refresh, catalog.refresh, catalog.rebuild):
-    work(Files(project / "data"))
+    work(DirectoryStore(project / "data"))
 print(catalog.contents().manifests, catalog.totals("process")["keep"])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -67,7 +67,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 @pytest.fixture
 def store(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -161,7 +161,7 @@ def test_twenty_thousand_manifests_take_no_more_memory_than_two_thousand(url, tm
     for sources in (10, 100):
         project = tmp_path / str(sources)
         project.mkdir()
-        many(Files(project / "data"), sources, 200)
+        many(DirectoryStore(project / "data"), sources, 200)
         address = url if url.startswith("sqlite") else server.database()
         child = process(PEAK, address, project)
         said, trouble = child.communicate()

@@ -7,7 +7,7 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from storage.catalog import Catalog
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifest_name
 from tests.storage.manifest_samples import put, rows, some
 
@@ -29,7 +29,7 @@ PRAGMA journal_mode = WAL;
 
 @pytest.fixture
 def store(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_a_moved_storage_is_read_anew(tmp_path, store, catalog):
     catalog.refresh(store)
     before = rows(catalog)
     store.root.rename(tmp_path / "moved")
-    catalog.refresh(Files(tmp_path / "moved"))
+    catalog.refresh(DirectoryStore(tmp_path / "moved"))
     after = rows(catalog)
     assert after.pop("mirrored") == [{"storage": f"file:{tmp_path}/moved"}]
     assert before.pop("mirrored") == [{"storage": f"file:{tmp_path}/data"}]

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from storage.commoncrawl.transport.http_source import Web
-from storage.commoncrawl.transport.source_client import Client
-from storage.s3.request_retry import Patience
-from tests.commoncrawl import make, serving
+from storage.commoncrawl.transport.http_source import HttpSource
+from storage.commoncrawl.transport.source_client import SourceClient
+from storage.s3.request_retry import RetryPolicy
+from tests.commoncrawl import serve_files, write_crawl
 
-PATIENCE = Patience(total_ms=600_000, first_ms=100, longest_ms=10_000)
+PATIENCE = RetryPolicy(total_ms=600_000, first_ms=100, longest_ms=10_000)
 AGENT = "thresher/0 (+mailto:crawl@example.org)"
 
 
@@ -28,7 +28,7 @@ class Clock:
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory):
     root = tmp_path_factory.mktemp("commoncrawl")
-    return root, make(root)
+    return root, write_crawl(root)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def stored(tree):
 
 @pytest.fixture
 def server(tree):
-    with serving(tree[0]) as server:
+    with serve_files(tree[0]) as server:
         yield server
 
 
@@ -59,7 +59,7 @@ def client_of(clock):
             "sleep": clock.sleep,
             "chance": lambda: 0.5,
         }
-        made.append(Client(Web(base, AGENT), **{**options, **more}))
+        made.append(SourceClient(HttpSource(base, AGENT), **{**options, **more}))
         return made[-1]
 
     yield make_client

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.commoncrawl import index_facts, row_results
-from storage.commoncrawl.batch import NOT_THERE, batches, haul
+from storage.commoncrawl.batch import NOT_THERE, batches, fetch_batch
 from storage.commoncrawl.index.row import parse
 from storage.commoncrawl.record_check import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.manifest import Manifest, fingerprint, put_output, seal
 from storage.warc import records
 from storage.warc.validator import check_record
-from tests.commoncrawl import Answer, Cut, Page, base32, cdx_line, record, response, scripted
+from tests.commoncrawl import CutResponse, ErrorResponse, Page, base32, cdx_line, record, response, scripted
 from tests.storage.commoncrawl.samples import ROW
 
 PAGE = Page(url="https://example.org/a", body=b"<p>Rivers run to the sea.")
@@ -95,13 +95,13 @@ def test_a_changed_byte_is_found_or_changes_nothing_that_counts(at, change):
 
 def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, stored, server, tmp_path):
     (batch,) = batches(rows_of(stored))
-    hauled = haul(client, batch, tmp_path / "x", NAME, "CC-MAIN-2024-22")
+    hauled = fetch_batch(client, batch, tmp_path / "x", NAME, "CC-MAIN-2024-22")
     data = (tmp_path / "x").read_bytes()
     assert hauled.counts == {"warcinfo": 1, "metadata": len(stored), "response": len(stored)}
-    for one in hauled.taken:
+    for one in hauled.results:
         there = (server.root / one.row.filename).read_bytes()[one.row.offset :][: one.row.length]
         assert data[one.offset :][: one.row.length] == there
-    found = list(records.read(io.BytesIO(data), name=NAME))
+    found = list(records.read_records(io.BytesIO(data), name=NAME))
     info, *pairs = found
     assert b"isPartOf: CC-MAIN-2024-22" in info.payload
     for said, page in zip(pairs[::2], pairs[1::2], strict=True):
@@ -110,10 +110,10 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
         told = index_facts.decode(said.payload)
         assert told.digest == base32(page.payload)
         assert (told.truncated or None) == page.truncated
-        assert index_facts.told(page, said).facts == {"from": told.filename}
-        assert index_facts.told(replace(page, truncated=None), said).truncated == page.truncated
-        assert index_facts.told(page, info) is index_facts.told(page, None) is page
-    assert index_facts.told(pairs[3], pairs[0]) is pairs[3]
+        assert index_facts.with_index_facts(page, said).facts == {"from": told.filename}
+        assert index_facts.with_index_facts(replace(page, truncated=None), said).truncated == page.truncated
+        assert index_facts.with_index_facts(page, info) is index_facts.with_index_facts(page, None) is page
+    assert index_facts.with_index_facts(pairs[3], pairs[0]) is pairs[3]
     for member in records.members(io.BytesIO(data), 0, None, 1 << 20, name=NAME):
         if b"WARC/1.1" in member.data[:10]:
             check_record(member.data)
@@ -121,9 +121,11 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
 
 def test_the_same_batch_is_the_same_file_whatever_the_server_did(client_of, stored, server, tmp_path):
     (batch,) = batches(rows_of(stored))
-    haul(client_of(server.base), batch, tmp_path / "a", NAME, "C")
-    server.plan = scripted(*[Answer(503), Cut(100), Answer(403, ""), None, Cut(0)] * 3)
-    haul(client_of(server.base), batch, tmp_path / "b", NAME, "C")
+    fetch_batch(client_of(server.base), batch, tmp_path / "a", NAME, "C")
+    server.plan = scripted(
+        *[ErrorResponse(503), CutResponse(100), ErrorResponse(403, ""), None, CutResponse(0)] * 3
+    )
+    fetch_batch(client_of(server.base), batch, tmp_path / "b", NAME, "C")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -134,8 +136,8 @@ def test_what_is_not_there_costs_itself_alone(client, stored, server, tmp_path):
     wrong = replace(good[3], digest=base32(b"x"))
     near = replace(good[2], offset=good[2].offset + 1)
     (batch,) = batches([*good[:3], behind, gone, wrong, near])
-    hauled = haul(client, batch, tmp_path / "x", NAME, "C")
-    reasons = {one.row: one.reason for one in hauled.taken}
+    hauled = fetch_batch(client, batch, tmp_path / "x", NAME, "C")
+    reasons = {one.row: one.reason for one in hauled.results}
     assert [reasons[row] for row in (*good[:3], behind, gone, wrong, near)] == [
         "",
         "",
@@ -154,22 +156,22 @@ def test_a_range_that_leaves_the_file_does_not_take_its_neighbours_with_it(clien
     over = replace(last, offset=size - 10, length=100)
     beyond = replace(last, offset=size + 1, length=100)
     (batch,) = batches([last, over, beyond])
-    hauled = haul(client, batch, tmp_path / "x", NAME, "C")
-    assert [one.reason for one in hauled.taken] == ["", SHORT, NOT_THERE] or [
-        one.reason for one in hauled.taken
+    hauled = fetch_batch(client, batch, tmp_path / "x", NAME, "C")
+    assert [one.reason for one in hauled.results] == ["", SHORT, NOT_THERE] or [
+        one.reason for one in hauled.results
     ] == ["", SHORT, SHORT]
 
 
 def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
-    store = Files(tmp_path)
+    store = DirectoryStore(tmp_path)
     rows = rows_of(stored)
     done = [
-        row_results.Taken(row=row, reason="" if at % 2 else BROKEN, offset=at)
+        row_results.RowResult(row=row, reason="" if at % 2 else BROKEN, offset=at)
         for at, row in enumerate(rows[:20])
     ]
-    name = row_results.name("s/x")
+    name = row_results.table_name("s/x")
     output = put_output(store, name, len(done), lambda path: row_results.write(path, done, NAME))
-    assert len(row_results.known(store, "s")) == 0
+    assert len(row_results.known_ranges(store, "s")) == 0
     made = fingerprint(row_results.STEP, {}, ())
     seal(
         store,
@@ -183,6 +185,6 @@ def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
             counts={},
         ),
     )
-    known = row_results.known(store, "s")
+    known = row_results.known_ranges(store, "s")
     assert [row in known for row in rows] == [True] * 20 + [False] * (len(rows) - 20)
-    assert len(row_results.known(store, "other")) == 0
+    assert len(row_results.known_ranges(store, "other")) == 0

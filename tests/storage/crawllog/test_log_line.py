@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from core import CorruptData
 from storage.crawllog import log_line, log_writer
-from storage.crawllog.log_line import Line
-from storage.crawllog.log_writer import CrawlLog
-from storage.directory_store import Files
-from storage.manifest import load, manifest_name
-from tests.storage.plain_store import Plain
+from storage.crawllog.log_line import LogLine
+from storage.crawllog.log_writer import CrawlLogWriter
+from storage.directory_store import DirectoryStore
+from storage.manifest import load_manifest, manifest_name
+from tests.storage.plain_store import PlainStore
 
-LINE = Line(
+LINE = LogLine(
     time_ms=1_767_225_600_123,
     url="http://example.org/a",
     kind="page",
@@ -31,7 +31,7 @@ LINE = Line(
     offset=789,
     request={"scope": "host:example.org", "depth": 1},
 )
-FAILED = Line(
+FAILED = LogLine(
     time_ms=1_767_225_601_000,
     url="http://gone.example/",
     kind="page",
@@ -39,19 +39,19 @@ FAILED = Line(
     reason="dns",
     bytes=0,
 )
-ROBOTS = Line(
+ROBOTS = LogLine(
     time_ms=1, url="http://example.org/robots.txt", kind="robots", outcome="fetched", reason="allow"
 )
 
 
 @pytest.fixture(params=["directory", "objects"])
 def store(request, tmp_path):
-    files = Files(tmp_path)
-    return files if request.param == "directory" else Plain(files)
+    files = DirectoryStore(tmp_path)
+    return files if request.param == "directory" else PlainStore(files)
 
 
 def written(store, *lines, writer="w", **options):
-    log = CrawlLog(store, "main", writer=writer, **options)
+    log = CrawlLogWriter(store, "main", writer=writer, **options)
     for line in lines:
         log.append(line)
     log.commit()
@@ -95,7 +95,7 @@ texts = st.text(max_size=30)
 
 @given(
     st.builds(
-        Line,
+        LogLine,
         time_ms=st.integers(0, 253_402_300_799_999),
         url=texts,
         kind=st.sampled_from(["page", "robots"]),
@@ -123,7 +123,7 @@ def test_what_is_committed_is_read_while_the_file_is_open_and_when_it_is_sealed(
     assert list(log_line.lines(store, "main")) == [LINE, FAILED, ROBOTS]
     (name,) = log_line.files(store, "main")
     assert name == "log/main/main-w-00000.jsonl.zst"
-    assert load(store, manifest_name("log", "main/main-w-00000")) == manifest
+    assert load_manifest(store, manifest_name("log", "main/main-w-00000")) == manifest
     assert (manifest.outputs[0].rows, manifest.counts) == (3, {"fetched": 1, "failed:dns": 1})
     assert manifest.recipe["archives"] == ["warc/main/main-w-00000.warc.gz"]
     unpacked = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(store.read(name))).read()
@@ -154,12 +154,12 @@ def test_one_file_follows_the_other_when_it_is_large_or_old(store):
 
 
 def test_recovery_seals_a_dead_writers_file_once_and_leaves_a_living_ones(tmp_path):
-    store = Plain(Files(tmp_path))
+    store = PlainStore(DirectoryStore(tmp_path))
     written(store, LINE, FAILED, writer="dead")
-    assert log_writer.writers(store, "main") == {"dead"}
+    assert log_writer.open_writers(store, "main") == {"dead"}
     living = written(store, ROBOTS, writer="alive")
     for sealed in (1, 0):
-        assert log_writer.recover(store, "main", {"dead"}.__contains__) == sealed
+        assert log_writer.recover_log(store, "main", {"dead"}.__contains__) == sealed
     living.append(LINE)
     living.seal()
     assert [name.rpartition("/")[2] for name in log_line.files(store, "main")] == [
@@ -170,22 +170,22 @@ def test_recovery_seals_a_dead_writers_file_once_and_leaves_a_living_ones(tmp_pa
 
 
 def test_a_file_that_its_writer_holds_is_left_alone_in_a_directory(tmp_path):
-    store = Files(tmp_path)
+    store = DirectoryStore(tmp_path)
     log = written(store, LINE)
-    assert log_writer.recover(store, "main", lambda _: True) == 0
+    assert log_writer.recover_log(store, "main", lambda _: True) == 0
     log.append(FAILED)
     log.seal()
     assert list(log_line.lines(store, "main")) == [LINE, FAILED]
 
 
 def test_a_torn_line_of_a_machine_that_lost_power_is_passed_over(tmp_path):
-    store = Files(tmp_path)
+    store = DirectoryStore(tmp_path)
     open_files = store.path("log/main") / ".open"
     open_files.mkdir(parents=True)
     whole, other = log_line.encode(LINE), log_line.encode(FAILED)
     (open_files / "main-w-00000.jsonl").write_bytes(whole + b"\0" * 40 + b"\n" + other + whole[:30])
     assert list(log_line.lines(store, "main")) == [LINE, FAILED]
-    assert log_writer.recover(store, "main", lambda _: True) == 1
+    assert log_writer.recover_log(store, "main", lambda _: True) == 1
     assert list(log_line.lines(store, "main")) == [LINE, FAILED]
     assert list(open_files.iterdir()) == []
 

@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from storage.crawllog.log_line import Line
-from storage.crawllog.log_reader import Follower, is_there, ordered
-from storage.crawllog.log_writer import CrawlLog, recover
-from storage.directory_store import Files
+from storage.crawllog.log_line import LogLine
+from storage.crawllog.log_reader import LogFollower, has_log, read_in_order
+from storage.crawllog.log_writer import CrawlLogWriter, recover_log
+from storage.directory_store import DirectoryStore
 
 
 def line(time_ms):
-    return Line(time_ms=time_ms, url=f"http://a.test/{time_ms}", kind="page", outcome="fetched")
+    return LogLine(time_ms=time_ms, url=f"http://a.test/{time_ms}", kind="page", outcome="fetched")
 
 
 def times(lines):
@@ -20,35 +20,35 @@ def times(lines):
 
 @pytest.fixture(params=["files", "bucket"])
 def store(request, tmp_path):
-    return Files(tmp_path) if request.param == "files" else request.getfixturevalue("bucket_at")()
+    return DirectoryStore(tmp_path) if request.param == "files" else request.getfixturevalue("bucket_at")()
 
 
 def test_a_crawl_without_a_log_has_no_line(store):
-    assert not is_there(store, "c")
-    assert list(ordered(store, "c")) == []
-    assert Follower(store, "c").poll() == []
+    assert not has_log(store, "c")
+    assert list(read_in_order(store, "c")) == []
+    assert LogFollower(store, "c").poll() == []
 
 
 def test_lines_of_several_writers_are_in_the_order_of_time(store):
-    one, other = (CrawlLog(store, "c", writer=writer) for writer in ("one", "other"))
+    one, other = (CrawlLogWriter(store, "c", writer=writer) for writer in ("one", "other"))
     for start in range(0, 40, 10):  # each writes four files; the last of them stay open
         for log, offset in ((one, 0), (other, 5)):
             for n in range(10):
                 log.append(line(1_000 * (start + n) + offset))
             log.commit() if start == 30 else log.seal()
-    assert is_there(store, "c")
-    found = times(ordered(store, "c"))
+    assert has_log(store, "c")
+    found = times(read_in_order(store, "c"))
     assert found == sorted(found)
     assert len(found) == len(set(found)) == 80
 
 
 def test_one_who_follows_sees_each_line_once_whatever_is_sealed_meanwhile(store):
     chance, written, seen = random.Random(7), 0, []
-    logs = [CrawlLog(store, "c", writer=f"w{n}") for n in range(3)]
+    logs = [CrawlLogWriter(store, "c", writer=f"w{n}") for n in range(3)]
     logs[0].append(line(10**9))
     logs[0].commit()
-    follower = Follower(store, "c")
-    assert times(follower.before(10)) == [10**9]
+    follower = LogFollower(store, "c")
+    assert times(follower.last_lines(10)) == [10**9]
     for _ in range(60):
         log = chance.choice(logs)
         match chance.choice(["append", "append", "commit", "seal", "poll"]):
@@ -69,26 +69,26 @@ def test_one_who_follows_sees_each_line_once_whatever_is_sealed_meanwhile(store)
 
 
 def test_of_what_was_there_before_the_newest_is_shown(store):
-    log = CrawlLog(store, "c", writer="w")
+    log = CrawlLogWriter(store, "c", writer="w")
     for n in range(20):
         log.append(line(n))
     log.commit()
-    follower = Follower(store, "c")
-    assert times(follower.before(3)) == [17, 18, 19]
+    follower = LogFollower(store, "c")
+    assert times(follower.last_lines(3)) == [17, 18, 19]
     assert follower.poll() == []
 
 
 def test_what_a_crash_left_between_lines_is_passed_over_also_behind_the_seal(tmp_path):
-    store = Files(tmp_path)
-    log = CrawlLog(store, "c", writer="w")
+    store = DirectoryStore(tmp_path)
+    log = CrawlLogWriter(store, "c", writer="w")
     log.append(line(1))
     log.commit()
-    follower = Follower(store, "c")
+    follower = LogFollower(store, "c")
     (path,) = (tmp_path / "log" / "c" / ".open").iterdir()
     with path.open("ab") as file:
         file.write(b'{"time": "torn\n')
     assert follower.poll() == []
     log._open._file.close()  # its writer is dead
-    assert recover(store, "c", lambda _: True) == 1
+    assert recover_log(store, "c", lambda _: True) == 1
     assert follower.poll() == []
-    assert times(ordered(store, "c")) == [1]
+    assert times(read_in_order(store, "c")) == [1]

@@ -19,10 +19,10 @@ import zstandard
 
 from core import InputError
 from storage.inputs import wacz_input
-from storage.inputs.decompression import SWELL_AT_LEAST, inflated
-from storage.inputs.input_kinds import items, kind_of, kinds
+from storage.inputs.decompression import SWELL_AT_LEAST, decompress
+from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 from storage.warc.members import members
-from storage.warc.payload import content_decoded, dechunked
+from storage.warc.payload import decode_chunked, decode_content
 from tests.attacks import cpu_limit
 
 LIMIT = 64 << 20
@@ -37,19 +37,19 @@ BEGIN = b"WARC/1.0\r\n"
 def test_a_body_of_empty_streams_takes_time_in_proportion(name):
     body = EMPTY[name] * (SIZE // len(EMPTY[name])) + LAST[name](b"the end")
     with cpu_limit(10):
-        assert content_decoded(body, name, LIMIT) == (b"the end", None)
+        assert decode_content(body, name, LIMIT) == (b"the end", None)
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd", "bzip2"])
 def test_a_file_of_empty_streams_takes_time_in_proportion(name):
     data = EMPTY[name] * (SIZE // len(EMPTY[name])) + LAST[name](b"the end")
     with cpu_limit(15):
-        assert inflated(io.BytesIO(data), name="x").read(LIMIT) == b"the end"
+        assert decompress(io.BytesIO(data), name="x").read(LIMIT) == b"the end"
 
 
 def test_a_body_of_tiny_chunks_takes_time_in_proportion():
     with cpu_limit(10):
-        assert dechunked(b"1\r\nx\r\n" * (SIZE // 6) + b"0\r\n\r\n", LIMIT) == (b"x" * (SIZE // 6), None)
+        assert decode_chunked(b"1\r\nx\r\n" * (SIZE // 6) + b"0\r\n\r\n", LIMIT) == (b"x" * (SIZE // 6), None)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_packed_table_that_swells_fills_no_disk(tmp_path, spooled):
         for _ in range(600):
             file.write(bytes(1 << 20))
     with path.open("rb") as file, pytest.raises(InputError, match=r"more than 100 times"):
-        list(items(file, path.name, kind_of(file, path.name, kinds())))
+        list(read_items(file, path.name, detect_kind(file, path.name, input_kinds())))
     assert (
         SWELL_AT_LEAST <= spooled[0] <= SWELL_AT_LEAST + (2 << 20) or spooled[0] <= 100 * path.stat().st_size
     )
@@ -157,6 +157,6 @@ def test_a_table_whose_rows_stand_for_more_than_it_has_is_refused(column):
     data = arrow(pa.table({"text": column}))
     assert len(data) < 10_000
     file = io.BytesIO(data)
-    rows = items(file, "a.arrow", kind_of(file, "a.arrow", kinds()))
+    rows = read_items(file, "a.arrow", detect_kind(file, "a.arrow", input_kinds()))
     with cpu_limit(60), pytest.raises(InputError, match=r"more than 100 times"):
         deque(rows, maxlen=0)

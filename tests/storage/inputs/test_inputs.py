@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core import InputError
 from storage.inputs.bounded_lines import lines
-from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from storage.inputs.tables.columns import Columns
 from tests.storage.made_inputs import CODECS, FORMS, ROWS, gzipped, jsonl, packed, parquet, read, tarred
 
@@ -51,7 +51,7 @@ def test_clipped_at_any_byte_only_what_was_cut_is_lost(name, codec):
             found = read(data[:cut], name)
         except InputError:
             continue
-        good = [item for item in found if isinstance(item, Entry)]
+        good = [item for item in found if isinstance(item, InputRecord)]
         *before, last = good or [None]
         assert before == whole[: len(before)]
         if last not in whole:  # a text that was cut is a text
@@ -270,10 +270,10 @@ def test_a_line_without_end_costs_no_memory_and_nothing_else():
 
 
 def test_a_text_that_is_too_long_is_passed_over():
-    row = json.dumps({"text": "x" * (LONGEST + 1)})
+    row = json.dumps({"text": "x" * (MAX_PAYLOAD_BYTES + 1)})
     one, two = read(f'{{"text": "a"}}\n{row}\n'.encode(), "x.jsonl")
-    assert isinstance(one, Entry)
-    assert isinstance(two, Unusable)
+    assert isinstance(one, InputRecord)
+    assert isinstance(two, UnusableRecord)
     assert two.reason == "too_long"
 
 

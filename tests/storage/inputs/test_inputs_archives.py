@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from core import InputError
 from storage.inputs import arc, wacz_input, warc_input
-from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
-from storage.inputs.file_slice import Part
-from storage.inputs.input_kinds import items as kind_items
-from storage.inputs.input_kinds import kind_of, kinds
-from storage.warc.compression import member
+from storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
+from storage.inputs.file_slice import FileSlice
+from storage.inputs.input_kinds import detect_kind, input_kinds
+from storage.inputs.input_kinds import read_items as kind_items
+from storage.warc.compression import gzip_member
 from storage.warc.exchange_records import capture_records, warcinfo
-from tests.shared import shared
+from tests.shared import shared_file
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.warc.test_records import lz4
 
@@ -33,7 +33,7 @@ DESCRIBED = b"1 0 Test\nURL IP-address Archive-date Content-type Archive-length\
 
 
 def unpacked(items):
-    return [gzip.decompress(item.member) if isinstance(item, Copied) else item.reason for item in items]
+    return [gzip.decompress(item.member) if isinstance(item, CopiedRecord) else item.reason for item in items]
 
 
 def arc_record(url, block, *, date=b"20080430204825", length=None, more=b""):
@@ -73,12 +73,12 @@ def test_an_arc_gives_its_records_as_the_server_sent_them(make):
 def test_an_arc_clipped_at_any_byte_loses_only_what_was_cut(make):
     data, whole = make(ARC), read_arc(make(ARC))
     for cut in range(len(make(ARC[:1])), len(data)):
-        good = [item for item in read_arc(data[:cut]) if isinstance(item, Entry)]
+        good = [item for item in read_arc(data[:cut]) if isinstance(item, InputRecord)]
         assert good == whole[: len(good)]
         assert len(read_arc(data[:cut])) <= len(good) + 1
     for cut in range(len(make(ARC[:1]))):
         with suppress(InputError):
-            assert all(not isinstance(item, Entry) for item in read_arc(data[:cut]))
+            assert all(not isinstance(item, InputRecord) for item in read_arc(data[:cut]))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ LIES = {
 def test_however_a_warc_lies_each_record_becomes_a_member_its_bytes_unchanged(lie):
     data = LIES[lie](RECORDS)
     file = io.BytesIO(data)
-    assert kind_of(file, "x.warc.zst", kinds()).is_warc
+    assert detect_kind(file, "x.warc.zst", input_kinds()).is_warc
     found = list(warc_input.read(file, "x"))
     assert unpacked(found) == RECORDS
     for first in range(4):
@@ -203,7 +203,7 @@ def packaged(files, *, package=None, seal=True, wrong=""):
     return made.getvalue()
 
 
-MEMBERS = b"".join(map(member, RECORDS))
+MEMBERS = b"".join(map(gzip_member, RECORDS))
 FILES = {
     "archive/b.warc.gz": MEMBERS,
     "archive/a.warc": INFO,
@@ -274,9 +274,9 @@ def test_a_wacz_clipped_at_any_byte_is_refused():
     ],
 )
 def test_real_archives_are_read(name, read, good, reasons):
-    with shared(f"archives/{name}").open("rb") as file:
+    with shared_file(f"archives/{name}").open("rb") as file:
         found = list(read(file, name, 0))
-    assert [item.reason for item in found if not isinstance(item, Entry | Copied)] == reasons
+    assert [item.reason for item in found if not isinstance(item, InputRecord | CopiedRecord)] == reasons
     assert len(found) == good + len(reasons)
 
 
@@ -296,13 +296,13 @@ def test_no_byte_that_is_changed_can_raise_anything_but_a_refusal(name, data):
         made[at] = data.draw(st.integers(0, 255))
     file = io.BytesIO(made)
     with suppress(InputError):
-        for item in kind_items(file, name, kind_of(file, name, kinds())):
-            if isinstance(item, Copied):
+        for item in kind_items(file, name, detect_kind(file, name, input_kinds())):
+            if isinstance(item, CopiedRecord):
                 gzip.decompress(item.member)
 
 
 def test_a_wacz_that_claims_more_than_there_is_ends_where_it_ends():
-    made = Part(io.BytesIO(b"12345"), 3, 1 << 60)
+    made = FileSlice(io.BytesIO(b"12345"), 3, 1 << 60)
     assert (made.seek(0, io.SEEK_END), made.seek(0), made.read()) == (2, 0, b"45")
 
 
@@ -321,7 +321,7 @@ GOOD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 2\r\n\r\nxx\r\n\r\n"
     ids=["plain", "gzip", "cut off", "behind another"],
 )
 def test_where_an_archive_holds_no_record_is_said_once(data, said):
-    bad = [item for item in warc_input.read(io.BytesIO(data), "x") if isinstance(item, Unusable)]
+    bad = [item for item in warc_input.read(io.BytesIO(data), "x") if isinstance(item, UnusableRecord)]
     assert [item.detail for item in bad] == [said]
 
 

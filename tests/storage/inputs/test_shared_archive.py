@@ -6,15 +6,15 @@ import pytest
 
 from core import CorruptData, InputError
 from storage.archive.reseal import reseal
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.inputs import shared_archive
-from storage.inputs.entry import Entry, Unusable
+from storage.inputs.entry import InputRecord, UnusableRecord
 from storage.inputs.origin import Origin, passed_over
-from storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_published
-from storage.inputs.volumes import Size
-from storage.manifest import load, manifests
+from storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_unsealed
+from storage.inputs.volumes import VolumeSize
+from storage.manifest import load_manifest, manifests
 from storage.warc import cdxj
-from storage.warc.records import read
+from storage.warc.records import read_records
 from storage.warc.validator import check_record
 
 
@@ -36,15 +36,15 @@ def entry(number, place=0, **more):
         "payload": f"Text {number}, record {place}.".encode(),
         "facts": {"from": f"in/{number}.txt"},
     }
-    return Entry(place=place, **{**fields, **more})
+    return InputRecord(place=place, **{**fields, **more})
 
 
-BAD = Unusable(place=1, reason="no_text", detail="line 2: no text in it")
+BAD = UnusableRecord(place=1, reason="no_text", detail="line 2: no text in it")
 
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def sealed(files, *numbers, source="s"):
@@ -59,7 +59,7 @@ def sealed(files, *numbers, source="s"):
 def records(files, manifest, **more):
     name = manifest.outputs[0].name
     with files.open(name) as file:
-        return list(read(file, name=name, **more))
+        return list(read_records(file, name=name, **more))
 
 
 def test_the_records_of_all_lie_in_one_file_behind_the_list(files):
@@ -83,7 +83,8 @@ def test_the_records_of_all_lie_in_one_file_behind_the_list(files):
 def test_the_list_says_of_each_input_what_it_was_and_what_became_of_it(files):
     manifest = sealed(files, 0, 1)
     found = [
-        (one.name, one.origin, one.how, one.counts) for one in inputs_of(files, manifest.outputs[0].name)
+        (one.name, one.origin, one.reading_options, one.counts)
+        for one in inputs_of(files, manifest.outputs[0].name)
     ]
     how = {"reader": "text@1", "options": {}}
     assert found == [
@@ -101,7 +102,7 @@ def test_every_record_keeps_the_rules_of_our_own(files):
 
 
 def test_the_same_inputs_give_the_same_bytes_and_others_another_name(tmp_path):
-    one, two = Files(tmp_path / "one"), Files(tmp_path / "two")
+    one, two = DirectoryStore(tmp_path / "one"), DirectoryStore(tmp_path / "two")
     first = sealed(one, 0, 1)
     assert sealed(two, 0, 1) == first
     assert {name: one.read(name) for name in one.list()} == {name: two.read(name) for name in two.list()}
@@ -128,12 +129,12 @@ def test_what_is_refused_leaves_nothing_in_it(tmp_path, items, rows, said):
             small.add(origin(1, rows=rows), iter(items))
         assert str(caught.value) == f"ingest in/1.txt: {said}"
         small.add(origin(2), iter([entry(2)]))
-        assert small.seal(Files(tmp_path / "one")) == sealed(Files(tmp_path / "two"), 0, 2)
+        assert small.seal(DirectoryStore(tmp_path / "one")) == sealed(DirectoryStore(tmp_path / "two"), 0, 2)
 
 
 def test_what_is_not_small_after_all_leaves_nothing_in_it(files, monkeypatch):
     monkeypatch.setattr(shared_archive, "LARGEST", 2_000)
-    with SharedArchive("s", Size(records=3)) as small:
+    with SharedArchive("s", VolumeSize(records=3)) as small:
         assert small.add(origin(0), iter([entry(0)]))
         assert not small.add(origin(1), (entry(1, place) for place in range(4)))
         noise = random.Random(1).randbytes(3_000)
@@ -144,7 +145,7 @@ def test_what_is_not_small_after_all_leaves_nothing_in_it(files, monkeypatch):
 
 def test_it_is_full_by_records_by_bytes_and_by_inputs(monkeypatch):
     monkeypatch.setattr(shared_archive, "MOST_INPUTS", 2)
-    for size, fits in ((Size(records=3), 2), (Size(records=1), 1), (Size(bytes=1), 1)):
+    for size, fits in ((VolumeSize(records=3), 2), (VolumeSize(records=1), 1), (VolumeSize(bytes=1), 1)):
         with SharedArchive("s", size) as small:
             count = 0
             while not small.is_full:
@@ -157,7 +158,7 @@ def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files):
     manifest = sealed(files, 0, 2)
     name = f"manifests/archive/{manifest.part}.json"
     files.delete(name)
-    assert reseal(files, manifest.outputs[0].name) == manifest == load(files, name)
+    assert reseal(files, manifest.outputs[0].name) == manifest == load_manifest(files, name)
 
 
 def test_a_file_that_was_published_and_not_sealed_is_sealed(files):
@@ -165,7 +166,7 @@ def test_a_file_that_was_published_and_not_sealed_is_sealed(files):
     files.delete(f"manifests/archive/{manifest.part}.json")
     files.delete(manifest.outputs[1].name)
     files.put("warc/s/shared-0000.warc.gz", b"somebody's own")
-    seal_published(files, "s")
+    seal_unsealed(files, "s")
     assert list(manifests(files, "archive")) == [manifest]
 
 

@@ -8,17 +8,17 @@ import pytest
 
 from core import InputError
 from storage.archive.reseal import reseal
-from storage.directory_store import Files
-from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
+from storage.directory_store import DirectoryStore
+from storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
 from storage.inputs.origin import Origin, passed_over
-from storage.inputs.volumes import Size, bring
-from storage.manifest import load, manifests
+from storage.inputs.volumes import VolumeSize, ingest_volumes
+from storage.manifest import load_manifest, manifests
 from storage.warc import cdxj
-from storage.warc.records import read
+from storage.warc.records import read_records
 from storage.warc.validator import check_record
 
 ORIGIN = Origin(name="x.jsonl", stem="x.jsonl", identity="sha256:1", reader="jsonl@1", options={}, rows=True)
-SMALL = Size(records=3)
+SMALL = VolumeSize(records=3)
 
 
 def entry(place, **more):
@@ -28,14 +28,14 @@ def entry(place, **more):
         "payload": f"Text {place}.".encode(),
         "facts": {"id": f"ü  {place}"},
     }
-    return Entry(place=place, **{**fields, **more})
+    return InputRecord(place=place, **{**fields, **more})
 
 
 ITEMS = [
     entry(0, date_ms=1_700_000_000_123),
-    Unusable(place=1, reason="no_text", detail="line=2: no text in it"),
+    UnusableRecord(place=1, reason="no_text", detail="line=2: no text in it"),
     *map(entry, range(2, 7)),
-    Unusable(place=7, reason="broken_json", detail="line 8: Expecting value"),
+    UnusableRecord(place=7, reason="broken_json", detail="line 8: Expecting value"),
     entry(8),
 ]
 
@@ -56,7 +56,7 @@ def only_from(expected):
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def stored(files):
@@ -65,11 +65,11 @@ def stored(files):
 
 def records(files, name):
     with files.open(name) as file:
-        return list(read(file, name=name))
+        return list(read_records(file, name=name))
 
 
 def test_an_entry_becomes_a_record_that_says_all_that_was_said(files):
-    (manifest,) = bring(files, "s", ORIGIN, made())
+    (manifest,) = ingest_volumes(files, "s", ORIGIN, made())
     info, first, *rest = records(files, manifest.outputs[0].name)
     assert (info.type, first.type, len(rest)) == ("warcinfo", "resource", 6)
     assert (first.url, first.mime, first.payload) == ("https://example.org/0", "text/plain", b"Text 0.")
@@ -84,33 +84,33 @@ def test_an_entry_becomes_a_record_that_says_all_that_was_said(files):
 
 def test_every_record_keeps_the_rules_of_our_own(files):
     response = entry(9, mime=HTTP_RESPONSE, payload=b"HTTP/1.1 200 OK\r\n\r\nbody", peer="192.0.2.7")
-    (manifest,) = bring(files, "s", ORIGIN, made([*ITEMS, response]))
+    (manifest,) = ingest_volumes(files, "s", ORIGIN, made([*ITEMS, response]))
     name, seen = manifest.outputs[0].name, []
     with files.open(name) as file:
-        found = list(read(file, name=name, seen=seen.append))
+        found = list(read_records(file, name=name, on_member=seen.append))
     for member in seen:
         check_record(member.data)
     assert (found[-1].type, found[-1].status, found[-1].payload) == ("response", 200, b"body")
 
 
 def test_what_is_passed_over_is_counted_by_its_reason(files):
-    (manifest,) = bring(files, "s", ORIGIN, made())
+    (manifest,) = ingest_volumes(files, "s", ORIGIN, made())
     assert manifest.counts["resource"] == 7
     assert passed_over(manifest.counts) == {"no_text": 1, "broken_json": 1}
 
 
 def test_a_copied_record_is_there_byte_for_byte(files):
-    (one,) = bring(files, "one", ORIGIN, made([entry(0)]))
+    (one,) = ingest_volumes(files, "one", ORIGIN, made([entry(0)]))
     data = files.read(one.outputs[0].name)
     record = records(files, one.outputs[0].name)[1]
     member = data[record.offset : record.offset + record.length]
-    (two,) = bring(files, "two", ORIGIN, made([Copied(place=0, member=member)]))
+    (two,) = ingest_volumes(files, "two", ORIGIN, made([CopiedRecord(place=0, member=member)]))
     assert files.read(two.outputs[0].name).endswith(member)
     assert two.counts == one.counts
 
 
 def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files):
-    found = list(bring(files, "s", ORIGIN, made(), SMALL))
+    found = list(ingest_volumes(files, "s", ORIGIN, made(), SMALL))
     assert [manifest.part for manifest in found] == [f"s/x.jsonl-0000{number}" for number in range(3)]
     assert [manifest.recipe["records"] for manifest in found] == [
         "000000000000-000000000004",
@@ -118,31 +118,31 @@ def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files):
         "000000000007-000000000009",
     ]
     assert [manifest.recipe["rest"] for manifest in found] == ["more", "more", "none"]
-    assert list(bring(files, "s", ORIGIN, made(), SMALL)) == []
-    by_bytes = list(bring(files, "t", ORIGIN, made(), Size(bytes=1)))
+    assert list(ingest_volumes(files, "s", ORIGIN, made(), SMALL)) == []
+    by_bytes = list(ingest_volumes(files, "t", ORIGIN, made(), VolumeSize(bytes=1)))
     assert [manifest.counts["resource"] for manifest in by_bytes] == [1] * 7
 
 
 def test_it_goes_on_behind_the_last_volume_that_is_sealed(files, tmp_path):
-    whole = Files(tmp_path / "whole")
-    list(bring(whole, "s", ORIGIN, made(), SMALL))
+    whole = DirectoryStore(tmp_path / "whole")
+    list(ingest_volumes(whole, "s", ORIGIN, made(), SMALL))
     for count in range(4):
-        some = Files(tmp_path / f"some-{count}")
-        volumes = bring(some, "s", ORIGIN, made(), SMALL)
+        some = DirectoryStore(tmp_path / f"some-{count}")
+        volumes = ingest_volumes(some, "s", ORIGIN, made(), SMALL)
         before = [next(volumes) for _ in range(min(count, 3))]
-        rest = list(bring(some, "s", ORIGIN, only_from([0, 4, 7, None][count]), SMALL))
+        rest = list(ingest_volumes(some, "s", ORIGIN, only_from([0, 4, 7, None][count]), SMALL))
         assert (len(before) + len(rest), stored(some)) == (3, stored(whole))
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from storage.directory_store import Files
+from storage.directory_store import DirectoryStore
 from storage.inputs.volumes import bring
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 
 root = Path(sys.argv[1])
-adopt, left = Files.adopt, 0
+adopt, left = DirectoryStore.adopt, 0
 
 def killing(self, path, name):
     global left
@@ -155,12 +155,12 @@ def killing(self, path, name):
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-Files.adopt = killing
+DirectoryStore.adopt = killing
 for point in range(1, 100):
     child = os.fork()
     if child == 0:
         left = point
-        list(bring(Files(root / str(point)), "s", ORIGIN, made(), SMALL))
+        list(bring(DirectoryStore(root / str(point)), "s", ORIGIN, made(), SMALL))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if status == 0:
@@ -176,11 +176,11 @@ def test_killed_before_or_behind_every_file_it_comes_to_the_same_archive(tmp_pat
         [sys.executable, "-c", KILLED, tmp_path], cwd=Path(__file__).parents[3], timeout=120, check=False
     )
     assert ran.returncode == 2 * 3 * 3 + 1
-    whole = stored(Files(tmp_path / "19"))
+    whole = stored(DirectoryStore(tmp_path / "19"))
     assert len(whole) == 9
     for point in range(1, 19):
-        files = Files(tmp_path / str(point))
-        list(bring(files, "s", ORIGIN, made(), SMALL))
+        files = DirectoryStore(tmp_path / str(point))
+        list(ingest_volumes(files, "s", ORIGIN, made(), SMALL))
         assert stored(files) == whole
 
 
@@ -190,21 +190,24 @@ def test_killed_before_or_behind_every_file_it_comes_to_the_same_archive(tmp_pat
         ([], "no record in it can be used; it holds none"),
         (ITEMS[1:2], "no record in it can be used; line=2: no text in it"),
         (
-            [*ITEMS[:2], *(Unusable(place=n, reason="no_text", detail=f"line {n}") for n in range(2, 9))],
+            [
+                *ITEMS[:2],
+                *(UnusableRecord(place=n, reason="no_text", detail=f"line {n}") for n in range(2, 9)),
+            ],
             "more bad rows than good ones (8 of 9); the first: line=2: no text in it",
         ),
     ],
 )
 def test_what_is_refused_leaves_nothing_behind(files, items, said):
     with pytest.raises(InputError) as caught:
-        list(bring(files, "s", ORIGIN, made(items)))
+        list(ingest_volumes(files, "s", ORIGIN, made(items)))
     assert str(caught.value) == f"ingest x.jsonl: {said}"
     assert stored(files) == {}
 
 
 def test_an_input_that_is_refused_late_takes_its_volumes_back(files):
-    bad = [Unusable(place=n, reason="no_text", detail=f"line {n}") for n in range(9, 30)]
-    volumes = bring(files, "s", ORIGIN, made([*ITEMS, *bad]), SMALL)
+    bad = [UnusableRecord(place=n, reason="no_text", detail=f"line {n}") for n in range(9, 30)]
+    volumes = ingest_volumes(files, "s", ORIGIN, made([*ITEMS, *bad]), SMALL)
     next(volumes)
     assert stored(files)
     with pytest.raises(InputError, match="more bad rows"):
@@ -213,7 +216,7 @@ def test_an_input_that_is_refused_late_takes_its_volumes_back(files):
 
 
 def test_another_input_or_another_way_to_read_it_is_refused_under_the_name(files):
-    list(bring(files, "s", ORIGIN, made()))
+    list(ingest_volumes(files, "s", ORIGIN, made()))
     before = stored(files)
     for other, said in (
         ({"identity": "sha256:2"}, "s holds another file of that name; rename one of them"),
@@ -231,19 +234,19 @@ def test_another_input_or_another_way_to_read_it_is_refused_under_the_name(files
             }
         )
         with pytest.raises(InputError) as caught:
-            list(bring(files, "s", origin, made()))
+            list(ingest_volumes(files, "s", origin, made()))
         assert said in str(caught.value)
     assert stored(files) == before
 
 
 def test_a_head_that_would_be_too_long_for_readers_costs_its_record(files):
     long = entry(1, uri=f"https://example.org/{'x' * 40_000}")
-    (manifest,) = bring(files, "s", ORIGIN, made([entry(0), long]))
+    (manifest,) = ingest_volumes(files, "s", ORIGIN, made([entry(0), long]))
     assert passed_over(manifest.counts) == {"head_too_long": 1}
 
 
 def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files):
-    for manifest in list(bring(files, "s", ORIGIN, made(), SMALL)):
+    for manifest in list(ingest_volumes(files, "s", ORIGIN, made(), SMALL)):
         files.delete(f"manifests/archive/{manifest.part}.json")
         again = reseal(files, manifest.outputs[0].name)
         assert (again.fingerprint, again.recipe, again.outputs) == (
@@ -251,5 +254,7 @@ def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files):
             manifest.recipe,
             manifest.outputs,
         )
-    assert list(bring(files, "s", ORIGIN, made(), SMALL)) == []
-    assert [load(files, f"manifests/archive/{each.part}.json") for each in manifests(files, "archive")]
+    assert list(ingest_volumes(files, "s", ORIGIN, made(), SMALL)) == []
+    assert [
+        load_manifest(files, f"manifests/archive/{each.part}.json") for each in manifests(files, "archive")
+    ]

@@ -15,8 +15,8 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from storage.s3.read import BLOCK
-from storage.s3.request_retry import Patience
-from storage.s3.s3_store import Bucket
+from storage.s3.request_retry import RetryPolicy
+from storage.s3.s3_store import S3Store
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import (
     Answer,
@@ -28,10 +28,10 @@ from tests.storage.proxy import (
     LoseRequest,
     scripted,
 )
-from tests.storage.s3server import BUCKET, READER, serving
+from tests.storage.s3server import BUCKET, READER, running_server
 
 SPAWN = multiprocessing.get_context("spawn")
-IMPATIENT = Patience(total_ms=1000, first_ms=5, longest_ms=50)
+IMPATIENT = RetryPolicy(total_ms=1000, first_ms=5, longest_ms=50)
 LARGE = 2 * SMALLEST_PART + 1000
 
 
@@ -135,7 +135,7 @@ def test_every_fault_passes(bucket, proxy, fault):
     assert list(bucket.list("n")) == ["name"]
     bucket.delete("name")
     assert not bucket.exists("name")
-    assert bucket.waiting_since_ms() is None
+    assert bucket.unavailable_since_ms() is None
 
 
 def test_a_body_changed_on_the_way_is_refused_by_the_server_and_sent_again(bucket, proxy, large):
@@ -218,12 +218,12 @@ def test_the_server_that_is_silent_is_waited_for_and_seen_to_be(bucket, proxy):
     started = time.time_ns() // 1_000_000
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(bucket.read, "first")
-        while bucket.waiting_since_ms() is None:
+        while bucket.unavailable_since_ms() is None:
             time.sleep(0.01)
-        assert bucket.waiting_since_ms() >= started - 50
+        assert bucket.unavailable_since_ms() >= started - 50
         proxy.accept()
         assert reading.result(30) == b""
-    assert bucket.waiting_since_ms() is None
+    assert bucket.unavailable_since_ms() is None
 
 
 def test_patience_ends_in_one_line_naming_the_endpoint(bucket_at):
@@ -243,9 +243,9 @@ def test_what_was_begun_by_a_process_that_was_answered_is_patient_from_the_start
     bucket = pickle.loads(pickle.dumps(bucket_at(proxy.endpoint, patience=replace(QUICK, total_ms=60_000))))
     proxy.refuse()
     with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patched:
-        patched.setattr("storage.s3.requests.REACH_MS", 50)
+        patched.setattr("storage.s3.requests.FIRST_REPLY_MS", 50)
         reading = pool.submit(bucket.exists, "name")
-        while (bucket.waiting_since_ms() or time.time_ns()) > time.time_ns() // 1_000_000 - 300:
+        while (bucket.unavailable_since_ms() or time.time_ns()) > time.time_ns() // 1_000_000 - 300:
             time.sleep(0.01)
         proxy.accept()
         assert reading.result(30) is False
@@ -272,7 +272,7 @@ def test_what_is_set_wrong_is_one_line(server, monkeypatch, tmp_path, environmen
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    made = Bucket(bucket, "p", endpoint=server.endpoint, patience=IMPATIENT)
+    made = S3Store(bucket, "p", endpoint=server.endpoint, patience=IMPATIENT)
     with pytest.raises(kind, match=said) as caught:
         made.put("name", b"")
     made.close()
@@ -282,13 +282,13 @@ def test_what_is_set_wrong_is_one_line(server, monkeypatch, tmp_path, environmen
 
 def test_the_endpoint_comes_from_the_usual_variables(server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
-    bucket = Bucket.at(f"s3://{BUCKET}/{os.urandom(6).hex()}", patience=QUICK)
+    bucket = S3Store.at(f"s3://{BUCKET}/{os.urandom(6).hex()}", patience=QUICK)
     assert bucket.put("name", b"x")
     assert bucket.read("name") == b"x"
     bucket.close()
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "no url")
     with pytest.raises(InputError, match="correct AWS_ENDPOINT_URL_S3"):
-        Bucket(BUCKET).exists("name")
+        S3Store(BUCKET).exists("name")
 
 
 @pytest.mark.parametrize(
@@ -309,19 +309,19 @@ def test_the_endpoint_comes_from_the_usual_variables(server, monkeypatch):
 )
 def test_other_addresses_are_refused_in_one_line(uri, said):
     with pytest.raises(InputError, match=said) as caught:
-        Bucket.at(uri)
+        S3Store.at(uri)
     assert "\n" not in str(caught.value)
     assert "hidden@" not in str(caught.value)
 
 
 @pytest.mark.parametrize("uri", ["s3://bucket", "s3://bucket/", "s3://bucket/a/b", "s3://bucket/a/b/"])
 def test_an_address_is_shown_as_one_would_write_it(uri):
-    assert Bucket.at(uri).uri == uri.rstrip("/")
-    assert repr(Bucket.at(uri)) == f"<bucket at {uri.rstrip('/')}>"
+    assert S3Store.at(uri).uri == uri.rstrip("/")
+    assert repr(S3Store.at(uri)) == f"<bucket at {uri.rstrip('/')}>"
 
 
 def test_a_prefix_may_be_any_name(server):
-    bucket = Bucket(BUCKET, f"é ü/{os.urandom(6).hex()}", endpoint=server.endpoint, patience=QUICK)
+    bucket = S3Store(BUCKET, f"é ü/{os.urandom(6).hex()}", endpoint=server.endpoint, patience=QUICK)
     assert bucket.put("name", b"x")
     assert list(bucket.list()) == ["name"]
     bucket.close()
@@ -396,8 +396,8 @@ def test_an_upload_given_up_is_aborted(server, bucket_at, proxy, large):
 
 
 def test_a_server_killed_and_started_again_is_ridden_out(keys, tmp_path):
-    with serving(tmp_path / "s3") as server:
-        bucket = Bucket(BUCKET, "p", endpoint=server.endpoint, patience=QUICK)
+    with running_server(tmp_path / "s3") as server:
+        bucket = S3Store(BUCKET, "p", endpoint=server.endpoint, patience=QUICK)
         acknowledged, stop = {}, threading.Event()
 
         def write(writer):

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from storage.s3.s3_store import Bucket
+from storage.s3.s3_store import S3Store
 from tests.storage.conftest import QUICK, SMALLEST_PART
-from tests.storage.proxy import Answer, DropCondition, LoseReply, proxied, scripted
-from tests.storage.s3server import BUCKET, serving
+from tests.storage.proxy import Answer, DropCondition, LoseReply, scripted, start_proxy
+from tests.storage.s3server import BUCKET, running_server
 
 LARGE = 2 * SMALLEST_PART + 1000
 
@@ -16,7 +16,10 @@ LARGE = 2 * SMALLEST_PART + 1000
 @pytest.fixture(scope="module")
 def proxy(keys, tmp_path_factory):
     """To a server that checks no signatures, for the header that is taken away was signed."""
-    with serving(tmp_path_factory.mktemp("s3"), is_open=True) as server, proxied(server.port) as proxy:
+    with (
+        running_server(tmp_path_factory.mktemp("s3"), is_open=True) as server,
+        start_proxy(server.port) as proxy,
+    ):
         yield proxy
 
 
@@ -34,7 +37,7 @@ def bucket(request, proxy):
         "refuses the condition": refusing(proxy),
     }
     proxy.plan = kinds[request.param]
-    bucket = Bucket(
+    bucket = S3Store(
         BUCKET, os.urandom(6).hex(), endpoint=proxy.endpoint, patience=QUICK, part_bytes=SMALLEST_PART
     )
     yield bucket

@@ -10,26 +10,28 @@ from hypothesis import strategies as st
 from core import Unavailable
 from storage.s3.request_retry import (
     POLL_MS,
+    Admission,
     Circuit,
-    Patience,
-    Turn,
+    RetryPolicy,
     admit,
-    answered,
-    failed,
-    left_ms,
     pause_ms,
-    withdrawn,
+    record_answer,
+    record_cancellation,
+    record_failure,
+    remaining_ms,
 )
-from storage.s3.requests import Requests
+from storage.s3.requests import RequestSender
 
-PATIENCE = Patience(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)
+PATIENCE = RetryPolicy(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)
 chances = st.floats(0, 1, exclude_max=True)
 
 
 def after_failures(count, *, now_ms=0, chance=0.0, at_least_ms=0):
     circuit = Circuit()
     for _ in range(count):
-        circuit = failed(circuit, PATIENCE, Turn(), now_ms, chance=chance, at_least_ms=at_least_ms)
+        circuit = record_failure(
+            circuit, PATIENCE, Admission(), now_ms, chance=chance, at_least_ms=at_least_ms
+        )
     return circuit
 
 
@@ -41,33 +43,33 @@ def test_a_pause_lies_between_what_the_server_asked_and_a_ceiling_that_doubles(f
 
 def test_a_few_failures_stop_nobody():
     circuit = after_failures(PATIENCE.trip - 1)
-    assert admit(circuit, 0) == (circuit, Turn())
+    assert admit(circuit, 0) == (circuit, Admission())
 
 
 def test_failures_in_a_row_stop_all_until_the_pause_is_over():
     circuit = after_failures(PATIENCE.trip, now_ms=1000)
-    assert admit(circuit, 1000) == (circuit, Turn(wait_ms=50))
+    assert admit(circuit, 1000) == (circuit, Admission(wait_ms=50))
     _, turn = admit(circuit, 1050)
-    assert turn == Turn(probe=True)
+    assert turn == Admission(probe=True)
 
 
 def test_then_one_probe_goes_and_the_others_wait_for_its_outcome():
     circuit, probe = admit(after_failures(PATIENCE.trip), 50)
-    assert admit(circuit, 60) == (circuit, Turn(wait_ms=POLL_MS))
-    assert admit(withdrawn(circuit, probe), 60)[1] == probe
-    later = failed(circuit, PATIENCE, probe, 60, chance=0.0)
-    assert admit(later, 60)[1] == Turn(wait_ms=100)
-    assert answered(later) == Circuit()
+    assert admit(circuit, 60) == (circuit, Admission(wait_ms=POLL_MS))
+    assert admit(record_cancellation(circuit, probe), 60)[1] == probe
+    later = record_failure(circuit, PATIENCE, probe, 60, chance=0.0)
+    assert admit(later, 60)[1] == Admission(wait_ms=100)
+    assert record_answer(later) == Circuit()
 
 
 def test_the_server_may_ask_for_a_longer_rest():
     circuit = after_failures(PATIENCE.trip, at_least_ms=30_000)
-    assert admit(circuit, 0)[1] == Turn(wait_ms=30_000)
+    assert admit(circuit, 0)[1] == Admission(wait_ms=30_000)
 
 
 def test_a_straggler_that_fails_leaves_the_probe_alone():
     circuit, _ = admit(after_failures(PATIENCE.trip), 50)
-    assert failed(circuit, PATIENCE, Turn(), 60, chance=0.0).probing
+    assert record_failure(circuit, PATIENCE, Admission(), 60, chance=0.0).probing
 
 
 @given(
@@ -87,22 +89,22 @@ def test_never_two_probes_and_never_stuck(events):
         elif out:
             turn = out.pop(0)
             if event == "fail":
-                circuit = failed(circuit, PATIENCE, turn, now, chance=chance)
+                circuit = record_failure(circuit, PATIENCE, turn, now, chance=chance)
             elif event == "answer":
-                circuit = answered(circuit)
-                out = [Turn() if each.probe else each for each in out]
+                circuit = record_answer(circuit)
+                out = [Admission() if each.probe else each for each in out]
             else:
-                circuit = withdrawn(circuit, turn)
+                circuit = record_cancellation(circuit, turn)
         assert sum(turn.probe for turn in out) == circuit.probing
         assert (circuit.since_ms is None) == (circuit.failures == 0)
     for turn in out:
-        circuit = withdrawn(circuit, turn)
+        circuit = record_cancellation(circuit, turn)
     assert admit(circuit, now + PATIENCE.longest_ms)[1].wait_ms == 0
 
 
 @given(since=st.none() | st.integers(0, 10**6), now=st.integers(10**6, 10**7))
 def test_the_patience_runs_from_the_first_trouble(since, now):
-    left = left_ms(PATIENCE, since, now)
+    left = remaining_ms(PATIENCE, since, now)
     assert left == (60_000 if since is None else max(0, 60_000 - (now - since)))
 
 
@@ -124,7 +126,7 @@ class Server:
         return "done"
 
     def requests(self):
-        return Requests(
+        return RequestSender(
             "s3://b at http://h",
             PATIENCE,
             at_once=16,
@@ -137,7 +139,7 @@ class Server:
 async def test_an_outage_is_ridden_out_and_hardly_asked():
     server = Server(0, 40_000)
     requests = server.requests()
-    assert await asyncio.gather(*(requests.carry(server.attempt) for _ in range(8))) == ["done"] * 8
+    assert await asyncio.gather(*(requests.send(server.attempt) for _ in range(8))) == ["done"] * 8
     assert len([at for at in server.asked if at in server.down]) < 30
     assert requests.waiting_ms() is None
 
@@ -148,7 +150,7 @@ async def test_patience_ends_in_one_line_that_names_the_server():
     with pytest.raises(
         Unavailable, match=r"^s3://b at http://h has not answered for 60 s \(connection lost\); see to it"
     ):
-        await requests.carry(server.attempt)
+        await requests.send(server.attempt)
     assert PATIENCE.total_ms <= server.now <= PATIENCE.total_ms + 2
     assert requests.waiting_ms() >= PATIENCE.total_ms
 
@@ -160,7 +162,7 @@ async def test_a_server_that_never_answered_is_given_up_within_ten_seconds():
         Unavailable,
         match=r"http://h has not answered for 10 s \(connection lost\); start it, or correct AWS_ENDPOINT",
     ):
-        await requests.reach(server.attempt)
+        await requests.send_first(server.attempt)
     assert 9_000 <= server.now <= 10_002
 
 
@@ -173,7 +175,7 @@ async def test_a_first_request_that_hangs_uses_up_the_same_ten_seconds():
         raise TimeoutError
 
     with pytest.raises(Unavailable, match="has not answered for 10 s"):
-        await server.requests().reach(hang)
+        await server.requests().send_first(hang)
     assert max(begun) < 10_000
 
 
@@ -186,19 +188,19 @@ async def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
             raise answers.pop()
         return await server.attempt()
 
-    assert await server.requests().reach(attempt) == "done"
+    assert await server.requests().send_first(attempt) == "done"
     assert server.now >= 40_000
 
 
 async def test_whoever_waits_is_told_once_for_whom(caplog):
     server = Server(0, 40_000)
     requests = server.requests()
-    await asyncio.gather(*(requests.carry(server.attempt) for _ in range(8)))
+    await asyncio.gather(*(requests.send(server.attempt) for _ in range(8)))
     assert caplog.messages == [
         "s3://b at http://h does not answer (connection lost); asking again for up to 60 s"
     ]
     server.down = range(server.now, server.now + 3_000)
-    await requests.carry(server.attempt)
+    await requests.send(server.attempt)
     assert len(caplog.messages) == 1
 
 
@@ -220,7 +222,7 @@ async def test_a_definite_answer_is_not_asked_again(status, code):
         raise refused(status, code)
 
     with pytest.raises(ClientError):
-        await server.requests().carry(attempt)
+        await server.requests().send(attempt)
     assert asked == [1]
 
 
@@ -240,7 +242,7 @@ async def test_retry_after_is_honoured_in_both_forms(headers):
             raise answers.pop()
         return server.now
 
-    assert await server.requests().carry(attempt) == 7000
+    assert await server.requests().send(attempt) == 7000
 
 
 async def test_a_request_called_off_frees_its_place_and_the_probe():
@@ -251,11 +253,11 @@ async def test_a_request_called_off_frees_its_place_and_the_probe():
         await asyncio.Event().wait()
 
     for _ in range(40):
-        task = asyncio.ensure_future(requests.carry(endless))
+        task = asyncio.ensure_future(requests.send(endless))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
     server.down = range(0)
-    assert await requests.carry(server.attempt) == "done"
+    assert await requests.send(server.attempt) == "done"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core import CorruptData, RecordRef
 from storage.warc import cdxj
-from storage.warc.index_lines import Lines
-from tests.shared import shared
+from storage.warc.index_lines import IndexLines
+from tests.shared import shared_file
 from tests.storage import reading
 
 compressed = partial(gzip.compress, mtime=0)  # the names of tests are made of it: no clock in them
@@ -19,11 +19,11 @@ REF = RecordRef(file="warc/main/a.warc.gz", offset=450, length=900, digest="sha1
 
 
 def row(url="https://www.Example.org:8080/Path?Q=1", date_ms=1_767_323_045_678, **more):
-    return cdxj.row(ref=REF, url=url, date_ms=date_ms, **{"mime": "text/html", "status": 200, **more})
+    return cdxj.make_row(ref=REF, url=url, date_ms=date_ms, **{"mime": "text/html", "status": 200, **more})
 
 
 def test_a_line_is_this():
-    assert cdxj.line(row()) == (
+    assert cdxj.format_line(row()) == (
         "org,example:8080)/path?q=1 20260102030405 "
         '{"url": "https://www.Example.org:8080/Path?Q=1", "mime": "text/html", "status": "200", '
         '"digest": "sha1:ABC", "length": "900", "offset": "450", "filename": "warc/main/a.warc.gz", "ms": "678"}'
@@ -31,9 +31,11 @@ def test_a_line_is_this():
 
 
 def test_lines_are_sorted_whatever_their_order(tmp_path):
-    lines = [cdxj.line(row(f"http://{host}.example/", date)) for host in "bac" for date in (2000, 1000)]
-    cdxj.write(tmp_path / "one", Lines(lines))
-    cdxj.write(tmp_path / "two", Lines(reversed(lines)))
+    lines = [
+        cdxj.format_line(row(f"http://{host}.example/", date)) for host in "bac" for date in (2000, 1000)
+    ]
+    cdxj.write(tmp_path / "one", IndexLines(lines))
+    cdxj.write(tmp_path / "two", IndexLines(reversed(lines)))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert gzip.decompress((tmp_path / "one").read_bytes()).decode() == "".join(
         f"{each}\n" for each in sorted(lines)
@@ -48,8 +50,8 @@ def test_lines_are_sorted_whatever_their_order(tmp_path):
 def test_any_url_round_trips(tmp_path_factory, found):
     path = tmp_path_factory.mktemp("cdxj") / "x.cdxj.gz"
     rows = [row(f"http://example.org/{url}", date, status=status) for url, date, status in found]
-    cdxj.write(path, Lines(map(cdxj.line, rows)))
-    assert sorted(map(cdxj.line, reading.rows(path))) == sorted(map(cdxj.line, rows))
+    cdxj.write(path, IndexLines(map(cdxj.format_line, rows)))
+    assert sorted(map(cdxj.format_line, reading.rows(path))) == sorted(map(cdxj.format_line, rows))
     assert sorted(map(repr, reading.rows(path))) == sorted(map(repr, rows))
 
 
@@ -64,7 +66,7 @@ def test_any_url_round_trips(tmp_path_factory, found):
     ],
 )
 def test_anything_has_a_key_without_spaces(url, key):
-    assert cdxj.key(url) == key
+    assert cdxj.surt_key(url) == key
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_what_is_no_index_is_corrupt_in_one_line(tmp_path, data):
 
 @pytest.mark.shared
 def test_lines_of_the_common_crawl_are_read(tmp_path):
-    (tmp_path / "x.gz").write_bytes(compressed(shared("archives/cc-index/cdx-sample.cdxj").read_bytes()))
+    (tmp_path / "x.gz").write_bytes(compressed(shared_file("archives/cc-index/cdx-sample.cdxj").read_bytes()))
     rows = list(reading.rows(tmp_path / "x.gz"))
     assert len(rows) == 5
     assert all(each.filename.startswith("crawl-data/") and each.length > 0 for each in rows)

@@ -10,16 +10,16 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from core import InputError
-from storage.archive.archive_writer import Archive, recover
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter, recover_archives
+from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.warc.compression import member
-from storage.warc.dropped import DROPPED, Dropped, decode, encode
+from storage.warc.compression import gzip_member
+from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
 from storage.warc.exchange_records import dropped_record, payload_digest
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read
 
-REMAINS = Dropped(
+REMAINS = DroppedPage(
     reason="other_language",
     status=200,
     mime="text/html",
@@ -52,7 +52,7 @@ GOLDEN = (
 
 LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=30)
 dropped = st.builds(
-    Dropped,
+    DroppedPage,
     reason=st.from_regex(r"[a-z][a-z0-9_]{0,39}", fullmatch=True),
     status=st.integers(100, 599),
     mime=st.sampled_from(["", "text/html", "image/png"]),
@@ -112,13 +112,13 @@ def test_metadata_of_others_is_metadata(tmp_path):
             b"WARC-Date: 2026-01-02T03:04:05Z\r\nContent-Type: application/warc-fields\r\n\r\n" % len(block)
         )
         path = tmp_path / f"{number}.warc.gz"
-        path.write_bytes(member(head + block + b"\r\n\r\n"))
+        path.write_bytes(gzip_member(head + block + b"\r\n\r\n"))
         assert [record.type for record in read(path)] == ["metadata"]
 
 
 def fill(store):
     """One page archived between two that are not."""
-    made = Archive(store, "main", writer="w", user_agent="t")
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
     made.drop(capture(), UUID(int=1), REMAINS)
     made.append(capture(started_ms=STARTED_MS + 1), UUID(int=2))
     made.drop(capture(), UUID(int=3), dataclasses.replace(REMAINS, reason="status", status=404, outlinks=()))
@@ -127,7 +127,7 @@ def fill(store):
 
 
 def test_notes_and_responses_lie_in_one_file_and_are_read_back_in_order(tmp_path):
-    store = Files(tmp_path)
+    store = DirectoryStore(tmp_path)
     manifest = fill(store).seal()
     assert manifest.counts == {"warcinfo": 1, DROPPED: 2, "request": 1, "response": 1}
     warc, index = manifest.outputs
@@ -140,7 +140,7 @@ def test_notes_and_responses_lie_in_one_file_and_are_read_back_in_order(tmp_path
 
 
 def test_warcio_reads_the_notes_and_finds_their_digests_right(tmp_path, capsys):
-    store = Files(tmp_path)
+    store = DirectoryStore(tmp_path)
     path = store.path(fill(store).seal().outputs[0].name)
     with path.open("rb") as file:
         notes = [
@@ -162,12 +162,12 @@ def test_warcio_reads_the_notes_and_finds_their_digests_right(tmp_path, capsys):
 
 
 def test_what_a_dead_writer_dropped_is_recovered_even_where_it_archived_nothing(tmp_path):
-    store = Files(tmp_path)
-    made = Archive(store, "main", writer="w", user_agent="t")
+    store = DirectoryStore(tmp_path)
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
     made.drop(capture(), RECORD_ID, REMAINS)
     made.commit()
     made.abandon()
-    (recovered,) = recover(store, "main", lambda _: True)
+    (recovered,) = recover_archives(store, "main", lambda _: True)
     assert recovered.manifest.counts == {"warcinfo": 1, DROPPED: 1}
     (sealed,) = manifests(store, "archive", "main")
     assert sealed == recovered.manifest

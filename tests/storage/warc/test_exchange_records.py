@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import InputError
-from storage.warc.compression import member
+from storage.warc.compression import gzip_member
 from storage.warc.exchange_records import (
     base32,
     capture_records,
@@ -69,7 +69,7 @@ def sha1(data):
 
 
 def stored(*records):
-    return b"".join(member(record) for record in records)
+    return b"".join(gzip_member(record) for record in records)
 
 
 def test_the_bytes_of_a_capture_are_these():

@@ -10,7 +10,14 @@ from fastwarc.stream_io import BrotliWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.warc.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked, transfer_decoded
+from storage.warc.payload import (
+    BROKEN_CHUNKS,
+    BROKEN_ENCODING,
+    TOO_LONG,
+    decode_chunked,
+    decode_content,
+    decode_transfer,
+)
 from tests.storage.captures import chunks
 
 LIMIT = 1 << 20
@@ -42,12 +49,12 @@ ENCODERS = {
 
 @given(st.lists(st.binary(min_size=1, max_size=200), max_size=8))
 def test_chunks_are_put_together(pieces):
-    assert dechunked(chunks(*pieces), LIMIT) == (b"".join(pieces), None)
+    assert decode_chunked(chunks(*pieces), LIMIT) == (b"".join(pieces), None)
 
 
 def test_extensions_trailers_upper_case_and_bare_line_feeds_are_fine():
     body = b'A;name="x"\r\n0123456789\r\n0a ; y\n0123456789\n0\r\nTrailer: z\r\n\r\n'
-    assert dechunked(body, LIMIT) == (b"0123456789" * 2, None)
+    assert decode_chunked(body, LIMIT) == (b"0123456789" * 2, None)
 
 
 @pytest.mark.parametrize(
@@ -64,31 +71,31 @@ def test_extensions_trailers_upper_case_and_bare_line_feeds_are_fine():
     ],
 )
 def test_broken_chunks_give_what_there_is(body, entity):
-    assert dechunked(body, LIMIT) == (entity, CHUNKED)
+    assert decode_chunked(body, LIMIT) == (entity, BROKEN_CHUNKS)
 
 
 def test_no_body_is_no_problem():
-    assert dechunked(b"", LIMIT) == (b"", None)
-    assert content_decoded(b"", "gzip", LIMIT) == (b"", None)
+    assert decode_chunked(b"", LIMIT) == (b"", None)
+    assert decode_content(b"", "gzip", LIMIT) == (b"", None)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
 @given(data=st.binary(min_size=1, max_size=3000))
 def test_every_encoding_round_trips(name, data):
-    assert content_decoded(ENCODERS[name](data), name, LIMIT) == (data, None)
+    assert decode_content(ENCODERS[name](data), name, LIMIT) == (data, None)
 
 
 def test_raw_deflate_is_deflate_too():
-    assert content_decoded(raw_deflate(TEXT), "deflate", LIMIT) == (TEXT, None)
+    assert decode_content(raw_deflate(TEXT), "deflate", LIMIT) == (TEXT, None)
 
 
 def test_encodings_are_undone_from_the_last_to_the_first():
     body = brotli(gzip.compress(TEXT))
-    assert content_decoded(body, "gzip, identity, br", LIMIT) == (TEXT, None)
+    assert decode_content(body, "gzip, identity, br", LIMIT) == (TEXT, None)
 
 
 def test_gzip_may_have_many_members_and_rubbish_behind_them():
-    assert content_decoded(gzip.compress(TEXT) + gzip.compress(b"more") + b"rubbish", "gzip", LIMIT) == (
+    assert decode_content(gzip.compress(TEXT) + gzip.compress(b"more") + b"rubbish", "gzip", LIMIT) == (
         TEXT + b"more",
         None,
     )
@@ -98,38 +105,38 @@ def test_gzip_may_have_many_members_and_rubbish_behind_them():
     "name", ["gzip", "deflate", "br", "zstd", "gzip, br", "unheard-of", "gzip" + ",gzip" * 50]
 )
 def test_an_encoding_that_lies_leaves_the_payload_as_it_is(name):
-    assert content_decoded(b"<html>plain</html>", name, LIMIT) == (b"<html>plain</html>", ENCODING)
+    assert decode_content(b"<html>plain</html>", name, LIMIT) == (b"<html>plain</html>", BROKEN_ENCODING)
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 @pytest.mark.parametrize("cut", [-1, -4, -30])
 def test_a_cut_encoding_gives_what_there_is_and_says_so(name, cut):
     whole = bytes(range(256)) * 300
-    found, problem = content_decoded(ENCODERS[name](whole)[:cut], name, LIMIT)
-    assert problem == ENCODING
+    found, problem = decode_content(ENCODERS[name](whole)[:cut], name, LIMIT)
+    assert problem == BROKEN_ENCODING
     assert found == ENCODERS[name](whole)[:cut] or whole.startswith(found)
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 def test_a_bomb_stops_at_the_limit(name):
     bomb = ENCODERS[name](bytes(LIMIT * 20))
-    assert content_decoded(bomb, name, LIMIT) == (bytes(LIMIT), TOO_LONG)
-    assert content_decoded(ENCODERS[name](bytes(LIMIT)), name, LIMIT) == (bytes(LIMIT), None)
+    assert decode_content(bomb, name, LIMIT) == (bytes(LIMIT), TOO_LONG)
+    assert decode_content(ENCODERS[name](bytes(LIMIT)), name, LIMIT) == (bytes(LIMIT), None)
 
 
 def test_nested_bombs_and_long_chunks_stop_at_the_limit():
-    assert content_decoded(gzip.compress(gzip.compress(bytes(LIMIT * 20))), "gzip, gzip", LIMIT) == (
+    assert decode_content(gzip.compress(gzip.compress(bytes(LIMIT * 20))), "gzip, gzip", LIMIT) == (
         bytes(LIMIT),
         TOO_LONG,
     )
-    assert dechunked(chunks(bytes(LIMIT), b"x"), LIMIT) == (bytes(LIMIT), TOO_LONG)
-    assert content_decoded(bytes(LIMIT + 1), "", LIMIT) == (bytes(LIMIT), TOO_LONG)
+    assert decode_chunked(chunks(bytes(LIMIT), b"x"), LIMIT) == (bytes(LIMIT), TOO_LONG)
+    assert decode_content(bytes(LIMIT + 1), "", LIMIT) == (bytes(LIMIT), TOO_LONG)
 
 
 @given(st.binary(max_size=300), st.sampled_from([*ENCODERS, "gzip,br", "deflate, zstd"]))
 def test_nothing_that_a_server_sends_raises(data, encodings):
-    content_decoded(data, encodings, 100)
-    dechunked(data, 100)
+    decode_content(data, encodings, 100)
+    decode_chunked(data, 100)
 
 
 @given(st.data(), st.sampled_from(["gzip", "deflate", "br", "zstd"]))
@@ -137,7 +144,7 @@ def test_nothing_that_a_disk_does_to_it_raises(data, name):
     body = bytearray(ENCODERS[name](TEXT))
     at = data.draw(st.integers(0, len(body) - 1))
     body[at] ^= data.draw(st.integers(1, 255))
-    found, problem = content_decoded(bytes(body), name, LIMIT)
+    found, problem = decode_content(bytes(body), name, LIMIT)
     assert problem is None or isinstance(problem, str)
     assert len(found) <= LIMIT
 
@@ -148,13 +155,16 @@ def test_a_wrong_checksum_costs_nothing_but_its_mention(name):
         with gzip.GzipFile(name.decode(), "wb", fileobj=made, mtime=0) as file:
             file.write(b"hello " * 50)
         member = made.getvalue()
-    assert content_decoded(member[:-8] + bytes(8), "gzip", LIMIT) == ((b"hello " * 50)[:LIMIT], ENCODING)
+    assert decode_content(member[:-8] + bytes(8), "gzip", LIMIT) == (
+        (b"hello " * 50)[:LIMIT],
+        BROKEN_ENCODING,
+    )
 
 
 def test_transfer_encodings_are_undone_chunks_first():
     member = gzip.compress(b"hello", mtime=0)
-    assert transfer_decoded(chunks(member), "gzip, chunked", LIMIT) == (b"hello", None)
-    assert transfer_decoded(member, "gzip", LIMIT) == (b"hello", None)
-    assert transfer_decoded(b"hello", "gzip", LIMIT) == (b"hello", ENCODING)
-    assert transfer_decoded(b"hello", "identity", LIMIT) == (b"hello", None)
-    assert transfer_decoded(b"hello", "chunked", LIMIT) == (b"hello", CHUNKED)
+    assert decode_transfer(chunks(member), "gzip, chunked", LIMIT) == (b"hello", None)
+    assert decode_transfer(member, "gzip", LIMIT) == (b"hello", None)
+    assert decode_transfer(b"hello", "gzip", LIMIT) == (b"hello", BROKEN_ENCODING)
+    assert decode_transfer(b"hello", "identity", LIMIT) == (b"hello", None)
+    assert decode_transfer(b"hello", "chunked", LIMIT) == (b"hello", BROKEN_CHUNKS)

@@ -16,7 +16,7 @@ from core import InputError
 from storage.warc.exchange_records import capture_records, warcinfo
 from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.warc.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH
-from tests.shared import DATA, shared
+from tests.shared import DATA, shared_file
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read
 
@@ -294,7 +294,7 @@ READ_IN_PART = ("sample.warc.txt", "example-trunc.warc", "double-single-inflate-
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ARCHIVES or ["archives/warcio/example.warc.gz"])
 def test_every_real_archive_is_read_or_refused_with_a_reason(name):
-    path = shared(name)
+    path = shared_file(name)
     if name not in INTACT and not name.endswith(READ_IN_PART):
         with pytest.raises(InputError, match=r"\A[^\n]+\Z"):
             list(read(path))
@@ -309,7 +309,7 @@ def test_every_real_archive_is_read_or_refused_with_a_reason(name):
 @pytest.mark.shared
 @pytest.mark.parametrize("name", INTACT or ["archives/warcio/example.warc.gz"])
 def test_fastwarc_finds_the_same_records_at_the_same_places(name):
-    path = shared(name)
+    path = shared_file(name)
     with path.open("rb") as file:
         theirs = [
             (each.stream_pos, str(each.record_type)) for each in ArchiveIterator(file, parse_http=False)
@@ -320,7 +320,7 @@ def test_fastwarc_finds_the_same_records_at_the_same_places(name):
 
 @pytest.mark.shared
 def test_fastwarc_decodes_real_pages_to_the_same_payloads():
-    path = shared("archives/aut/example.warc.gz")
+    path = shared_file("archives/aut/example.warc.gz")
     with path.open("rb") as file:
         kinds = WarcRecordType.response
         theirs = [
@@ -335,7 +335,7 @@ def test_fastwarc_decodes_real_pages_to_the_same_payloads():
 def test_pages_whose_headers_claim_gzip_are_kept_as_they_are():
     pages = [
         each
-        for each in read(shared("archives/chatnoir-resiliparse/clueweb-quirk.warc.gz"))
+        for each in read(shared_file("archives/chatnoir-resiliparse/clueweb-quirk.warc.gz"))
         if each.status == 200
     ]
     assert len(pages) == 29

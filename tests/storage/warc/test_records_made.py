@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import InputError
-from storage.archive.archive_writer import Notes, Revisit
-from storage.warc.compression import compressor, member
-from storage.warc.exchange_records import attached_record, capture_records, notes_record
+from storage.archive.archive_writer import CaptureMetadata, Revisit
+from storage.warc.compression import compressor, gzip_member
+from storage.warc.exchange_records import attachment_record, capture_records, metadata_record
 from tests.storage.captures import BODY, RECORD_ID, SPOKEN, STARTED_MS, capture, captures, wild_captures
 from tests.storage.reading import read
 
@@ -33,7 +33,7 @@ UNCHANGED = Revisit(
     digest="sha1:EARLIER",
 )
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
-NOTES = Notes(
+NOTES = CaptureMetadata(
     via="https://example.org/",
     depth=2,
     redirects=1,
@@ -112,7 +112,7 @@ def test_the_bytes_of_notes_are_these():
         b"tlsVerdict: trusted\r\nvia: https://example.org/\r\nhopsFromSeed: LLR\r\ncharset: utf-8 (from the head)\r\n"
         b"outlink: https://example.org/a L\r\noutlink: https://example.org/b L\r\n"
     )
-    assert notes_record(capture(**SPOKEN), NOTES, record_id=RECORD_ID) == golden(
+    assert metadata_record(capture(**SPOKEN), NOTES, record_id=RECORD_ID) == golden(
         b"WARC-Type: metadata",
         b"WARC-Record-ID: <urn:uuid:340dc669-58ef-5cd3-bf88-3d3f43795e9f>",
         b"WARC-Concurrent-To: <urn:uuid:11111111-2222-4333-8444-555555555555>",
@@ -129,7 +129,7 @@ def test_the_bytes_of_notes_are_these():
     ("kind", "how"), [("conversion", b"WARC-Refers-To"), ("resource", b"WARC-Concurrent-To")]
 )
 def test_the_bytes_of_what_was_made_of_a_page_are_these(kind, how):
-    record = attached_record(
+    record = attachment_record(
         kind,
         b"<p>DOM",
         uri="https://example.org/page",
@@ -160,10 +160,10 @@ def test_any_exchange_round_trips_as_a_revisit_with_notes(tmp_path_factory, one,
     if one.truncated:
         profile = "server-not-modified"
         revisit = Revisit(profile=profile, refers_to=EARLIER, uri=f"http://a/{uri}", date_ms=12_345)
-    notes = Notes(via=uri, depth=3, outlinks=(uri, fact), facts=(("fact", fact),))
+    notes = CaptureMetadata(via=uri, depth=3, outlinks=(uri, fact), facts=(("fact", fact),))
     request, response = capture_records(one, record_id=RECORD_ID, revisit=revisit)
-    metadata = notes_record(one, notes, record_id=RECORD_ID)
-    data = b"".join(map(member, (request, metadata, response)))
+    metadata = metadata_record(one, notes, record_id=RECORD_ID)
+    data = b"".join(map(gzip_member, (request, metadata, response)))
     blocks = []
     for record in ArchiveIterator(io.BytesIO(data), parse_http=False):
         assert record.verify_block_digest()
@@ -184,7 +184,7 @@ def test_any_exchange_round_trips_as_a_revisit_with_notes(tmp_path_factory, one,
 
 @given(wild_captures)
 def test_bytes_that_are_no_http_round_trip_as_any_others(tmp_path_factory, one):
-    data = b"".join(map(member, capture_records(one, record_id=RECORD_ID)))
+    data = b"".join(map(gzip_member, capture_records(one, record_id=RECORD_ID)))
     blocks = []
     for record in ArchiveIterator(io.BytesIO(data), parse_http=False):
         assert record.verify_block_digest()
@@ -228,11 +228,11 @@ def test_a_revisit_of_nothing_is_refused(field):
 @pytest.mark.parametrize("name", ["", "reason", "a b", "a:", "é", "x\r\ny"])
 def test_a_fact_has_a_name(name):
     with pytest.raises(InputError, match="cannot name a fact"):
-        Notes(facts=((name, "x"),))
+        CaptureMetadata(facts=((name, "x"),))
 
 
 def test_outlinks_beyond_all_measure_are_counted():
     links = tuple(f"https://example.org/{'x' * 100_000}{number}" for number in range(50))
-    record = notes_record(capture(), Notes(outlinks=links), record_id=RECORD_ID)
+    record = metadata_record(capture(), CaptureMetadata(outlinks=links), record_id=RECORD_ID)
     assert record.count(b"\r\noutlink: ") == 41
     assert record.endswith(b"outlinksLeftOut: 9\r\n\r\n\r\n")

@@ -12,11 +12,11 @@ from fastwarc.warc import ArchiveIterator
 
 from core import CorruptData
 from storage.archive import archive_writer as storage_archive
-from storage.archive.archive_writer import Archive, Notes, Revisit, recover
-from storage.archive.originals import originals
-from storage.archive.recent_payloads import recall
-from storage.archive.written_payloads import Payloads
-from storage.directory_store import Files
+from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit, recover_archives
+from storage.archive.originals import find_originals
+from storage.archive.recent_payloads import load_recent_payloads
+from storage.archive.written_payloads import WrittenPayloads
+from storage.directory_store import DirectoryStore
 from storage.warc.compression import SUFFIXES
 from storage.warc.exchange_records import payload_digest, payload_sha256
 from tests.storage.captures import STARTED_MS, capture
@@ -28,11 +28,11 @@ KINDS = list(SUFFIXES)
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
 
 
 def archive(files, compression="gzip", **more):
-    return Archive(files, "main", writer="w", user_agent="t", compression=compression, **more)
+    return ArchiveWriter(files, "main", writer="w", user_agent="t", compression=compression, **more)
 
 
 def records(files, kind="gzip"):
@@ -51,11 +51,13 @@ def types(found):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_payload_that_is_committed_is_not_written_again(files, kind):
     made = archive(files, kind)
-    made.append(page(1), UUID(int=1), notes=Notes(outlinks=("https://example.org/x",)))
+    made.append(page(1), UUID(int=1), metadata=CaptureMetadata(outlinks=("https://example.org/x",)))
     made.append(page(2), UUID(int=2))
     made.commit()
     ref = made.append(
-        page(3, headers=(("ETag", '"3"'), ("Content-Type", "text/html"))), UUID(int=3), notes=Notes()
+        page(3, headers=(("ETag", '"3"'), ("Content-Type", "text/html"))),
+        UUID(int=3),
+        metadata=CaptureMetadata(),
     )
     manifest = made.seal()
     assert manifest.counts == {"warcinfo": 1, "request": 3, "response": 2, "metadata": 2, "revisit": 1}
@@ -80,7 +82,7 @@ def test_a_payload_that_is_committed_is_not_written_again(files, kind):
     assert (line.mime, line.status, line.etag) == ("warc/revisit", 200, '"3"')
     assert (line.offset, line.length, line.digest) == (ref.offset, ref.length, ref.digest)
     assert (line.sha256, revisit.sha256) == (payload_sha256(page(3)),) * 2
-    whole = originals(files, [ref.file], [revisit.revisit])
+    whole = find_originals(files, [ref.file], [revisit.revisit])
     assert whole[revisit.revisit].payload == BIG
 
 
@@ -121,18 +123,18 @@ def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
 
 
 def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
-    known = Payloads(limit=2)
+    known = WrittenPayloads(limit=2)
     ones = [page(number, bytes([number]) * 2000) for number in range(3)]
 
     def find(one):
         return known.find(one, payload_digest(one), payload_sha256(one))
 
     for number, one in enumerate(ones[:2]):
-        known.appended(one, payload_sha256(one), UUID(int=number))
-    known.committed()
+        known.add(one, payload_sha256(one), UUID(int=number))
+    known.mark_committed()
     assert find(ones[0]) is not None
-    known.appended(ones[2], payload_sha256(ones[2]), UUID(int=2))
-    known.committed()
+    known.add(ones[2], payload_sha256(ones[2]), UUID(int=2))
+    known.mark_committed()
     assert len(known) == 2
     assert [find(one) is not None for one in ones] == [True, False, True]
 
@@ -150,7 +152,7 @@ def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
     found = [record for record in records(files) if record.type in {"response", "revisit"}]
     assert types(found) == ["response", "response", "revisit", "revisit"]
     assert [each.revisit.refers_to for each in found[2:]] == [UUID(int=0).urn, UUID(int=1).urn]
-    again = Archive(
+    again = ArchiveWriter(
         files, "main", writer="v", user_agent="t"
     )  # what it recalls of the index is decided the same way
     again.append(page(5, BIG[::-1]), UUID(int=5))
@@ -189,9 +191,9 @@ def test_what_is_no_warc_is_refused_and_nothing_is_written(files, monkeypatch):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     before = made.appended
-    monkeypatch.setattr(storage_archive, "notes_record", lambda *_, **__: b"no record")
+    monkeypatch.setattr(storage_archive, "metadata_record", lambda *_, **__: b"no record")
     with pytest.raises(CorruptData, match="breaks the rule 'head'"):
-        made.append(page(2), UUID(int=2), notes=Notes())
+        made.append(page(2), UUID(int=2), metadata=CaptureMetadata())
     assert made.appended == before
     made.append(page(3), UUID(int=3))
     assert made.seal().counts["response"] == 2
@@ -203,7 +205,7 @@ def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_reco
 ):
     made = archive(files, kind)
     for number in range(2):
-        made.append(page(number), UUID(int=number), notes=Notes())
+        made.append(page(number), UUID(int=number), metadata=CaptureMetadata())
         made.commit()
     made.abandon()
     (left,) = (files.root / "warc" / "main" / ".open").glob("*")
@@ -213,7 +215,7 @@ def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_reco
     name = f"warc/main/main-w-00000{SUFFIXES[kind]}"
     for cut in range(whole[-2].offset, len(data) + 1):
         left.write_bytes(data[:cut])
-        (found,) = recover(files, "main", lambda _: True)
+        (found,) = recover_archives(files, "main", lambda _: True)
         expected = [each for each in whole if each.offset + each.length <= cut]
         stored = files.read(name)
         assert stored == data[: sum(each.length for each in expected)]
@@ -227,18 +229,18 @@ def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_reco
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_recovered_and_sealed_files_are_the_same_bytes(tmp_path, kind):
-    stores = [Files(tmp_path / "sealed"), Files(tmp_path / "recovered")]
+    stores = [DirectoryStore(tmp_path / "sealed"), DirectoryStore(tmp_path / "recovered")]
     for store in stores:
         made = archive(store, kind)
         for number in range(3):
             made.append(
                 page(number, headers=(("ETag", "x"), ("Last-Modified", "yesterday"))),
                 UUID(int=number),
-                notes=Notes(),
+                metadata=CaptureMetadata(),
             )
             made.commit()
         made.seal() if store is stores[0] else made.abandon()
-    recover(stores[1], "main", lambda _: True)
+    recover_archives(stores[1], "main", lambda _: True)
     assert list(stores[0].list()) == list(stores[1].list())
     assert all(stores[0].read(name) == stores[1].read(name) for name in stores[0].list())
 
@@ -247,7 +249,7 @@ def test_recovered_and_sealed_files_are_the_same_bytes(tmp_path, kind):
 def test_fastwarc_finds_every_digest_right(files, kind):
     made = archive(files, kind)
     for number in range(3):
-        made.append(page(number), UUID(int=number), notes=Notes())
+        made.append(page(number), UUID(int=number), metadata=CaptureMetadata())
         made.commit()
     made.seal()
     path = files.path(f"warc/main/main-w-00000{SUFFIXES[kind]}")
@@ -278,7 +280,7 @@ def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("end", ["sealed", "recovered"])
 def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     first = archive(files, kind)
     first.append(page(1), UUID(int=1))
     first.append(page(2, BIG[:1500], headers=(("Content-Encoding", "br"),)), UUID(int=2))
@@ -287,8 +289,8 @@ def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
         first.seal()
     else:
         first.abandon()
-        recover(files, "main", lambda _: True)
-    second = Archive(files, "main", writer="v", user_agent="t", compression=kind)
+        recover_archives(files, "main", lambda _: True)
+    second = ArchiveWriter(files, "main", writer="v", user_agent="t", compression=kind)
     second.append(page(3), UUID(int=3))
     second.append(page(4, BIG[:1500], headers=(("Content-Encoding", " BR"),)), UUID(int=4))
     second.append(page(5, BIG[:1500]), UUID(int=5))  # the same bytes, and another page
@@ -298,21 +300,23 @@ def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
     assert types(found) == ["revisit", "revisit", "response"]
     assert [each.revisit.refers_to for each in found[:2]] == [UUID(int=1).urn, UUID(int=2).urn]
     sealed_ = [*files.list("warc/main/main-w"), name]
-    whole = originals(files, [each for each in sealed_ if not each.endswith(".cdxj.gz")], [found[0].revisit])
+    whole = find_originals(
+        files, [each for each in sealed_ if not each.endswith(".cdxj.gz")], [found[0].revisit]
+    )
     assert whole[found[0].revisit].payload == BIG
 
 
 def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_room_for(tmp_path):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     for number, writer in enumerate("abc"):
-        made = Archive(files, "main", writer=writer, user_agent="t", payloads=0)
+        made = ArchiveWriter(files, "main", writer=writer, user_agent="t", max_known_payloads=0)
         for one in range(3):
             body = bytes([10 * number + one]) * 2000
             made.append(page(10 * number + one, body), UUID(int=10 * number + one))
         made.seal()
         os.utime(files.path(f"warc/main/main-{writer}-00000.cdxj.gz"), ns=(number, number))
-    payloads = Payloads(4)
-    recall(payloads, files, "main")
+    payloads = WrittenPayloads(4)
+    load_recent_payloads(payloads, files, "main")
     assert len(payloads) == 4
     known = [
         one
@@ -324,7 +328,7 @@ def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_roo
 
 @pytest.mark.parametrize("damage", ["damaged", "missing", "of another"])
 def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
-    files = Files(tmp_path / "data")
+    files = DirectoryStore(tmp_path / "data")
     made = archive(files)
     made.append(page(1), UUID(int=1))
     made.seal()
@@ -335,7 +339,7 @@ def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
         path.write_bytes(data[:-6] + bytes([data[-6] ^ 1]) + data[-5:])
     elif damage == "of another":
         path.with_name("somebody.cdxj.gz").write_bytes(data)
-    again = Archive(files, "main", writer="v", user_agent="t")
+    again = ArchiveWriter(files, "main", writer="v", user_agent="t")
     again.append(page(2), UUID(int=2))
     assert again.seal().counts["response"] == 1
 
@@ -349,5 +353,5 @@ def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_o
     wanted = {
         url: Revisit(profile="server-not-modified", refers_to="", uri=url, date_ms=STARTED_MS) for url in urls
     }
-    found = originals(files, ["warc/main/main-w-00000.warc.gz"], wanted.values())
+    found = find_originals(files, ["warc/main/main-w-00000.warc.gz"], wanted.values())
     assert [found[wanted[url]].payload for url in urls] == [b"1", b"2"]

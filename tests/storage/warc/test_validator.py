@@ -8,9 +8,9 @@ from hypothesis import given
 
 from core import CorruptData
 from storage.warc.compression import compressor
-from storage.warc.exchange_records import capture_records, notes_record, warcinfo
-from storage.warc.validator import EVERY, validator
-from tests.storage.captures import RECORD_ID, SPOKEN, capture, captures, wild, wild_captures
+from storage.warc.exchange_records import capture_records, metadata_record, warcinfo
+from storage.warc.validator import EVERY, make_validator
+from tests.storage.captures import RECORD_ID, SPOKEN, capture, captures, malformed_capture, wild_captures
 from tests.storage.warc.test_records_made import NOTES, SAME
 
 KINDS = ["gzip", "zstd"]
@@ -19,12 +19,12 @@ KINDS = ["gzip", "zstd"]
 def made(one=None, *, revisit=None, notes=True):
     one = one or capture(**SPOKEN)
     request, response = capture_records(one, record_id=RECORD_ID, revisit=revisit)
-    return [request, *([notes_record(one, NOTES, record_id=RECORD_ID)] if notes else []), response]
+    return [request, *([metadata_record(one, NOTES, record_id=RECORD_ID)] if notes else []), response]
 
 
 def refusal(records, kind="gzip", check=None):
     with pytest.raises(CorruptData) as refused:
-        (check or validator(kind))(list(map(compressor(kind), records)))
+        (check or make_validator(kind))(list(map(compressor(kind), records)))
     assert "\n" not in str(refused.value)
     return str(refused.value).split("'")[1]
 
@@ -32,14 +32,14 @@ def refusal(records, kind="gzip", check=None):
 @given(captures)
 def test_every_exchange_passes_whatever_the_server_sent(one):
     for kind in KINDS:
-        compress, check = compressor(kind), validator(kind)
+        compress, check = compressor(kind), make_validator(kind)
         check(list(map(compress, made(one))))
         check([compress(warcinfo("x", date_ms=0, fields={"a": "b"}))])
 
 
 def verdict(one):
     try:
-        validator("gzip")(list(map(compressor("gzip"), made(one))))
+        make_validator("gzip")(list(map(compressor("gzip"), made(one))))
     except CorruptData as error:
         return str(error).split("'")[1]
     return None
@@ -66,12 +66,12 @@ def test_no_server_can_send_what_is_refused_but_by_a_payload_that_is_not_there(o
     ],
 )
 def test_where_the_payload_begins_is_not_guessed(response):
-    assert verdict(wild(response, 10, b"bo")) is None
+    assert verdict(malformed_capture(response, 10, b"bo")) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_revisit_passes(kind):
-    validator(kind)(list(map(compressor(kind), made(revisit=SAME))))
+    make_validator(kind)(list(map(compressor(kind), made(revisit=SAME))))
 
 
 def edited(records, number, old, new):
@@ -127,7 +127,7 @@ def test_a_revisit_says_of_what():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_member_is_one_and_whole(kind):
-    compress, check = compressor(kind), validator(kind)
+    compress, check = compressor(kind), make_validator(kind)
     whole = compress(warcinfo("x", date_ms=0, fields={"a": "b"}))
     for broken in (whole[:-1], whole + b"x", whole + whole, b"", b"x" * 20, gzip.compress(b"")[:5] + whole):
         with pytest.raises(CorruptData):
@@ -138,7 +138,7 @@ def test_a_member_is_one_and_whole(kind):
 def test_large_members_are_looked_at_as_a_whole_by_turns(kind):
     body = random.Random(1).randbytes(10_000)
     records = edited(made(capture(body), notes=False), 1, body[-10:], bytes(10))
-    check, members = validator(kind), list(map(compressor(kind), records))
+    check, members = make_validator(kind), list(map(compressor(kind), records))
     refused = 0
     for _ in range(EVERY * 3):
         try:
@@ -160,7 +160,7 @@ def test_large_members_are_looked_at_as_a_whole_by_turns(kind):
 )
 def test_heads_lengths_and_pairs_of_large_members_are_always_looked_at(kind, old, new, rule):
     records = edited(made(capture(random.Random(1).randbytes(10_000)), notes=False), 1, old, new)
-    check = validator(kind)
+    check = make_validator(kind)
     for _ in range(3):
         assert refusal(records, kind, check) == rule
 
@@ -169,7 +169,7 @@ def test_what_lies_behind_a_large_member_is_seen():
     request, response = map(
         compressor("gzip"), made(capture(random.Random(1).randbytes(10_000)), notes=False)
     )
-    check = validator("gzip")
+    check = make_validator("gzip")
     for _ in range(3):
         with pytest.raises(CorruptData):
             check([request, response + b"\0junk"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.reading.link_targets import targets
+from crawler.reading.link_targets import link_targets
 from extract.html import extract
 from extract.links import extract_links
 from tests.crawler.render.test_tab import said, shell
@@ -24,7 +24,7 @@ def seen(found):
 def paths(found):
     """Of the links, as they are followed."""
     read = extract_links(found.html, found.url)
-    return {url.text.split("/", 3)[3] for url in targets(read.hrefs, read.base)}
+    return {url.text.split("/", 3)[3] for url in link_targets(read.hrefs, read.base)}
 
 
 @pytest.mark.parametrize("mode", ["open", "closed"])

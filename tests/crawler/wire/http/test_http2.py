@@ -15,7 +15,7 @@ from hyperframe.frame import (
 )
 
 from core import Capture
-from frontier import canonical
+from frontier import canonicalize
 from tests.crawler.h2server import H2Server
 from tests.crawler.server import page
 
@@ -33,7 +33,7 @@ async def served(authority, answers, plain=None):
     server = H2Server(answers, plain)
     context = authority.server("localhost", alpn=("h2", "http/1.1"))
     async with server.over(context):
-        yield server, canonical(f"https://localhost:{server.port}/")
+        yield server, canonicalize(f"https://localhost:{server.port}/")
 
 
 async def test_an_exchange_is_written_down_in_the_syntax_of_http_1_1(authority, client):
@@ -41,7 +41,7 @@ async def test_an_exchange_is_written_down_in_the_syntax_of_http_1_1(authority, 
         served(authority, {"/?q=1": (HEAD, b"hello")}) as (server, url),
         client(tls=authority.trust) as asking,
     ):
-        found = await asking.get(canonical(url.text + "?q=1"))
+        found = await asking.get(canonicalize(url.text + "?q=1"))
     lines = found.request.decode().split("\r\n")
     assert lines[:2] == ["GET /?q=1 HTTP/1.1", f"host: localhost:{server.port}"]
     sent = [(name, value) for name, value in server.asked[0] if not name.startswith(":")]
@@ -61,7 +61,7 @@ async def test_a_connection_is_used_for_one_exchange_after_the_other(authority, 
         served(authority, answers) as (server, url),
         client(tls=authority.trust, max_body=10**6, timeout_s=5) as asking,
     ):
-        found = [await asking.get(canonical(f"{url.text}{n}")) for n in range(4)]
+        found = [await asking.get(canonicalize(f"{url.text}{n}")) for n in range(4)]
     assert [len(one.payload) for one in found] == [0, 100_000, 200_000, 300_000]
     assert server.connections_of_h2 == 1
     assert (found[0].timing.connect_ms is None, found[3].timing.connect_ms is None) == (False, True)
@@ -169,7 +169,7 @@ async def test_who_breaks_h2_is_asked_in_http_1_1_and_only_so_from_then_on(autho
         served(authority, {"/": answer, "/next": (HEAD, b"h2")}, plain) as (server, url),
         client(tls=authority.trust, timeout_s=5) as asking,
     ):
-        found = [await asking.get(url), await asking.get(canonical(url.text + "next"))]
+        found = [await asking.get(url), await asking.get(canonicalize(url.text + "next"))]
     assert [(one.payload, one.protocol) for one in found] == [(b"plain", "http/1.1"), (b"next", "http/1.1")]
     assert server.connections_of_h2 == 1
     assert len(server.asked) == 1

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.wire import field
-from crawler.wire.http.response_reader import Reading
-from crawler.wire.limits import HEAD_LIMIT
+from crawler.wire import header_value
+from crawler.wire.http.response_reader import ResponseReader
+from crawler.wire.limits import MAX_HEAD_BYTES
 
 NAMES = st.text(alphabet="ABCabc-", min_size=1, max_size=8)
 VALUES = st.text(alphabet="abc: ;=é", max_size=12).map(str.strip)
@@ -16,7 +16,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 def read(received, limit=1_000, method="GET"):
-    reading = Reading(limit, method=method)
+    reading = ResponseReader(limit, method=method)
     reading.feed(received)
     reading.close()
     return reading
@@ -42,8 +42,8 @@ def test_head_and_body_are_found_as_they_were_sent(status, headers, body):
     assert (found.status, found.headers) == (status, tuple(headers))
     assert found.response[: found.head_length] == head.encode("latin-1")
     assert found.payload == found.response[found.head_length :] == body
-    assert found.ended
-    assert not found.cut
+    assert found.is_complete
+    assert not found.is_over_limit
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=5))
@@ -52,14 +52,14 @@ def test_chunk_framing_stays_in_the_response_and_not_in_the_payload(pieces):
     found = message(b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n" + body, 10_000)
     assert found.response.endswith(body)
     assert found.payload == b"".join(pieces)
-    assert found.ended
+    assert found.is_complete
 
 
 @given(st.binary(max_size=60), st.integers(0, 60))
 def test_the_body_is_cut_at_max_body(body, limit):
     found = message(b"HTTP/1.0 200 OK\r\n\r\n" + body, limit)
     assert found.payload == body[:limit]
-    assert found.cut == (len(body) > limit)
+    assert found.is_over_limit == (len(body) > limit)
 
 
 BEGINNINGS = (
@@ -100,7 +100,7 @@ def test_pieces_give_what_the_whole_gives(beginning, rest, data):
     received = beginning + rest
     cuts = sorted(data.draw(st.lists(st.integers(0, len(received)), max_size=12)))
     pieces = [received[a:b] for a, b in zip([0, *cuts], [*cuts, len(received)], strict=True)]
-    reading = Reading(100)
+    reading = ResponseReader(100)
     for piece in pieces:
         reading.feed(piece)
     reading.close()
@@ -117,7 +117,7 @@ def test_pieces_give_what_the_whole_gives(beginning, rest, data):
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_byte_by_byte_is_as_good_as_at_once(beginning):
     received = beginning + b"5\r\nhello\r\n0\r\nA: b\r\n\r\nmore"
-    reading = Reading(1_000)
+    reading = ResponseReader(1_000)
     for at in range(len(received)):
         reading.feed(received[at : at + 1])
     reading.close()
@@ -195,7 +195,7 @@ def test_a_head_may_be_long_but_not_endless():
     line = b"X-Header-00000: of some length\r\n"
     assert len(message(OK + line * 10_000 + b"\r\nhi").headers) == 10_000
     assert message(OK + b"X: " + b"y" * (400 << 10) + b"\r\n\r\nhi").payload == b"hi"
-    assert read(OK + line * (HEAD_LIMIT // len(line)) + b"\r\nhi").fault == "no end of the head"
+    assert read(OK + line * (MAX_HEAD_BYTES // len(line)) + b"\r\nhi").fault == "no end of the head"
 
 
 @pytest.mark.parametrize(
@@ -226,13 +226,13 @@ def test_where_a_body_ends(headers, body, payload, ended, keep_alive):
     reading = read(OK + headers + b"\r\n\r\n" + body)
     found = reading.message()
     assert found.response.endswith(body)
-    assert (found.payload, found.ended, reading.keep_alive) == (payload, ended, keep_alive)
+    assert (found.payload, found.is_complete, reading.keep_alive) == (payload, ended, keep_alive)
 
 
 def test_what_has_no_body_has_none_whatever_it_says():
     for status, method in ((b"204", "GET"), (b"304", "GET"), (b"200", "HEAD")):
         reading = read(b"HTTP/1.1 " + status + b" x\r\nContent-Length: 4\r\n\r\n", method=method)
-        assert (reading.message().payload, reading.message().ended) == (b"", True)
+        assert (reading.message().payload, reading.message().is_complete) == (b"", True)
 
 
 def test_an_answer_of_http_1_0_is_kept_alive_only_where_it_says_so():
@@ -241,4 +241,4 @@ def test_an_answer_of_http_1_0_is_kept_alive_only_where_it_says_so():
 
 
 def test_values_of_one_header_are_joined():
-    assert field((("A", "1"), ("b", "x"), ("a", "2")), "a") == "1,2"
+    assert header_value((("A", "1"), ("b", "x"), ("a", "2")), "a") == "1,2"

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from crawler.wire.http.exchange import LATE_S, Watch
+from crawler.wire.http.exchange import STALL_S, ExchangeTimer
 from crawler.wire.limits import Limits
-from crawler.wire.network.timeout import at_most
+from crawler.wire.network.timeout import time_limit
 
 
 class Loop:
@@ -49,10 +49,10 @@ class Loop:
 
 def ended(then):
     loop, ends = Loop(), []
-    watch = Watch(loop, Limits(max_body=1, timeout_s=LATE_S), 60.0, ends.append)
+    watch = ExchangeTimer(loop, Limits(max_body=1, timeout_s=STALL_S), 60.0, ends.append)
     then(loop, watch)
-    loop.turn(3.5 * LATE_S)
-    watch.end()
+    loop.turn(3.5 * STALL_S)
+    watch.cancel()
     return ends
 
 
@@ -62,27 +62,27 @@ def test_who_says_nothing_is_given_up():
 
 def test_what_came_while_the_loop_was_busy_is_not_too_late():
     def stall(loop, watch):
-        loop.busy(4 * LATE_S)
-        loop.call_later(LATE_S, watch.heard, 10_000)
+        loop.busy(4 * STALL_S)
+        loop.call_later(STALL_S, watch.heard, 10_000)
 
     assert ended(stall) == []
 
 
 def test_a_loop_that_was_busy_puts_it_off_but_once():
-    assert ended(lambda loop, _: loop.busy(3 * LATE_S)) == ["first_byte"]
+    assert ended(lambda loop, _: loop.busy(3 * STALL_S)) == ["first_byte"]
 
 
 async def limited(wait_s):
     """Whether what takes so long is done in time."""
     with suppress(TimeoutError):
-        async with at_most(LATE_S):
-            asyncio.get_running_loop().call_soon(time.sleep, 3 * LATE_S) if wait_s is None else None
-            await asyncio.sleep(LATE_S / 2 if wait_s is None else wait_s)
+        async with time_limit(STALL_S):
+            asyncio.get_running_loop().call_soon(time.sleep, 3 * STALL_S) if wait_s is None else None
+            await asyncio.sleep(STALL_S / 2 if wait_s is None else wait_s)
             await asyncio.sleep(0)
             return True
     return False
 
 
-@pytest.mark.parametrize(("wait_s", "done"), [(None, True), (0.0, True), (4 * LATE_S, False)])
+@pytest.mark.parametrize(("wait_s", "done"), [(None, True), (0.0, True), (4 * STALL_S, False)])
 async def test_a_limit_of_time_is_not_used_up_by_a_busy_loop(wait_s, done):
     assert await limited(wait_s) is done

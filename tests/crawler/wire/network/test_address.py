@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from crawler.wire.network.address import blocked, meant, networks
+from crawler.wire.network.address import effective_address, is_blocked, parse_networks
 
 OURS = [
     "127.0.0.1",
@@ -53,12 +53,12 @@ PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8", "2002:808:8
 
 @pytest.mark.parametrize("address", OURS)
 def test_what_is_not_global_is_blocked(address):
-    assert blocked(address)
+    assert is_blocked(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_what_is_global_is_not(address):
-    assert not blocked(address)
+    assert not is_blocked(address)
 
 
 @given(st.text(alphabet="0123456789abcdef.:x%") | st.text())
@@ -66,23 +66,23 @@ def test_what_is_no_address_is_blocked(text):
     try:
         IPv6Address(text.partition("%")[0]) if ":" in text else IPv4Address(text.partition("%")[0])
     except ValueError:
-        assert blocked(text)
+        assert is_blocked(text)
 
 
 @given(st.ip_addresses(v=4))
 def test_a_mapped_address_is_judged_as_what_it_stands_for(address):
-    assert blocked(f"::ffff:{address}") == blocked(str(address))
-    assert blocked(str(IPv6Address((0x64FF9B << 96) | int(address)))) == blocked(str(address))
+    assert is_blocked(f"::ffff:{address}") == is_blocked(str(address))
+    assert is_blocked(str(IPv6Address((0x64FF9B << 96) | int(address)))) == is_blocked(str(address))
 
 
 def test_only_the_allowed_network_is_exempt():
-    allowed = networks(["127.0.0.0/8", "fd00::/8"])
+    allowed = parse_networks(["127.0.0.0/8", "fd00::/8"])
     assert allowed == (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
-    assert not blocked("127.1.2.3", allowed)
-    assert not blocked("::ffff:127.1.2.3", allowed)
-    assert not blocked("fd00::1", allowed)
-    assert blocked("10.0.0.1", allowed)
-    assert blocked("::1", allowed)
+    assert not is_blocked("127.1.2.3", allowed)
+    assert not is_blocked("::ffff:127.1.2.3", allowed)
+    assert not is_blocked("fd00::1", allowed)
+    assert is_blocked("10.0.0.1", allowed)
+    assert is_blocked("::1", allowed)
 
 
 @pytest.mark.parametrize(
@@ -104,19 +104,19 @@ def test_only_the_allowed_network_is_exempt():
     ],
 )
 def test_what_a_page_wants_of_a_private_network_is_for_pages_of_that_network(asker, wanted, is_blocked):
-    allowed = networks(["10.0.0.0/8", "192.168.0.0/16", "127.0.0.0/8", "9.9.9.9/32"])
-    assert blocked(wanted, allowed, asker) is is_blocked
+    allowed = parse_networks(["10.0.0.0/8", "192.168.0.0/16", "127.0.0.0/8", "9.9.9.9/32"])
+    assert is_blocked(wanted, allowed, asker) is is_blocked
 
 
 @pytest.mark.parametrize("asker", ["8.8.8.8", "10.0.0.1"])
 def test_a_page_reaches_loopback_from_loopback_alone_whatever_is_allowed(asker):
-    assert blocked("127.0.0.1", networks(["0.0.0.0/0"]), asker)
-    assert not blocked("127.0.0.1", networks(["0.0.0.0/0"]), "127.0.0.9")
+    assert is_blocked("127.0.0.1", parse_networks(["0.0.0.0/0"]), asker)
+    assert not is_blocked("127.0.0.1", parse_networks(["0.0.0.0/0"]), "127.0.0.9")
 
 
 def test_a_network_that_is_none_is_an_error_of_one_line():
     with pytest.raises(InputError, match=r"allow_networks: '10.0.0.0/40'"):
-        networks(["10.0.0.0/40"])
+        parse_networks(["10.0.0.0/40"])
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_a_network_that_is_none_is_an_error_of_one_line():
     ],
 )
 def test_one_address_has_one_name(text, address):
-    assert meant(text) == address
+    assert effective_address(text) == address

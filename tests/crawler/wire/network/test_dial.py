@@ -6,8 +6,8 @@ import time
 from contextlib import contextmanager
 
 from core import Capture
-from crawler.wire import Wait
-from frontier import canonical
+from crawler.wire import Postponement
+from frontier import canonicalize
 from tests.crawler.server import Server, page
 
 
@@ -49,7 +49,7 @@ async def test_where_the_first_is_deaf_the_other_family_is_tried_beside_it(clien
             client(nameservers=names.servers, timeout_s=5) as asking,
         ):
             doors = [Door(), Door()]
-            found = [await asking.get(canonical(f"http://two.test:{port}/"), door.enter) for door in doors]
+            found = [await asking.get(canonicalize(f"http://two.test:{port}/"), door.enter) for door in doors]
     assert [(one.payload, one.peer) for one in found] == [(b"six", "::1")] * 2
     assert doors[0].entered == ["127.0.0.9", "::1"]
     assert doors[1].entered == ["::1"]
@@ -64,17 +64,17 @@ async def test_where_it_is_not_the_others_turn_the_first_goes_on_alone(client, n
             client(nameservers=names.servers, timeout_s=1) as asking,
         ):
             door = Door(six=70)
-            found = await asking.get(canonical(f"http://two.test:{port}/"), door.enter)
-            assert found == Wait(ms=70)
+            found = await asking.get(canonicalize(f"http://two.test:{port}/"), door.enter)
+            assert found == Postponement(wait_ms=70)
             assert (door.entered, server.connections) == (["127.0.0.9", "::1"], 0)
-            again = await asking.get(canonical(f"http://two.test:{port}/"), Door().enter)
+            again = await asking.get(canonicalize(f"http://two.test:{port}/"), Door().enter)
             assert isinstance(again, Capture)
 
 
 async def test_nobody_who_answers_a_connection_is_a_time_out_of_that(client):
     with deaf("127.0.0.9", 0) as port:
         async with client(timeout_s=0.3) as asking:
-            found = await asking.get(canonical(f"http://127.0.0.9:{port}/"))
+            found = await asking.get(canonicalize(f"http://127.0.0.9:{port}/"))
     assert found.reason == "timeout_connect"
 
 
@@ -86,7 +86,7 @@ async def test_who_calls_off_an_exchange_leaves_no_connection(client):
         await asyncio.sleep(20)
 
     async with Server({"/": hang}).serve() as server, client(timeout_s=20) as asking:
-        task = asyncio.create_task(asking.get(canonical(server.url)))
+        task = asyncio.create_task(asking.get(canonicalize(server.url)))
         await asked.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

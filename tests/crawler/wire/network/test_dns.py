@@ -7,9 +7,9 @@ import pycares
 import pytest
 
 from core import InputError
-from crawler.wire import Failure
-from crawler.wire.network.dns import ADDRESSES, HOSTS, SILENT_S, Resolver
-from frontier import canonical
+from crawler.wire import FetchFailure
+from crawler.wire.network.dns import MAX_ADDRESSES, MAX_CACHED_HOSTS, NO_ANSWER_TTL_S, Resolver
+from frontier import canonicalize
 from tests.crawler.nameserver import AAAA, SERVFAIL, A
 from tests.crawler.server import Server, page
 
@@ -65,7 +65,7 @@ async def test_localhost_is_this_machine(names, resolver, host):
 async def test_why_a_name_has_no_address_is_told_apart_and_remembered(names, resolver, answer, reason, said):
     names["loop.test"] = answer
     found = await resolver.addresses("loop.test", 0.6)
-    assert isinstance(found, Failure)
+    assert isinstance(found, FetchFailure)
     assert found.reason == reason
     assert said in found.detail.lower()
     asked = len(names.asked)
@@ -74,10 +74,10 @@ async def test_why_a_name_has_no_address_is_told_apart_and_remembered(names, res
 
 
 async def test_what_was_not_found_is_asked_for_again_after_a_minute(names, resolver, clock):
-    assert isinstance(await resolver.addresses("new.test", 1), Failure)
+    assert isinstance(await resolver.addresses("new.test", 1), FetchFailure)
     names["new.test"] = ["127.0.0.7"]
     clock.now += 59
-    assert isinstance(await resolver.addresses("new.test", 1), Failure)
+    assert isinstance(await resolver.addresses("new.test", 1), FetchFailure)
     clock.now += 2
     assert await resolver.addresses("new.test", 1) == ("127.0.0.7",)
 
@@ -111,10 +111,10 @@ async def test_that_there_is_none_of_one_family_says_nothing_of_one_that_nobody_
 
 async def test_that_nobody_answered_is_remembered_for_seconds_alone(names, resolver, clock):
     names["lost.example"] = None
-    assert isinstance(await resolver.addresses("lost.example", 0.3), Failure)
+    assert isinstance(await resolver.addresses("lost.example", 0.3), FetchFailure)
     names["lost.example"] = ["127.0.0.7"]
-    clock.now += SILENT_S - 0.1
-    assert isinstance(await resolver.addresses("lost.example", 1), Failure)
+    clock.now += NO_ANSWER_TTL_S - 0.1
+    assert isinstance(await resolver.addresses("lost.example", 1), FetchFailure)
     clock.now += 0.2
     assert await resolver.addresses("lost.example", 1) == ("127.0.0.7",)
 
@@ -163,15 +163,15 @@ async def test_who_stops_waiting_does_not_stop_the_others(names, resolver):
 
 async def test_no_more_addresses_and_names_are_kept_than_that(names, resolver):
     names["many.test"] = [f"127.0.1.{n}" for n in range(200)]
-    assert len(await resolver.addresses("many.test", 2)) <= ADDRESSES
-    resolver._known.update({f"{n}.test": None for n in range(HOSTS)})
+    assert len(await resolver.addresses("many.test", 2)) <= MAX_ADDRESSES
+    resolver._known.update({f"{n}.test": None for n in range(MAX_CACHED_HOSTS)})
     await resolver.addresses("nowhere.test", 2)
-    assert len(resolver._known) <= HOSTS + 1
+    assert len(resolver._known) <= MAX_CACHED_HOSTS + 1
 
 
 @pytest.mark.parametrize("host", ["under_score.test", "x" * 64 + ".test", "a..test", "exämple.test", " "])
 async def test_no_name_breaks_it(resolver, host):
-    assert isinstance(await resolver.addresses(host, 1), Failure)
+    assert isinstance(await resolver.addresses(host, 1), FetchFailure)
 
 
 async def test_no_search_domain_is_put_behind_a_name(names, resolver):
@@ -194,7 +194,7 @@ async def test_a_name_that_turns_to_us_is_blocked_where_it_is_connected_to(names
         client(allow=("127.0.0.8/32",), nameservers=names.servers) as asking,
     ):
         for family in (A, AAAA):  # the library keeps for a while that there is none of a family
-            url = canonical(f"http://turns{family}.test:{server.port}/")
+            url = canonicalize(f"http://turns{family}.test:{server.port}/")
             for answer in [each for each in answers if (":" in each) == (family == AAAA)]:
                 names[f"turns{family}.test"] = [answer]
                 asking._resolver._known.clear()

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import pycares
 import pytest
 
-from crawler.wire import Client, networks
+from crawler.wire import Client, parse_networks
 from crawler.wire.fetch_failure import connection_failure
 from crawler.wire.network.dns import Resolver
-from crawler.wire.network.probes import Knock
-from frontier import canonical
+from crawler.wire.network.probes import HostProbe
+from frontier import canonicalize
 from tests.crawler.nameserver import SERVFAIL
 from tests.crawler.server import Server, page
 from tests.crawler.wire.network.test_proxy import Proxy
@@ -59,7 +59,7 @@ async def test_what_no_server_could_tell_is_asked_again_when_they_work(names):
     names |= {"lost.test": None, "broken.test": SERVFAIL}
     resolver = Resolver(names.servers)
     for host in names:
-        assert (await resolver.addresses(host, 0.3)).sign == "no_name_server"
+        assert (await resolver.addresses(host, 0.3)).symptom == "no_name_server"
     names |= {"lost.test": ["127.0.0.7"], "broken.test": ["127.0.0.8"]}
     assert await resolver.problem(1.0) == ""
     assert await resolver.addresses("lost.test", 1.0) == ("127.0.0.7",)
@@ -86,7 +86,7 @@ async def test_a_machine_that_can_make_no_channel_has_not_said_that_there_is_no_
 
     monkeypatch.setattr(pycares, "Channel", failing)
     found = await resolver.addresses("a.test", 1.0)
-    assert (found.reason, found.sign) == ("dns_timeout", "no_name_server")
+    assert (found.reason, found.symptom) == ("dns_timeout", "no_name_server")
     assert await resolver.problem(1.0) == "names cannot be looked up: no more files"
     resolver.close()
 
@@ -116,7 +116,7 @@ async def test_a_proxy_works_that_answers_a_question_about_itself(kind):
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" if kind == "http" else b"\x05\x00")
 
     async with listening(answer) as port, probes(proxy=f"{kind}://127.0.0.1:{port}") as made:
-        assert await made.proxy(speaks=True) == ""
+        assert await made.proxy_problem(must_answer=True) == ""
     assert asked == [b"OPT" if kind == "http" else b"\x05\x01\x00"]
 
 
@@ -129,42 +129,46 @@ async def test_a_proxy_that_takes_connections_and_says_nothing_does_not_work():
 
     for serve in (silent, hang_up):
         async with listening(serve) as port, probes(proxy=f"http://127.0.0.1:{port}") as made:
-            assert "the proxy" in await made.proxy(speaks=True)
-            assert await made.proxy(speaks=False) == ""
+            assert "the proxy" in await made.proxy_problem(must_answer=True)
+            assert await made.proxy_problem(must_answer=False) == ""
 
 
 async def test_a_proxy_that_is_not_there_is_named(names):
     place = f"127.0.0.1:{nobody()}"
     async with probes(proxy=f"http://me:secret@{place}") as made:
-        assert await made.proxy(speaks=False) == f"the proxy {place}: Connection refused"
+        assert await made.proxy_problem(must_answer=False) == f"the proxy {place}: Connection refused"
     async with probes(proxy="http://gone.test:3128", nameservers=names.servers) as made:
-        assert (await made.proxy(speaks=False)).startswith("the proxy gone.test:3128: gone.test: ")
+        assert (await made.proxy_problem(must_answer=False)).startswith(
+            "the proxy gone.test:3128: gone.test: "
+        )
 
 
 async def test_a_route_to_an_address_is_enough_and_this_machine_has_one_to_itself():
     async with probes() as made:
-        assert made.route("127.0.0.1") == ""
+        assert made.route_problem("127.0.0.1") == ""
 
 
 async def test_a_knock_asks_for_nothing(names):
     names |= {"here.test": ["127.0.0.1"], "lost.test": None, "inside.test": ["10.0.0.1"]}
     async with (
         Server({"/": page("x")}).serve() as server,
-        probes(allow=networks(["127.0.0.0/8"]), nameservers=names.servers) as made,
+        probes(allow=parse_networks(["127.0.0.0/8"]), nameservers=names.servers) as made,
     ):
-        here = canonical(f"http://here.test:{server.port}/")
-        assert await made.knock(here) == Knock(address="127.0.0.1", answered=True)
+        here = canonicalize(f"http://here.test:{server.port}/")
+        assert await made.probe_host(here) == HostProbe(address="127.0.0.1", has_answered=True)
         assert server.connections == 1
         assert server.requests == []
-        closed = canonical(f"http://here.test:{nobody()}/")
-        assert await made.knock(closed) == Knock(
-            address="127.0.0.1", answered=True
+        closed = canonicalize(f"http://here.test:{nobody()}/")
+        assert await made.probe_host(closed) == HostProbe(
+            address="127.0.0.1", has_answered=True
         )  # it refuses: it is there
-        assert await made.knock(canonical("http://lost.test/")) == Knock(address="lost.test", answered=False)
-        assert await made.knock(canonical("http://nowhere.test/")) is None
-        assert await made.knock(canonical("http://inside.test/")) is None
-        secret = canonical(f"https://here.test:{server.port}/")
-        assert (await made.knock(secret)).answered  # no TLS is spoken there, but somebody is there
+        assert await made.probe_host(canonicalize("http://lost.test/")) == HostProbe(
+            address="lost.test", has_answered=False
+        )
+        assert await made.probe_host(canonicalize("http://nowhere.test/")) is None
+        assert await made.probe_host(canonicalize("http://inside.test/")) is None
+        secret = canonicalize(f"https://here.test:{server.port}/")
+        assert (await made.probe_host(secret)).has_answered  # no TLS is spoken there, but somebody is there
 
 
 async def test_through_an_http_proxy_one_can_knock_at_https_alone(authority):
@@ -173,9 +177,11 @@ async def test_through_an_http_proxy_one_can_knock_at_https_alone(authority):
         Proxy(server.port).serve() as proxy,
         probes(proxy=f"http://{proxy.at}", tls=authority.trust) as made,
     ):
-        assert await made.knock(canonical("http://127.0.0.1/")) is None
-        assert await made.knock(canonical("https://127.0.0.1/")) == Knock(address="127.0.0.1", answered=True)
-        assert await made.address(canonical("https://here.test/")) == "here.test"
+        assert await made.probe_host(canonicalize("http://127.0.0.1/")) is None
+        assert await made.probe_host(canonicalize("https://127.0.0.1/")) == HostProbe(
+            address="127.0.0.1", has_answered=True
+        )
+        assert await made.address(canonicalize("https://here.test/")) == "here.test"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +200,7 @@ async def test_through_an_http_proxy_one_can_knock_at_https_alone(authority):
 )
 def test_what_a_connection_shows_that_could_not_be_made(error, reason, sign):
     found = connection_failure(error)
-    assert (found.reason, found.sign) == (reason, sign)
+    assert (found.reason, found.symptom) == (reason, sign)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +221,8 @@ async def test_what_an_http_proxy_shows_that_opens_no_way(client, status, sign):
         writer.close()
 
     async with listening(answer) as port, client(proxy=f"http://127.0.0.1:{port}") as asking:
-        found = await asking.get(canonical("https://127.0.0.1/"))
-    assert (found.reason, found.sign) == ("proxy", sign)
+        found = await asking.get(canonicalize("https://127.0.0.1/"))
+    assert (found.reason, found.symptom) == ("proxy", sign)
 
 
 async def test_a_proxy_that_asks_who_we_are_is_no_server_that_says_so(client):
@@ -227,13 +233,13 @@ async def test_a_proxy_that_asks_who_we_are_is_no_server_that_says_so(client):
         ).serve() as server,
         client(proxy=server.url) as asking,
     ):
-        found = await asking.get(canonical("http://127.0.0.1/"))
-        assert (found.reason, found.sign) == ("proxy", "no_proxy")
+        found = await asking.get(canonicalize("http://127.0.0.1/"))
+        assert (found.reason, found.symptom) == ("proxy", "no_proxy")
     async with (
         Server({"/": page("x", status="407 Proxy Authentication Required")}).serve() as server,
         client() as asking,
     ):
-        assert (await asking.get(canonical(f"{server.url}/"))).status == 407
+        assert (await asking.get(canonicalize(f"{server.url}/"))).status == 407
 
 
 @pytest.mark.parametrize(
@@ -250,5 +256,5 @@ async def test_what_a_socks_proxy_shows_that_opens_no_way(client, reply, sign):
         writer.close()
 
     async with listening(answer) as port, client(proxy=f"socks5://127.0.0.1:{port}") as asking:
-        found = await asking.get(canonical("http://127.0.0.1/"))
-    assert (found.reason, found.sign) == ("proxy", sign)
+        found = await asking.get(canonicalize("http://127.0.0.1/"))
+    assert (found.reason, found.symptom) == ("proxy", sign)

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Capture, InputError
-from crawler.wire.network.proxy import parse
-from frontier import canonical
+from crawler.wire.network.proxy import parse_proxy
+from frontier import canonicalize
 from tests.crawler.server import Server, page
 
 PAIR = b"me:se:cret"
@@ -90,7 +90,7 @@ async def behind(tls=None, **options):
 async def test_an_http_proxy_is_asked_for_the_whole_url_and_its_password_is_not_archived(client):
     async with behind() as (server, proxy), client(proxy=f"http://me:se%3Acret@{proxy.at}") as asking:
         server.answers[f"{server.url}/"] = page("x")
-        found = await asking.get(canonical(server.url))
+        found = await asking.get(canonicalize(server.url))
     told = b"Proxy-Authorization: Basic " + base64.b64encode(PAIR) + b"\r\n"
     assert proxy.heads[0].startswith(f"GET {server.url}/ HTTP/1.1\r\n".encode())
     assert told in proxy.heads[0]
@@ -103,8 +103,8 @@ async def test_https_goes_through_a_tunnel(authority, client):
         behind(authority.server("localhost")) as (server, proxy),
         client(tls=authority.trust, proxy=f"http://me:se%3Acret@{proxy.at}") as asking,
     ):
-        found = await asking.get(canonical(f"https://localhost:{server.port}/"))
-        again = await asking.get(canonical(f"https://localhost:{server.port}/"))
+        found = await asking.get(canonicalize(f"https://localhost:{server.port}/"))
+        again = await asking.get(canonicalize(f"https://localhost:{server.port}/"))
     assert proxy.heads[0].startswith(f"CONNECT localhost:{server.port} HTTP/1.1\r\n".encode())
     assert len(proxy.heads) == 1
     assert found.request == again.request == server.requests[0]
@@ -124,7 +124,7 @@ async def test_a_socks_proxy_is_told_the_address_that_was_entered(client, names,
         behind() as (server, proxy),
         client(proxy=f"socks5://{user}{proxy.at}", nameservers=names.servers) as asking,
     ):
-        found = await asking.get(canonical(f"http://named.test:{server.port}/"), enter)
+        found = await asking.get(canonicalize(f"http://named.test:{server.port}/"), enter)
     assert proxy.asked_for == [("127.0.0.9", server.port)]
     assert entered == ["127.0.0.9"]
     assert (found.request, found.peer) == (server.requests[0], "127.0.0.9")
@@ -136,7 +136,7 @@ async def test_what_the_guard_forbids_no_proxy_is_asked_for(client, names):
         for kind in ("http", "socks5"):
             async with client(proxy=f"{kind}://{proxy.at}", allow=(), nameservers=names.servers) as asking:
                 for host in ("127.0.0.1", "[::1]", "inside.test"):
-                    found = await asking.get(canonical(f"http://{host}:{server.port}/"))
+                    found = await asking.get(canonicalize(f"http://{host}:{server.port}/"))
                     assert found.reason == "address_blocked"
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
@@ -148,7 +148,7 @@ async def test_a_name_of_a_private_network_is_not_given_to_a_proxy(client, names
         behind() as (_server, proxy),
         client(proxy=f"http://{proxy.at}", allow=(), nameservers=names.servers) as asking,
     ):
-        found = await asking.get(canonical(f"http://{host}/"))
+        found = await asking.get(canonicalize(f"http://{host}/"))
     assert found.reason in {"name_blocked", "address_blocked"}  # localhost is known everywhere
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
@@ -159,7 +159,7 @@ async def test_a_private_name_that_our_name_servers_know_is_judged_by_its_addres
         behind() as (server, proxy),
         client(proxy=f"http://{proxy.at}", nameservers=names.servers) as asking,
     ):
-        await asking.get(canonical(f"http://wiki.internal:{server.port}/"))
+        await asking.get(canonicalize(f"http://wiki.internal:{server.port}/"))
     assert len(proxy.heads) == 1
 
 
@@ -171,7 +171,7 @@ async def test_a_port_of_another_service_is_asked_for_through_no_proxy(client, n
         behind() as (_server, proxy),
         client(proxy=f"{kind}://{proxy.at}", nameservers=names.servers) as asking,
     ):
-        found = await asking.get(canonical(f"http://{host}:25/"))
+        found = await asking.get(canonicalize(f"http://{host}:25/"))
     assert found.reason == ("dns" if (kind, host) == ("socks5", "known.test") else "port_blocked")
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
@@ -185,9 +185,9 @@ async def test_a_name_that_only_the_proxy_knows_is_entered_by_name(client, names
 
     async with behind() as (_server, proxy):
         async with client(proxy=f"http://{proxy.at}", nameservers=names.servers) as asking:
-            assert isinstance(await asking.get(canonical("http://known.test/"), enter), Capture)
+            assert isinstance(await asking.get(canonicalize("http://known.test/"), enter), Capture)
         async with client(proxy=f"socks5://{proxy.at}", nameservers=names.servers) as asking:
-            assert (await asking.get(canonical("http://known.test/"))).reason == "dns"
+            assert (await asking.get(canonicalize("http://known.test/"))).reason == "dns"
     assert entered == ["known.test"]
 
 
@@ -196,7 +196,7 @@ async def test_a_proxy_that_does_not_open_the_way_is_a_reason_of_its_own(authori
     async with behind(authority.server("localhost"), refuses=True) as (server, proxy):
         for there in (proxy.at, "127.0.0.1:1"):
             async with client(tls=authority.trust, proxy=f"{kind}://{there}") as asking:
-                found = await asking.get(canonical(f"https://localhost:{server.port}/"))
+                found = await asking.get(canonicalize(f"https://localhost:{server.port}/"))
             assert found.reason == "proxy"
     assert server.connections == 0
 
@@ -206,6 +206,6 @@ async def test_a_proxy_that_does_not_open_the_way_is_a_reason_of_its_own(authori
 )
 def test_a_proxy_that_is_none_is_an_error_that_keeps_its_secret(text):
     with pytest.raises(InputError, match=r"crawler\.proxy") as error:
-        parse(text.replace("//", "//me:secret@"))
+        parse_proxy(text.replace("//", "//me:secret@"))
     assert "secret" not in str(error.value)
-    assert "secret" not in repr(parse("http://me:secret@proxy:3128"))
+    assert "secret" not in repr(parse_proxy("http://me:secret@proxy:3128"))

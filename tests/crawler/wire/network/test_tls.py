@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Capture
-from crawler.wire.network.tls import iana
-from frontier import canonical
+from crawler.wire.network.tls import iana_cipher_name
+from frontier import canonicalize
 from tests.crawler.server import Server, page
 
 
 @asynccontextmanager
 async def served(context):
     async with Server({"/": page("secret")}).serve(tls=context) as server:
-        yield server, canonical(f"https://localhost:{server.port}/")
+        yield server, canonicalize(f"https://localhost:{server.port}/")
 
 
 async def test_a_trusted_server_is_asked_and_how_is_noted(authority, client):
@@ -85,13 +85,13 @@ async def test_the_name_of_the_host_is_said_before_the_handshake(authority, clie
         served(context) as (server, _),
         client(tls=authority.trust, nameservers=names.servers) as asking,
     ):
-        assert isinstance(await asking.get(canonical(f"https://named.test.:{server.port}/")), Capture)
+        assert isinstance(await asking.get(canonicalize(f"https://named.test.:{server.port}/")), Capture)
     assert asked == ["named.test"]
 
 
 async def test_an_address_may_stand_in_a_certificate(authority, client):
     async with served(authority.server("127.0.0.1")) as (server, _), client(tls=authority.trust) as asking:
-        found = await asking.get(canonical(f"https://127.0.0.1:{server.port}/"))
+        found = await asking.get(canonicalize(f"https://127.0.0.1:{server.port}/"))
     assert found.tls.verdict == "trusted"
 
 
@@ -118,16 +118,18 @@ async def test_a_handshake_that_comes_to_nothing_has_a_reason(client, answer, re
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with client() as asking:
-        found = await asking.get(canonical(f"https://127.0.0.1:{port}/"))
+        found = await asking.get(canonicalize(f"https://127.0.0.1:{port}/"))
     server.close()
     assert found.reason == reason
 
 
 def test_cipher_suites_have_the_names_of_iana():
-    assert iana("TLS_AES_256_GCM_SHA384") == "TLS_AES_256_GCM_SHA384"
-    assert iana("ECDHE-RSA-AES128-GCM-SHA256") == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
-    assert iana("ECDHE-ECDSA-CHACHA20-POLY1305") == "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
-    assert iana("AES256-SHA") == "TLS_RSA_WITH_AES_256_CBC_SHA"
-    assert iana("DES-CBC3-SHA") == "TLS_RSA_WITH_3DES_EDE_CBC_SHA"
-    assert iana("ECDHE-ECDSA-AES256-CCM8") == "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8"
-    assert iana("DHE-RSA-AES256-SHA256") == "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256"
+    assert iana_cipher_name("TLS_AES_256_GCM_SHA384") == "TLS_AES_256_GCM_SHA384"
+    assert iana_cipher_name("ECDHE-RSA-AES128-GCM-SHA256") == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+    assert (
+        iana_cipher_name("ECDHE-ECDSA-CHACHA20-POLY1305") == "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
+    )
+    assert iana_cipher_name("AES256-SHA") == "TLS_RSA_WITH_AES_256_CBC_SHA"
+    assert iana_cipher_name("DES-CBC3-SHA") == "TLS_RSA_WITH_3DES_EDE_CBC_SHA"
+    assert iana_cipher_name("ECDHE-ECDSA-AES256-CCM8") == "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8"
+    assert iana_cipher_name("DHE-RSA-AES256-SHA256") == "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256"

@@ -9,10 +9,10 @@ import pytest
 from core import ThresherError
 from pipeline.engine import run_step
 from pipeline.engine.local import part_process
-from pipeline.engine.local.part_process import Cell
-from pipeline.engine.local.part_server import MOST_LINES
-from pipeline.engine.messages import LONGEST_LINE
-from pipeline.engine.task import Died, Sealed, Task
+from pipeline.engine.local.part_process import PartProcess
+from pipeline.engine.local.part_server import MAX_LOG_LINES
+from pipeline.engine.messages import MAX_LINE_CHARACTERS
+from pipeline.engine.task import Task, TaskSuccess, WorkerDeath
 from tests.pipeline import work_functions
 
 MEMORY = 8 << 30
@@ -20,13 +20,13 @@ MEMORY = 8 << 30
 
 @pytest.fixture
 def made():
-    made = Cell(memory=MEMORY, item_cpu_s=1)
+    made = PartProcess(memory=MEMORY, item_cpu_s=1)
     yield made
     made.close()
 
 
 def task(tmp_path, work=work_functions.double, **changes):
-    store, part = work_functions.Noting(tmp_path), work_functions.parts(1)[0]
+    store, part = work_functions.RecordingStore(tmp_path), work_functions.parts(1)[0]
     return Task(store=store, step=work_functions.STEP, part=part, work=work, **changes).assignment()
 
 
@@ -39,7 +39,7 @@ def test_a_process_killed_before_it_began_died_by_somebody_elses_doing(tmp_path,
         pass
     os.kill(made.pid, signal.SIGKILL)
     thread.join()
-    assert ended == [Died(exitcode=-signal.SIGKILL, item=None)]
+    assert ended == [WorkerDeath(exitcode=-signal.SIGKILL, item=None)]
 
 
 def test_a_process_that_cannot_begin_is_an_error_for_so_will_the_next(tmp_path, monkeypatch, made):
@@ -49,33 +49,39 @@ def test_a_process_that_cannot_begin_is_an_error_for_so_will_the_next(tmp_path, 
 
 
 def test_an_item_that_does_not_end_is_a_crash_and_is_left_out_the_next_time(tmp_path, made):
-    assert made.make(task(tmp_path, work_functions.never_end)) == Died(exitcode=-signal.SIGXCPU, item=2)
-    assert {-signal.SIGXCPU} <= run_step.OWN_DOING
-    assert isinstance(made.make(task(tmp_path, work_functions.never_end, crashed=frozenset({2}))), Sealed)
+    assert made.make(task(tmp_path, work_functions.never_end)) == WorkerDeath(
+        exitcode=-signal.SIGXCPU, item=2
+    )
+    assert {-signal.SIGXCPU} <= run_step.ITEM_CRASH_EXIT_CODES
+    assert isinstance(
+        made.make(task(tmp_path, work_functions.never_end, crashed=frozenset({2}))), TaskSuccess
+    )
 
 
 def test_many_items_may_take_longer_than_one(tmp_path, made):
-    assert isinstance(made.make(task(tmp_path, work_functions.steady)), Sealed)
+    assert isinstance(made.make(task(tmp_path, work_functions.steady)), TaskSuccess)
 
 
 def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, made, monkeypatch):
-    monkeypatch.setattr(part_process, "STILL_S", 1)
-    assert made.make(task(tmp_path, work_functions.never_move)) == Died(exitcode=-signal.SIGKILL, item=2)
+    monkeypatch.setattr(part_process, "MAX_STALL_S", 1)
+    assert made.make(task(tmp_path, work_functions.never_move)) == WorkerDeath(
+        exitcode=-signal.SIGKILL, item=2
+    )
 
 
 @pytest.mark.parametrize("work", [work_functions.never_finish, work_functions.never_read])
 def test_a_process_that_says_half_a_message_or_reads_no_answer_is_ended(tmp_path, made, monkeypatch, work):
-    monkeypatch.setattr(part_process, "STILL_S", 1)
-    assert made.make(task(tmp_path, work)) == Died(exitcode=-signal.SIGKILL, item=2)
+    monkeypatch.setattr(part_process, "MAX_STALL_S", 1)
+    assert made.make(task(tmp_path, work)) == WorkerDeath(exitcode=-signal.SIGKILL, item=2)
 
 
 def test_warnings_of_a_process_are_in_the_log_of_the_command(tmp_path, made, caplog):
-    assert isinstance(made.make(task(tmp_path, work_functions.warn)), Sealed)
+    assert isinstance(made.make(task(tmp_path, work_functions.warn)), TaskSuccess)
     assert caplog.messages == ["in/0, record at byte 7: of \ufffd[31mPOISON"]
 
 
 def test_a_process_that_warns_without_end_is_heard_for_a_while(tmp_path, made, caplog):
-    assert isinstance(made.make(task(tmp_path, work_functions.flood)), Sealed)
-    assert len(caplog.messages) == MOST_LINES + 1
-    assert max(map(len, caplog.messages)) <= LONGEST_LINE
+    assert isinstance(made.make(task(tmp_path, work_functions.flood)), TaskSuccess)
+    assert len(caplog.messages) == MAX_LOG_LINES + 1
+    assert max(map(len, caplog.messages)) <= MAX_LINE_CHARACTERS
     assert caplog.messages[-1] == "main/part-0: its worker says more than 100 lines; the rest is left out"

@@ -8,22 +8,33 @@ import pytest
 
 from core import CorruptData, ThresherError, Unavailable
 from pipeline.engine import messages
-from pipeline.engine.local.part_process import Cell
+from pipeline.engine.local.part_process import PartProcess
 from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.messages import Bytes, Done, Failed, Finish, Finished, Open, Opened, Read, Stamp, Write
+from pipeline.engine.messages import (
+    ErrorMessage,
+    FinishOutput,
+    ObjectBytes,
+    ObjectSize,
+    OpenObject,
+    OutputDigest,
+    ReadObject,
+    SealPart,
+    StampObject,
+    WriteOutput,
+)
 from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import Died, Raised, Sealed, Task
-from storage.manifest import load, manifest_name
+from pipeline.engine.task import Task, TaskFailure, TaskSuccess, WorkerDeath
+from storage.manifest import load_manifest, manifest_name
 from tests.pipeline import hostile_work, work_functions
 
 MOST = 1 << 20
 NAME = "doubled/main/part-0.txt"
-DONE = Done({"in": 5}, {NAME: 1}, 1.0, 2.0)
+DONE = SealPart({"in": 5}, {NAME: 1}, 1.0, 2.0)
 
 
 @pytest.fixture
 def files(tmp_path):
-    files = work_functions.Noting(tmp_path)
+    files = work_functions.RecordingStore(tmp_path)
     files.put("in/0", b"0123456789" * 100_000)
     files.put("other", b"of another part")
     return files
@@ -40,10 +51,10 @@ def server(files):
 
 
 def test_an_input_is_read_where_it_is_asked_for(server):
-    assert server.answer(Open("in/0")) == Opened(1_000_000)
-    assert server.answer(Read("in/0", 7, 5)) == Bytes(b"78901")
-    assert server.answer(Read("in/0", 999_995, 50)) == Bytes(b"56789")
-    assert server.answer(Read("in/0", 1 << 40, 5)) == Bytes(b"")
+    assert server.answer(OpenObject("in/0")) == ObjectSize(1_000_000)
+    assert server.answer(ReadObject("in/0", 7, 5)) == ObjectBytes(b"78901")
+    assert server.answer(ReadObject("in/0", 999_995, 50)) == ObjectBytes(b"56789")
+    assert server.answer(ReadObject("in/0", 1 << 40, 5)) == ObjectBytes(b"")
 
 
 def test_it_reads_like_a_file(server):
@@ -58,10 +69,10 @@ def test_it_reads_like_a_file(server):
 
 
 @pytest.mark.parametrize("name", ["other", "manifests/double/main/part-0.json", NAME, "../secret", ""])
-@pytest.mark.parametrize("ask", [Open, Stamp, lambda name: Read(name, 0, 1)])
+@pytest.mark.parametrize("ask", [OpenObject, StampObject, lambda name: ReadObject(name, 0, 1)])
 def test_what_the_part_is_not_made_from_cannot_be_read(server, ask, name):
     answer = server.answer(ask(name))
-    assert isinstance(answer, Failed)
+    assert isinstance(answer, ErrorMessage)
     assert "of which it is not made" in answer.text
 
 
@@ -71,12 +82,12 @@ def test_nothing_is_there_before_it_is_sealed_and_all_of_it_is_after(server, fil
     assert not files.exists(NAME)
     assert server.seal(DONE) == (output,)
     assert files.read(NAME) == b"a" * 500_000
-    assert load(files, manifest_name("double", "main/part-0")).outputs == (output,)
+    assert load_manifest(files, manifest_name("double", "main/part-0")).outputs == (output,)
 
 
 def test_what_is_not_sealed_leaves_nothing(files):
     with PartServer(task(files).assignment(), most_bytes=MOST) as server:
-        server.answer(Write(NAME, b"x"))
+        server.respond(WriteOutput(NAME, b"x"))
     assert list(files.list("doubled/")) == []
     assert [path.name for path in (files.root / ".staging").iterdir()] == ["gate"]
 
@@ -85,35 +96,37 @@ def test_what_is_not_sealed_leaves_nothing(files):
 def test_nothing_is_made_under_another_name(server, files, name):
     before = set(files.list())
     with pytest.raises(ThresherError, match="none of its outputs"):
-        server.answer(Write(name, b"forged"))
-    assert isinstance(server.answer(Finish(name)), Failed)
+        server.answer(WriteOutput(name, b"forged"))
+    assert isinstance(server.answer(FinishOutput(name)), ErrorMessage)
     assert set(files.list()) == before
 
 
 @pytest.mark.parametrize("rows", [{}, {"other": 1}, {NAME: 1, "other": 1}])
 def test_a_part_without_its_outputs_is_not_sealed(server, files, rows):
     with pytest.raises(ThresherError, match="its worker made nothing"):
-        server.seal(Done({}, rows, 0.0, 0.0))
+        server.seal(SealPart({}, rows, 0.0, 0.0))
     assert not files.exists(manifest_name("double", "main/part-0"))
 
 
 def test_digests_are_not_what_the_worker_says(server):
-    server.answer(Write(NAME, b"abc"))
-    assert server.answer(Finish(NAME)) == Finished(
+    server.answer(WriteOutput(NAME, b"abc"))
+    assert server.answer(FinishOutput(NAME)) == OutputDigest(
         3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
 
 
 def test_an_output_that_is_longer_than_memory_is_refused(server):
     for _ in range(2):
-        server.answer(Write(NAME, b"x" * (MOST // 2)))
+        server.answer(WriteOutput(NAME, b"x" * (MOST // 2)))
     with pytest.raises(ThresherError, match="more than 1,048,576 bytes"):
-        server.answer(Write(NAME, b"x"))
+        server.answer(WriteOutput(NAME, b"x"))
 
 
 def test_trouble_of_the_storage_is_raised_as_it_was(server, files):
-    assert server.answer(Read("gone", 0, 1)) == Failed("Unavailable", "the storage does not answer")
-    error = server.error(Failed("Unavailable", "the storage does not answer"))
+    assert server.answer(ReadObject("gone", 0, 1)) == ErrorMessage(
+        "Unavailable", "the storage does not answer"
+    )
+    error = server.error(ErrorMessage("Unavailable", "the storage does not answer"))
     assert type(error) is Unavailable
 
 
@@ -125,42 +138,42 @@ def test_a_missing_object_is_corrupt_data(server, files):
 
 @pytest.mark.parametrize("kind", ["Unavailable", "InputError", "Conflict", "Interrupted", "SystemExit"])
 def test_a_worker_cannot_say_that_the_run_is_wrong(server, kind):
-    assert type(server.error(Failed(kind, "nothing is wrong"))) is ThresherError
+    assert type(server.error(ErrorMessage(kind, "nothing is wrong"))) is ThresherError
 
 
 def test_a_full_disk_ends_the_run_in_one_line(server, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    server.answer(Write(NAME, b"x"))
+    server.answer(WriteOutput(NAME, b"x"))
     monkeypatch.setattr(PartServer, "_write", full)
     with pytest.raises(Unavailable, match=r"no room left for the storage at .*: free some"):
-        server.answer(Write(NAME, b"x"))
+        server.answer(WriteOutput(NAME, b"x"))
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        Read("in/0", -1, 5),
-        Read("in/0", 1 << 63, 5),
-        Read("in/0", 0, 1 << 30),
-        Open("x" * 2_000),
-        Done({"in": -1}, {}, 0.0, 0.0),
-        Done({"\x1b[2J": 1}, {}, 0.0, 0.0),
-        Done({}, {}, float("nan"), 0.0),
-        Done({}, {}, 0.0, float("inf")),
-        Done({str(n): n for n in range(200_000)}, {}, 0.0, 0.0),
+        ReadObject("in/0", -1, 5),
+        ReadObject("in/0", 1 << 63, 5),
+        ReadObject("in/0", 0, 1 << 30),
+        OpenObject("x" * 2_000),
+        SealPart({"in": -1}, {}, 0.0, 0.0),
+        SealPart({"\x1b[2J": 1}, {}, 0.0, 0.0),
+        SealPart({}, {}, float("nan"), 0.0),
+        SealPart({}, {}, 0.0, float("inf")),
+        SealPart({str(n): n for n in range(200_000)}, {}, 0.0, 0.0),
     ],
 )
 def test_what_nobody_would_say_is_no_message(message):
     with pytest.raises(msgspec.MsgspecError):
-        messages.said(messages.encode(message))
+        messages.decode_worker_message(messages.encode(message))
 
 
 @pytest.fixture
 def cell(monkeypatch):
-    monkeypatch.setattr("pipeline.engine.local.part_process.END_S", 0.2)
-    cell = Cell(memory=512 << 20)
+    monkeypatch.setattr("pipeline.engine.local.part_process.EXIT_TIMEOUT_S", 0.2)
+    cell = PartProcess(memory=512 << 20)
     yield cell
     cell.close()
 
@@ -174,8 +187,8 @@ def made(cell, files, work):
     [hostile_work.send_noise, hostile_work.send_a_length_without_end, hostile_work.send_another_type],
 )
 def test_a_process_that_says_what_nobody_says_is_ended_and_the_next_is_not(cell, files, work):
-    assert isinstance(made(cell, files, work), Died)
-    assert isinstance(made(cell, files, work_functions.double), Sealed)
+    assert isinstance(made(cell, files, work), WorkerDeath)
+    assert isinstance(made(cell, files, work_functions.double), TaskSuccess)
 
 
 def test_what_a_process_says_is_never_run(cell, files, tmp_path):
@@ -184,10 +197,10 @@ def test_what_a_process_says_is_never_run(cell, files, tmp_path):
     betrayed = Task(
         store=files,
         step=one.step,
-        part=type(one.part)(name="main/part-0", inputs=(), task=str(marker), writes=(NAME,)),
+        part=type(one.part)(name="main/part-0", inputs=(), parameters=str(marker), writes=(NAME,)),
         work=one.work,
     )
-    assert isinstance(cell.make(betrayed.assignment()), Died)
+    assert isinstance(cell.make(betrayed.assignment()), WorkerDeath)
     assert not marker.exists()
 
 
@@ -204,13 +217,13 @@ def test_what_a_process_says_is_never_run(cell, files, tmp_path):
 def test_a_process_that_wants_more_than_its_part_has_made_nothing(cell, files, work, said):
     before = {name for name in files.list() if not name.startswith(work_functions.NOTES)}
     ended = made(cell, files, work)
-    assert isinstance(ended, Raised)
+    assert isinstance(ended, TaskFailure)
     assert said in str(ended.error)
     assert {name for name in files.list() if not name.startswith(work_functions.NOTES)} == before
 
 
 def test_no_name_leads_out_of_the_storage(cell, files):
-    assert isinstance(made(cell, files, hostile_work.climb_out_of_the_storage), Sealed)
+    assert isinstance(made(cell, files, hostile_work.climb_out_of_the_storage), TaskSuccess)
 
 
 def test_what_it_says_to_people_is_cut_and_moves_no_cursor(cell, files):

@@ -9,12 +9,17 @@ import pipeline.engine.local.crawl_worker
 import pipeline.fleet.crawl_command
 from crawler.machine.activity import SPIDER, Activity
 from frontier import Outcome
-from frontier.link.embedded import embedded
-from pipeline.engine.local.crawl_worker import told
-from pipeline.engine.local.event_loop_watchdog import BUSY_S, EVERY_S, STILL_S, Supervision
+from frontier.link.embedded import embedded_server
+from pipeline.engine.local.crawl_worker import pickle_call
+from pipeline.engine.local.event_loop_watchdog import (
+    CHECK_INTERVAL_S,
+    MAX_BUSY_S,
+    MAX_STALL_S,
+    EventLoopWatchdog,
+)
 from tests.crawler.server import Server, links, page
 from tests.pipeline import hanging_workers
-from tests.pipeline.crawl_projects import crawled, project_at, seeded
+from tests.pipeline.crawl_projects import project_at, run_crawl, seed_urls
 
 
 class Worker:
@@ -24,18 +29,18 @@ class Worker:
         self.now = self.cpu_s = 0.0
         self.signals = []
         self.activity = Activity.make()
-        self.supervision = Supervision(self, self.activity, clock=lambda: self.now)
+        self.supervision = EventLoopWatchdog(self, self.activity, clock=lambda: self.now)
 
     def signal(self, signum):
         self.signals.append(signum)
 
     def passes(self, seconds, *, cpu=0.0, turns=False):
         """Look as often as a supervisor does."""
-        for _ in range(round(seconds / EVERY_S)):
-            self.now += EVERY_S
-            self.cpu_s += cpu * EVERY_S
+        for _ in range(round(seconds / CHECK_INTERVAL_S)):
+            self.now += CHECK_INTERVAL_S
+            self.cpu_s += cpu * CHECK_INTERVAL_S
             self.activity._turns.value += turns
-            self.supervision.look()
+            self.supervision.check()
 
 
 @pytest.fixture
@@ -46,46 +51,46 @@ def worker():
 
 
 def test_a_worker_whose_event_loop_turns_is_left_alone(worker):
-    worker.passes(2 * STILL_S, cpu=1.0, turns=True)
+    worker.passes(2 * MAX_STALL_S, cpu=1.0, turns=True)
     assert worker.signals == []
 
 
 def test_a_worker_that_computes_without_a_turn_is_ended_once(worker):
     with worker.activity.reading(7):
-        worker.passes(BUSY_S, cpu=1.0)
+        worker.passes(MAX_BUSY_S, cpu=1.0)
         assert worker.signals == []
         worker.passes(5, cpu=1.0)
     assert worker.signals == [signal.SIGKILL]
-    assert BUSY_S < worker.supervision.stood_s < BUSY_S + 2 * EVERY_S
+    assert MAX_BUSY_S < worker.supervision.stalled_s < MAX_BUSY_S + 2 * CHECK_INTERVAL_S
 
 
 def test_time_in_which_the_worker_did_not_run_counts_for_little(worker):
-    worker.passes(STILL_S - 1)
+    worker.passes(MAX_STALL_S - 1)
     worker.passes(1, turns=True)
-    worker.passes(STILL_S - 1)
+    worker.passes(MAX_STALL_S - 1)
     assert worker.signals == []
     worker.passes(3)
     assert worker.signals == [signal.SIGKILL]
-    assert worker.supervision.stood_s == pytest.approx(STILL_S, abs=2)
+    assert worker.supervision.stalled_s == pytest.approx(MAX_STALL_S, abs=2)
 
 
 def test_while_nobody_looked_nothing_is_held_against_a_worker(worker):
     """The machine slept, or the supervisor was stopped."""
     for _ in range(100):
-        worker.now += STILL_S
+        worker.now += MAX_STALL_S
         worker.supervision.look()
     assert worker.signals == []
 
 
 def test_before_the_first_turn_and_after_the_last_nothing_counts(worker):
     worker.activity._turns.value = 0
-    worker.passes(2 * STILL_S, cpu=1.0)
+    worker.passes(2 * MAX_STALL_S, cpu=1.0)
     assert worker.signals == []
 
 
 def test_a_spider_may_compute_for_as_long_as_it_may(worker):
     worker.activity.entertain()
-    worker.passes(STILL_S - 1, cpu=1.0)
+    worker.passes(MAX_STALL_S - 1, cpu=1.0)
     assert worker.signals == []
 
 
@@ -93,14 +98,14 @@ def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker):
     worker.activity.entertain()
     with worker.activity.reading(7):
         assert worker.activity.reads == 7
-        worker.passes(BUSY_S + 1, cpu=1.0)
+        worker.passes(MAX_BUSY_S + 1, cpu=1.0)
     assert worker.activity.reads == SPIDER
     assert worker.signals == [signal.SIGKILL]
 
 
 @pytest.fixture
 def redis(tmp_path):
-    with embedded(tmp_path / "redis") as address:
+    with embedded_server(tmp_path / "redis") as address:
         yield address
 
 
@@ -116,9 +121,13 @@ def redis(tmp_path):
 def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
     redis, tmp_path, monkeypatch, capsys, ends, said
 ):
-    monkeypatch.setattr(pipeline.fleet.crawl_command, "told", lambda work, *args: told(ends, work, *args))
-    monkeypatch.setattr(pipeline.engine.local.crawl_worker, "Supervision", partial(Supervision, busy_s=0.5))
-    monkeypatch.setattr(pipeline.fleet.crawl_command, "REPLACEMENTS", 0)
+    monkeypatch.setattr(
+        pipeline.fleet.crawl_command, "told", lambda work, *args: pickle_call(ends, work, *args)
+    )
+    monkeypatch.setattr(
+        pipeline.engine.local.crawl_worker, "EventLoopWatchdog", partial(EventLoopWatchdog, busy_s=0.5)
+    )
+    monkeypatch.setattr(pipeline.fleet.crawl_command, "MAX_REPLACEMENTS", 0)
     with Server().in_thread() as site:
         site.answers["/"] = links("/first", *(f"/fine/{number}" for number in range(20)))
         site.answers["/first"] = page(hanging_workers.MARK + b"<a href=/second>")
@@ -126,9 +135,9 @@ def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
         site.answers |= {f"/fine/{number}": page(f"page {number}") for number in range(20)}
         site.answers["/led"] = page("the end")
         project = project_at(tmp_path, redis)
-        seeded(project, f"{site.url}/")
-        stats = crawled(project)
-    assert stats.drained
+        seed_urls(project, f"{site.url}/")
+        stats = run_crawl(project)
+    assert stats.is_drained
     assert stats.outcomes[Outcome.FETCHED] == 24
     assert not any(reason.startswith("failed") for reason in stats.reasons)
     told_of = [line for line in capsys.readouterr().err.splitlines() if said in line]

@@ -6,9 +6,9 @@ import socket
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from pipeline.engine.local.crawl_worker import told
+from pipeline.engine.local.crawl_worker import pickle_call
 from pipeline.engine.ray import actors
-from pipeline.engine.ray.actors import Hand, Seat, Terms
+from pipeline.engine.ray.actors import CrawlActor, NodeRequirements, PartActor
 from pipeline.engine.task import Task
 from tests.pipeline import work_functions
 
@@ -17,13 +17,15 @@ HERE = f"on the Ray node {socket.gethostname()}: "
 
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch):
-    monkeypatch.setattr(actors, "_share", lambda: 1 << 30)
+    monkeypatch.setattr(actors, "_memory_per_cpu", lambda: 1 << 30)
 
 
 def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
-    left = Seat().stay(Terms(build=actors.build()), told(work_functions.want_chromium))
-    assert type(left.said) is InputError
-    assert str(left.said) == f"{HERE}crawler.render needs Chromium and none is found"
+    left = CrawlActor().run(
+        NodeRequirements(build=actors.installed_build()), pickle_call(work_functions.want_chromium)
+    )
+    assert type(left.error) is InputError
+    assert str(left.error) == f"{HERE}crawler.render needs Chromium and none is found"
 
 
 @pytest.mark.parametrize(
@@ -34,14 +36,14 @@ def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
     ],
 )
 def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work, kind, said):
-    hand = Hand(1 << 30)
+    hand = PartActor(1 << 30)
     task = Task(
-        store=work_functions.Noting(tmp_path),
+        store=work_functions.RecordingStore(tmp_path),
         step=work_functions.STEP,
         part=work_functions.parts(2)[1],
         work=work,
     )
     ended = hand.make(pickle.dumps(task.assignment()))
-    hand._cell.close()
+    hand._process.close()
     assert type(ended.error) is kind
     assert str(ended.error) == said

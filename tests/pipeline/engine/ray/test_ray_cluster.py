@@ -19,19 +19,19 @@ from warcio.archiveiterator import ArchiveIterator
 from core import InputError, Unavailable
 from pipeline import configuration
 from pipeline.engine import run_step
-from pipeline.engine.local.crawl_worker import told
-from pipeline.engine.local.worker_pool import local_crew
+from pipeline.engine.local.crawl_worker import pickle_call
+from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.ray import actors, ray_pool
-from pipeline.engine.ray.actors import Terms
-from pipeline.engine.ray.ray_cluster import connected
-from pipeline.engine.ray.ray_crawl_worker import RayBerth
-from pipeline.engine.ray.ray_pool import RayCrew
+from pipeline.engine.ray.actors import NodeRequirements
+from pipeline.engine.ray.ray_cluster import ray_connection
+from pipeline.engine.ray.ray_crawl_worker import RayCrawlWorker
+from pipeline.engine.ray.ray_pool import RayWorkerPool
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.pipeline import raycluster, work_functions
-from tests.pipeline.work_functions import STEP, Noting, parts
+from tests.pipeline.work_functions import STEP, RecordingStore, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
 
 pytest.importorskip("ray")
@@ -50,13 +50,13 @@ def nodes():
 
 @pytest.fixture(scope="module")
 def ray(nodes):
-    with connected(nodes.address) as ray:
+    with ray_connection(nodes.address) as ray:
         yield ray
 
 
 @pytest.fixture(scope="module")
 def shared(ray):
-    crew = RayCrew(ray, NODES)
+    crew = RayWorkerPool(ray, NODES)
     yield crew
     crew.close()
 
@@ -85,19 +85,19 @@ def free(whole, shared, ray):
 @pytest.fixture
 def files(tmp_path):
     (tmp_path / "made").mkdir()
-    return Noting(tmp_path / "made")
+    return RecordingStore(tmp_path / "made")
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    files = Noting(tmp_path_factory.mktemp("one-machine"))
-    with local_crew(2) as crew:
+    files = RecordingStore(tmp_path_factory.mktemp("one-machine"))
+    with local_worker_pool(2) as crew:
         run(files, work_functions.double, crew, MOST)
     return outputs(files)
 
 
 def run(files, work, crew, count=6, step=STEP):
-    return run_step.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
+    return run_step.run_step(files, step, parts(count), work, pool=crew, progress=LineProgress())
 
 
 def outputs(files):
@@ -175,9 +175,9 @@ def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, exp
 
 
 def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch):
-    monkeypatch.setattr(ray_pool, "VISIBLE_S", 0.1)
+    monkeypatch.setattr(ray_pool, "VISIBILITY_TIMEOUT_S", 0.1)
     with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
-        run(work_functions.Elsewhere(files.root), work_functions.double, crew)
+        run(work_functions.UnsharedStore(files.root), work_functions.double, crew)
     crew.close()
 
 
@@ -195,10 +195,10 @@ def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(
 
 def test_hands_grow_while_it_runs_when_a_node_joins(files, free, nodes):
     nodes.kill()
-    crew = RayCrew(free, None)
-    wait_until(lambda: crew.hands == NODES - 1)
+    crew = RayWorkerPool(free, None)
+    wait_until(lambda: crew.workers == NODES - 1)
     run(files, work_functions.slow, Happening(crew, {4: nodes.add}), 24)
-    assert crew.hands == NODES
+    assert crew.workers == NODES
     assert len(begun(files)) == NODES
     crew.close()
 
@@ -216,7 +216,7 @@ def test_a_step_that_needs_memory_is_made_where_that_is(files, crew):
 
 
 def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
-    crew = RayCrew(free, NODES, patience_s=2)
+    crew = RayWorkerPool(free, NODES, patience_s=2)
     # Ray counts ten-thousandths in 64 bits: more than 9.2e14 bytes overflow there, and would fit anywhere.
     with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"):
         run(files, work_functions.double, crew, 4, replace(STEP, memory=2 * raycluster.MEMORY))
@@ -224,13 +224,13 @@ def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
 
 
 def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files, free):
-    here = actors.build()
+    here = actors.installed_build()
     for other, said in (
         (replace(here, code="0" * 64), "has another Thresher"),
         (replace(here, versions={**here.versions, "pyarrow": "0.1"}), r"has pyarrow \S+, here it is 0\.1;"),
     ):
-        crew = RayCrew(free, 1)
-        crew._terms = Terms(build=other)
+        crew = RayWorkerPool(free, 1)
+        crew._terms = NodeRequirements(build=other)
         with pytest.raises(InputError, match=f"the node .* {said}"):
             run(files, work_functions.double, crew)
         crew.close()
@@ -263,7 +263,7 @@ def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are
     wait_until(lambda: gone(begun(files)))
     sealed = len(list(files.list("manifests/")))
     assert 1 <= sealed < 12
-    crew = RayCrew(free, NODES)
+    crew = RayWorkerPool(free, NODES)
     ran = run(files, work_functions.slow, crew, 12)
     crew.close()
     assert (ran.made, ran.already) == (12 - sealed, sealed)
@@ -272,33 +272,37 @@ def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are
 
 
 def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path):
-    terms, ready = Terms(build=actors.build()), tmp_path / "ready"
+    terms, ready = NodeRequirements(build=actors.installed_build()), tmp_path / "ready"
     waiting, complaining, leaving = (
-        RayBerth(free, terms, work)
+        RayCrawlWorker(free, terms, work)
         for work in (
-            told(work_functions.wait_for_sigterm, ready),
-            told(work_functions.complain),
-            told(work_functions.exit_with_7),
+            pickle_call(work_functions.wait_for_sigterm, ready),
+            pickle_call(work_functions.report_error),
+            pickle_call(work_functions.exit_with_7),
         )
     )
-    assert str(complaining.wait().said) == f"on the Ray node {socket.gethostname()}: the disk is full"
+    assert str(complaining.wait().error) == f"on the Ray node {socket.gethostname()}: the disk is full"
     assert leaving.wait().exitcode == 7
     wait_until(ready.exists)
-    assert waiting.left() is None
+    assert waiting.poll() is None
     waiting.signal(signal.SIGTERM)
     assert waiting.wait().exitcode == 0
 
 
 def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free, tmp_path):
-    terms = Terms(build=actors.build())
+    terms = NodeRequirements(build=actors.installed_build())
     ready = [tmp_path / str(number) for number in range(NODES)]
-    holding = [RayBerth(free, terms, told(work_functions.wait_for_sigterm, path)) for path in ready]
+    holding = [
+        RayCrawlWorker(free, terms, pickle_call(work_functions.wait_for_sigterm, path)) for path in ready
+    ]
     wait_until(lambda: all(path.exists() for path in ready))
-    assert [berth.left() for berth in holding] == [None] * NODES
-    patient, impatient = (RayBerth(free, terms, told(work_functions.complain), patience_s=s) for s in (60, 1))
+    assert [berth.poll() for berth in holding] == [None] * NODES
+    patient, impatient = (
+        RayCrawlWorker(free, terms, pickle_call(work_functions.report_error), patience_s=s) for s in (60, 1)
+    )
     patient.signal(signal.SIGTERM)
-    assert patient.left().exitcode == 0
-    assert "no room for a worker" in str(impatient.wait().said)
+    assert patient.poll().exitcode == 0
+    assert "no room for a worker" in str(impatient.wait().error)
     for berth in holding:
         berth.signal(signal.SIGTERM)
         assert berth.wait().exitcode == 0
@@ -312,8 +316,12 @@ def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free
     ],
 )
 def test_a_crawl_worker_begins_only_where_it_can_work(free, terms, said):
-    berth = RayBerth(free, Terms(build=actors.build(), **terms), told(work_functions.complain))
-    assert said in str(berth.wait().said)
+    berth = RayCrawlWorker(
+        free,
+        NodeRequirements(build=actors.installed_build(), **terms),
+        pickle_call(work_functions.report_error),
+    )
+    assert said in str(berth.wait().error)
 
 
 def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free, nodes, demo_web):
@@ -360,16 +368,16 @@ def test_a_cluster_that_does_not_answer_is_one_line(tmp_path):
     with pytest.raises(
         Unavailable, match=r"no Ray cluster answers at 127\.0\.0\.1:9 \(Connection refused\); start one"
     ):
-        opened.crew(1).__enter__()
+        opened.worker_pool(1).__enter__()
 
 
 def test_a_port_where_something_else_answers_is_one_line(demo_web):
     where = demo_web.seeds[0].split("/")[2]
-    with pytest.raises(InputError, match=f"what answers at {where} is not the head"), connected(where):
+    with pytest.raises(InputError, match=f"what answers at {where} is not the head"), ray_connection(where):
         pass
 
 
 def test_without_the_package_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"needs Ray; install the extra 'ray'"), connected(""):
+    with pytest.raises(InputError, match=r"needs Ray; install the extra 'ray'"), ray_connection(""):
         pass

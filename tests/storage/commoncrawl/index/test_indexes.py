@@ -15,8 +15,17 @@ from storage.commoncrawl.index import columnar, zipnum
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.index.span import Span
 from storage.commoncrawl.transport.source import Head
-from tests.commoncrawl import CRAWL, Answer, Cut, Page, cdx_line, columns_of_2013, make, scripted
-from tests.shared import shared
+from tests.commoncrawl import (
+    CRAWL,
+    CutResponse,
+    ErrorResponse,
+    Page,
+    cdx_line,
+    columns_of_2013,
+    scripted,
+    write_crawl,
+)
+from tests.shared import shared_file
 
 INDEX = f"cc-index/collections/{CRAWL}/indexes"
 
@@ -105,7 +114,7 @@ def test_a_row_group_without_statistics_is_read(tmp_path, tree):
 
 def test_the_oldest_schema_gives_the_same_records(client_of, server, tmp_path):
     server.root = tmp_path
-    make(tmp_path, schema=columns_of_2013)
+    write_crawl(tmp_path, schema=columns_of_2013)
     client = client_of(server.base)
     new, old = by_cdx(client, selection("example.org")), by_columns(client, selection("example.org"))
     blank = {"charset": "", "languages": "", "truncated": "", "mime_detected": "", "redirect": ""}
@@ -114,7 +123,7 @@ def test_the_oldest_schema_gives_the_same_records(client_of, server, tmp_path):
 
 def test_a_table_that_lacks_a_column_is_named(client_of, server, tmp_path):
     server.root = tmp_path
-    make(tmp_path, schema=lambda found: columns_of_2013(found).drop_columns(["warc_record_offset"]))
+    write_crawl(tmp_path, schema=lambda found: columns_of_2013(found).drop_columns(["warc_record_offset"]))
     with pytest.raises(CorruptData, match="has no column warc_record_offset"):
         by_columns(client_of(server.base), selection("example.org"))
 
@@ -126,7 +135,16 @@ def test_a_footer_that_is_longer_than_the_first_read_is_read_whole(client, store
 
 @pytest.mark.parametrize("look", [by_cdx, by_columns])
 def test_a_look_up_survives_a_failing_server(client, stored, server, look):
-    faults = [Answer(503), Cut(10), Answer(403, ""), None, Cut(0), Answer(500, "InternalError"), None, None]
+    faults = [
+        ErrorResponse(503),
+        CutResponse(10),
+        ErrorResponse(403, ""),
+        None,
+        CutResponse(0),
+        ErrorResponse(500, "InternalError"),
+        None,
+        None,
+    ]
     server.plan = scripted(*faults * 4)
     assert len(look(client, selection("example.org"))) == 22
 
@@ -173,7 +191,7 @@ names = st.text(st.sampled_from("ab,)/-: "), min_size=1, max_size=6)
 
 
 @settings(max_examples=60)
-@given(st.lists(names, min_size=1, max_size=120, unique=True), names, st.integers(1, 90))
+@given(st.lists(names, min_size=1, max_size=120, unique_name=True), names, st.integers(1, 90))
 def test_halving_finds_the_blocks_that_reading_all_lines_finds(keys, prefix, near):
     keys = sorted((key.encode() for key in keys), key=lambda key: key + b" 2024")  # as their lines are
     lines = [key + b" 2024\tcdx-00000.gz\t%d\t10\t%d\n" % (at * 10, at) for at, key in enumerate(keys)]
@@ -189,7 +207,7 @@ def test_halving_finds_the_blocks_that_reading_all_lines_finds(keys, prefix, nea
 def test_many_domains_cost_few_reads_of_the_index_each(client_of, server, tmp_path):
     server.root = tmp_path
     found = [Page(url=f"https://host{number:04d}.test/", body=b"x") for number in range(1500)]
-    make(tmp_path, found, files=1)
+    write_crawl(tmp_path, found, files=1)
     client = client_of(server.base)
     wanted = selection(*(f"host{number:04d}.test" for number in range(0, 1500, 15)))
     assert len(by_cdx(client, wanted)) == 100
@@ -199,7 +217,7 @@ def test_many_domains_cost_few_reads_of_the_index_each(client_of, server, tmp_pa
 
 @pytest.mark.shared
 def test_real_lines_of_cluster_idx_name_blocks():
-    data = shared("archives/cc-index/cluster-sample.idx").read_bytes()
+    data = shared_file("archives/cc-index/cluster-sample.idx").read_bytes()
     found = list(zipnum.blocks(io.BytesIO(data), len(data), Span(b"104,", b"105")))
     assert [(block.offset, block.length) for block in found] == [(188224, 178351), (366575, 178055)]
     assert {block.file for block in found} == {"cdx-00000.gz"}
@@ -208,8 +226,8 @@ def test_real_lines_of_cluster_idx_name_blocks():
 @pytest.mark.shared
 def test_blocks_of_another_zipnum_index_are_split_alike():
     """pywb's sample has cdx lines of eleven fields in its blocks; blocks and their keys are the same format."""
-    data = shared("archives/pywb/zipnum-sample.cdx.gz").read_bytes()
-    for line in shared("archives/pywb/zipnum-sample.idx").read_bytes().splitlines():
+    data = shared_file("archives/pywb/zipnum-sample.cdx.gz").read_bytes()
+    for line in shared_file("archives/pywb/zipnum-sample.idx").read_bytes().splitlines():
         key, _, offset, length, _ = line.split(b"\t")
         block = gzip.decompress(data[int(offset) :][: int(length)])
         assert block.startswith(key)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.commoncrawl.batch import batches, identity
-from storage.commoncrawl.index.range_read import reaches
+from storage.commoncrawl.batch import batch_digest, batches
+from storage.commoncrawl.index.range_read import range_reads
 from tests.storage.commoncrawl.samples import ROW
 
 DATA = bytes(range(256)) * 8
@@ -20,7 +20,7 @@ rows = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1900), st.intege
 
 @given(rows, st.integers(0, 200), st.integers(1, 500))
 def test_each_row_is_in_exactly_one_reach_which_holds_its_bytes(found, gap, longest):
-    made = list(reaches(found, gap, longest))
+    made = list(range_reads(found, gap, longest))
     assert [row for reach in made for row in reach.rows] == found
     for reach in made:
         assert {row.filename for row in reach.rows} == {reach.filename}
@@ -32,7 +32,7 @@ def test_each_row_is_in_exactly_one_reach_which_holds_its_bytes(found, gap, long
 
 def test_neighbours_are_one_read_and_a_wide_gap_parts_them():
     found = [replace(ROW, offset=at, length=10) for at in (0, 10, 25, 200)]
-    assert [len(reach.rows) for reach in reaches(found, gap=5)] == [3, 1]
+    assert [len(reach.rows) for reach in range_reads(found, gap=5)] == [3, 1]
 
 
 @given(rows, st.integers(1, 7), st.integers(1, 300))
@@ -48,7 +48,7 @@ def test_batches_hold_every_row_once_and_are_bounded(found, most_rows, most_byte
 @given(rows, st.integers(1, 7))
 def test_what_is_behind_a_sealed_batch_makes_the_same_batches(found, most_rows):
     """A command that was killed goes on with the files it would have made."""
-    made = [identity(batch) for batch in batches(found, most_rows)]
+    made = [batch_digest(batch) for batch in batches(found, most_rows)]
     for done in range(len(made)):
         left = found[done * most_rows :]
-        assert [identity(batch) for batch in batches(left, most_rows)] == made[done:]
+        assert [batch_digest(batch) for batch in batches(left, most_rows)] == made[done:]

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from storage.commoncrawl.index.row import of_fields, parse
+from storage.commoncrawl.index.row import parse, row_from_fields
 from storage.commoncrawl.index_facts import decode, encode, of_row
-from tests.shared import shared
+from tests.shared import shared_file
 from tests.storage.commoncrawl.samples import LINE
 
 
@@ -47,8 +47,8 @@ def test_what_names_no_record_is_refused(old, new):
 
 @pytest.mark.shared
 def test_real_rows_of_the_index_server_are_read():
-    lines = shared("archives/cc-index/index-server-rows.jsonl").read_text().strip().split("\n")
-    found = [of_fields(row["urlkey"], row["timestamp"], row) for row in map(json.loads, lines)]
+    lines = shared_file("archives/cc-index/index-server-rows.jsonl").read_text().strip().split("\n")
+    found = [row_from_fields(row["urlkey"], row["timestamp"], row) for row in map(json.loads, lines)]
     assert len(found) == 25
     assert {row.status for row in found} == {200, 301}
     assert found[0].charset == "UTF-8"
@@ -59,7 +59,7 @@ def test_real_rows_of_the_index_server_are_read():
 
 @pytest.mark.shared
 def test_real_lines_of_the_cdx_index_are_read():
-    lines = shared("archives/cc-index/cdx-sample.cdxj").read_text().strip().split("\n")
+    lines = shared_file("archives/cc-index/cdx-sample.cdxj").read_text().strip().split("\n")
     found = [parse(line) for line in lines]
     assert [row.status for row in found] == [301, 301, 200, 200, 301]
     assert found[2].languages == "ind,eng"

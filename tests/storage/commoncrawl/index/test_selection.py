@@ -11,8 +11,8 @@ from core import InputError
 from core.surt import surt
 from storage.commoncrawl.file_names import address
 from storage.commoncrawl.index.selection import DOTS, Selection
-from storage.commoncrawl.index.span import Span, holds, joined, of_domain, of_prefix
-from storage.commoncrawl.paths import chosen
+from storage.commoncrawl.index.span import Span, contains_key, domain_spans, merge_spans, prefix_span
+from storage.commoncrawl.paths import select_paths
 from tests.commoncrawl import CRAWL
 from tests.storage.commoncrawl.samples import ROW
 
@@ -71,7 +71,7 @@ def test_a_neighbour_in_the_index_is_not_taken(url):
 def test_whatever_is_admitted_of_a_domain_lies_in_its_spans(url, domain):
     selection = of(domains=frozenset({domain}))
     if selection.admits(at(url)):
-        assert holds(selection.spans(), surt(url).encode())
+        assert contains_key(selection.spans(), surt(url).encode())
 
 
 @given(urls, urls, st.integers(8, 60))
@@ -84,7 +84,7 @@ def test_whatever_begins_with_a_prefix_lies_in_its_span(url, other, cut):
         except InputError:
             continue
         if selection.admits(at(url)):
-            assert holds(spans, surt(url).encode())
+            assert contains_key(spans, surt(url).encode())
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_a_prefix_with_dots_is_refused_for_no_index_has_them(prefix):
 @given(st.lists(st.tuples(st.binary(max_size=3), st.binary(max_size=3))), st.binary(max_size=4))
 def test_joined_spans_hold_what_the_single_ones_hold_and_do_not_touch(pairs, key):
     spans = [Span(*sorted(pair)) for pair in pairs]
-    whole = joined(spans)
-    assert holds(whole, key) == any(span.first <= key < span.end for span in spans)
+    whole = merge_spans(spans)
+    assert contains_key(whole, key) == any(span.first <= key < span.end for span in spans)
     assert all(one.end < other.first for one, other in pairwise(whole))
 
 
 def test_an_address_is_looked_up_as_common_crawl_writes_it_backwards():
-    assert holds(joined(of_domain("165.22.100.0")), b"0,100,22,165)/ 20240722120756")
+    assert contains_key(merge_spans(domain_spans("165.22.100.0")), b"0,100,22,165)/ 20240722120756")
     assert of(domains=frozenset({"165.22.100.0"})).admits(at("http://165.22.100.0/"))
 
 
@@ -156,7 +156,7 @@ def test_what_is_in_no_index_is_refused_in_one_line(more, line):
 )
 def test_what_begins_no_url_is_refused(prefix):
     with pytest.raises(InputError, match="no beginning of a URL"):
-        of_prefix(prefix)
+        prefix_span(prefix)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_what_begins_no_url_is_refused(prefix):
 )
 def test_what_is_no_host_name_is_refused(domain):
     with pytest.raises(InputError, match="is no domain"):
-        of_domain(domain)
+        domain_spans(domain)
 
 
 def test_an_address_names_crawl_and_kind():
@@ -192,6 +192,6 @@ def test_files_are_chosen_in_their_order():
     paths = [
         f"crawl-data/C/segments/{segment}/warc/{number}.warc.gz" for segment in "ab" for number in range(3)
     ]
-    assert list(chosen(paths, segments=frozenset(), files=4)) == paths[:4]
-    assert list(chosen(paths, segments=frozenset({"b"}), files=2)) == paths[3:5]
-    assert list(chosen(paths, segments=frozenset({"c"}), files=None)) == []
+    assert list(select_paths(paths, segments=frozenset(), files=4)) == paths[:4]
+    assert list(select_paths(paths, segments=frozenset({"b"}), files=2)) == paths[3:5]
+    assert list(select_paths(paths, segments=frozenset({"c"}), files=None)) == []

@@ -7,9 +7,9 @@ from itertools import islice
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from storage.commoncrawl.transport.source_client import ROOM, Ask, pieces
+from storage.commoncrawl.transport.source_client import READ_AHEAD_BYTES, RangeRequest, pieces
 from storage.commoncrawl.transport.window import Window
-from tests.commoncrawl import HOST, Answer, Cut, Slow, scripted
+from tests.commoncrawl import HOST, CutResponse, DelayedResponse, ErrorResponse, scripted
 
 KEY = "crawl-data/big"
 
@@ -42,13 +42,13 @@ def test_every_request_says_who_asks(client, big, server):
 @pytest.mark.parametrize(
     "fault",
     [
-        Answer(503),
-        Answer(403, "AccessDenied"),
-        Answer(429, ""),
-        Answer(500, "InternalError"),
-        Answer(502, ""),
-        Answer(408, ""),
-        Cut(0),
+        ErrorResponse(503),
+        ErrorResponse(403, "AccessDenied"),
+        ErrorResponse(429, ""),
+        ErrorResponse(500, "InternalError"),
+        ErrorResponse(502, ""),
+        ErrorResponse(408, ""),
+        CutResponse(0),
     ],
 )
 def test_a_passing_trouble_passes(client, big, server, fault):
@@ -58,7 +58,7 @@ def test_a_passing_trouble_passes(client, big, server, fault):
 
 
 def test_a_body_that_is_cut_is_asked_for_from_where_it_was_cut(client, big, server):
-    server.plan = scripted(Cut(1000), Cut(250_000), Cut(0))
+    server.plan = scripted(CutResponse(1000), CutResponse(250_000), CutResponse(0))
     assert client.read(KEY, 0, len(big)) == big
     firsts = [asked.first for asked in server.seen]
     assert firsts[0] == 0
@@ -68,7 +68,7 @@ def test_a_body_that_is_cut_is_asked_for_from_where_it_was_cut(client, big, serv
 
 def test_patience_begins_anew_with_every_byte_that_comes(client_of, big, server, clock):
     """A file that comes in a thousand pieces comes."""
-    left = [Cut(1000) if turn % 40 == 39 else Answer(503) for turn in range(400)]
+    left = [CutResponse(1000) if turn % 40 == 39 else ErrorResponse(503) for turn in range(400)]
     server.plan = scripted(*left)
     client = client_of(server.base)
     assert client.read(KEY, 0, 50_000) == big[:50_000]
@@ -76,19 +76,19 @@ def test_patience_begins_anew_with_every_byte_that_comes(client_of, big, server,
 
 
 def test_pauses_are_drawn_below_a_ceiling_that_doubles(client, big, server, clock):
-    server.plan = scripted(*[Answer(503)] * 9)
+    server.plan = scripted(*[ErrorResponse(503)] * 9)
     client.read(KEY, 0, 1)
     assert clock.slept == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
 
 
 def test_the_time_that_a_server_names_is_waited_for(client, big, server, clock):
-    server.plan = scripted(Answer(503, retry_after_s=7), Answer(429, "", retry_after_s=3))
+    server.plan = scripted(ErrorResponse(503, retry_after_s=7), ErrorResponse(429, "", retry_after_s=3))
     client.read(KEY, 0, 1)
     assert clock.now >= 10_000
 
 
 def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, server, clock):
-    server.plan = lambda asked: Answer(503)
+    server.plan = lambda asked: ErrorResponse(503)
     with pytest.raises(Unavailable) as raised:
         client.read(KEY, 0, 1)
     line = str(raised.value)
@@ -99,7 +99,7 @@ def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, ser
 
 
 def test_no_server_makes_anybody_wait_longer_than_the_time_limit(client, big, server, clock):
-    server.plan = scripted(Answer(503, retry_after_s=86_400))
+    server.plan = scripted(ErrorResponse(503, retry_after_s=86_400))
     with pytest.raises(Unavailable, match="nothing for 600 s"):
         client.read(KEY, 0, 1)
     assert client.read(KEY, 0, 1) == big[:1]
@@ -107,7 +107,7 @@ def test_no_server_makes_anybody_wait_longer_than_the_time_limit(client, big, se
 
 
 def test_a_403_is_believed_sooner_where_nothing_was_answered_before(client, big, server, clock):
-    server.plan = lambda asked: Answer(403, "AccessDenied")
+    server.plan = lambda asked: ErrorResponse(403, "AccessDenied")
     with pytest.raises(
         Unavailable, match=r"nothing for 60 s .*the name may be wrong, or it needs credentials"
     ):
@@ -117,7 +117,7 @@ def test_a_403_is_believed_sooner_where_nothing_was_answered_before(client, big,
 
 def test_a_403_after_an_answer_is_taken_for_a_crowd(client, big, server, clock):
     client.read(KEY, 0, 1)
-    server.plan = scripted(*[Answer(403, "")] * 40)
+    server.plan = scripted(*[ErrorResponse(403, "")] * 40)
     assert client.read(KEY, 1, 1) == big[1:2]
     assert clock.now > 60_000
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_there_is_not_asked_for_again(client, big, server):
 
 
 def test_wrong_keys_stay_wrong(client, big, server):
-    server.plan = lambda asked: Answer(403, "InvalidAccessKeyId")
+    server.plan = lambda asked: ErrorResponse(403, "InvalidAccessKeyId")
     with pytest.raises(InputError, match=r"refused .InvalidAccessKeyId"):
         client.read(KEY, 0, 1)
     assert len(server.seen) == 1
@@ -149,25 +149,25 @@ def test_a_file_that_was_replaced_meanwhile_is_no_mix(client, big, server, tmp_p
     told = client.head(KEY)
     (tmp_path / KEY).write_bytes(big[::-1])
     with pytest.raises(CorruptData, match="was replaced while it was read"):
-        b"".join(client.ahead(pieces(KEY, told, block=100_000), etag=told.etag))
+        b"".join(client.read_ahead(pieces(KEY, told, block=100_000), etag=told.etag))
 
 
 def test_a_server_that_asks_to_slow_down_is_asked_less_at_a_time_and_more_again_later(client_of, big, server):
     client = client_of(server.base, window=Window(width=16.0, most=16.0))
-    asks = [Ask(KEY, at * 1000, 1000) for at in range(200)]
-    server.plan = lambda asked: Answer(503) if len(server.seen) <= 16 else Slow(0.002)
-    assert b"".join(client.ahead(asks)) == big[:200_000]
+    asks = [RangeRequest(KEY, at * 1000, 1000) for at in range(200)]
+    server.plan = lambda asked: ErrorResponse(503) if len(server.seen) <= 16 else DelayedResponse(0.002)
+    assert b"".join(client.read_ahead(asks)) == big[:200_000]
     assert server.most_out <= 16
     assert client.window.width > 8
     narrow = client_of(server.base, window=Window(width=2.0, most=2.0))
-    server.most_out, server.plan = 0, lambda asked: Slow(0.002)
-    assert b"".join(narrow.ahead(asks[:20])) == big[:20_000]
+    server.most_out, server.plan = 0, lambda asked: DelayedResponse(0.002)
+    assert b"".join(narrow.read_ahead(asks[:20])) == big[:20_000]
     assert server.most_out <= 2
 
 
 def test_one_who_stops_reading_leaves_nothing_behind(client, big, server):
-    asks = (Ask(KEY, at, 10) for at in range(0, 100_000, 10))
-    assert b"".join(islice(client.ahead(asks), 3)) == big[:30]
+    asks = (RangeRequest(KEY, at, 10) for at in range(0, 100_000, 10))
+    assert b"".join(islice(client.read_ahead(asks), 3)) == big[:30]
     assert len(server.seen) < 200
 
 
@@ -177,14 +177,14 @@ def test_no_more_is_asked_for_ahead_than_there_is_room_for(client, big, server):
     def asks():
         for number in range(20):
             taken.append(number)
-            yield Ask(KEY, 0, ROOM // 2)
+            yield RangeRequest(KEY, 0, READ_AHEAD_BYTES // 2)
 
-    arriving = client.ahead(asks())
+    arriving = client.read_ahead(asks())
     next(arriving)
     assert len(taken) <= 3
 
 
 def test_a_server_that_knows_no_ranges_is_refused(client, big, server):
-    server.plan = scripted(Answer(200, ""))
+    server.plan = scripted(ErrorResponse(200, ""))
     with pytest.raises(InputError, match="sends no ranges of files"):
         client.read(KEY, 0, 1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core import InputError
 from storage.inputs.dumps import stackexchange
-from storage.inputs.entry import Unusable
+from storage.inputs.entry import UnusableRecord
 from tests.storage import dumps
 from tests.storage.dumps import PACKED, posts, row
 
@@ -32,7 +32,7 @@ def read(data, first=0, name=NAME, **options):
 
 
 def summary(items):
-    return [item.reason if isinstance(item, Unusable) else item.facts["id"] for item in items]
+    return [item.reason if isinstance(item, UnusableRecord) else item.facts["id"] for item in items]
 
 
 @pytest.mark.parametrize("packed", PACKED)
@@ -139,7 +139,9 @@ def test_what_is_in_front_of_a_cut_is_read_whereever_it_is(packed):
             assert NAME in str(error)  # noqa: PT017 - a cut in the head may be told or not
             continue
         assert dumps.without_end(found) != found or end > len(data) - 20
-        seen.add(sum(item.payload.count(b"<article") for item in found if not isinstance(item, Unusable)))
+        seen.add(
+            sum(item.payload.count(b"<article") for item in found if not isinstance(item, UnusableRecord))
+        )
     if packed == "plain":
         assert seen == set(range(8))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core import InputError
 from storage.inputs.dumps import wikipedia
 from storage.inputs.dumps.elements import parse_head
-from storage.inputs.entry import Entry, Unusable
+from storage.inputs.entry import InputRecord, UnusableRecord
 from tests.storage import dumps
 from tests.storage.dumps import PACKED, head, page, revision, wiki
 
@@ -31,7 +31,7 @@ def read(data, first=0, name="dumps/enwiki.xml", **options):
 
 
 def reasons(items):
-    return [item.reason if isinstance(item, Unusable) else None for item in items]
+    return [item.reason if isinstance(item, UnusableRecord) else None for item in items]
 
 
 @pytest.mark.parametrize("packed", PACKED)
@@ -43,7 +43,7 @@ def test_every_page_is_an_article_or_has_a_reason(packed):
 
 def test_an_article_is_its_wikitext_with_what_the_dump_says_of_it():
     article = read(DUMP)[0]
-    assert article == Entry(
+    assert article == InputRecord(
         place=0,
         uri="https://en.wikipedia.org/wiki/Harbour_light",
         mime="text/x-wiki; charset=utf-8",
