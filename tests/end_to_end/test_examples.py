@@ -33,13 +33,13 @@ def test_a_tokenizer_is_trained_from_the_documents_of_a_project(user):
 
     too_soon = trains()
     assert (too_soon.returncode, "run `thresher process` first" in too_soon.stderr) == (2, True)
-    user.types("ingest", "books", texts)
-    user.types("process")
+    user.run("ingest", "books", texts)
+    user.run("process")
     done = trains()
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("wrote tokenizer.json: ")
-    user.types("dedup")
-    user.types("export", "--out", "out", "--tokenizer", "tokenizer.json")
+    user.run("dedup")
+    user.run("export", "--out", "out", "--tokenizer", "tokenizer.json")
     tokenizer = Tokenizer.from_file(str(user.directory / "tokenizer.json"))
     rows = pq.read_table(user.directory / "out" / "data" / "shard-00000.parquet").to_pylist()
     assert rows
@@ -75,7 +75,7 @@ def test_a_first_crawl_from_python_and_its_shards_in_every_tool(user, demo_web):
     assert all(url.startswith(demo_web.hosts["lantern"]) for _, url in listed)
     rows = pq.read_table(user.directory / "out" / "data").to_pylist()
     assert (len(rows), sum(len(row["input_ids"]) for row in rows)) == (documents, tokens)
-    report = user.types("report", "--json").json
+    report = user.run("report", "--json").json
     assert sum(stages) == report["records"]
 
     read = runs(user, EXAMPLES / "read_shards.py", "out")
@@ -117,15 +117,15 @@ def test_an_own_rule_drops_what_it_names_and_counts_in_the_report(user):
     tried = runs(user, user.directory / "own_rule.py", "texts/shop.txt", "texts/story.txt").splitlines()
     assert [line.split()[1] for line in tried] == ["too_many_phrases", "kept"]
 
-    user.types("ingest", "books", texts)
+    user.run("ingest", "books", texts)
     (user.directory / "thresher.toml").write_text(toml.replace('"gopher"', '"none"'))
-    user.types("process")
+    user.run("process")
     (user.directory / "thresher.toml").write_text(own)
-    refused = user.types("process", code=2)
+    refused = user.run("process", code=2)
     assert "process of" in refused.line
     assert "--redo" in refused.line
-    user.types("process", "--redo")
-    stages = {stage["stage"]: stage["documents"] for stage in user.types("report", "--json").json["stages"]}
+    user.run("process", "--redo")
+    stages = {stage["stage"]: stage["documents"] for stage in user.run("report", "--json").json["stages"]}
     assert stages == {"selling/too_many_phrases": 1, "kept": 1}
     (verdicts,) = (user.directory / "data" / "verdicts" / "books").glob("*.parquet")
     measured = pq.read_table(verdicts)["shop_phrases_per_1000_words"].to_pylist()
@@ -140,7 +140,7 @@ def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, demo_
     found = re.findall(rf"^(.+)  ({re.escape(start)}\S*)$", said, re.MULTILINE)
     assert 20 <= fetched <= 60
     assert 10 <= len({url for _, url in found}) <= fetched
-    assert user.types("show", start).out
+    assert user.run("show", start).out
 
 
 def test_every_example_has_a_test_and_says_how_it_is_run():
