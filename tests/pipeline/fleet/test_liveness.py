@@ -20,7 +20,7 @@ from pipeline.fleet import liveness
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import NAME
+from storage.archive.archive_writer import NAME_PATTERN
 from storage.archive.open_files import writer_and_serial
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import Server
