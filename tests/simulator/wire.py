@@ -112,7 +112,7 @@ class Wire:
 class Inline:
     """As `Aside`, in the process itself."""
 
-    async def call(self, work, *args, returns, accepts):
+    async def call(self, work, *args, returns, accepts=lambda _: True):
         said = await asyncio.to_thread(work, *args)
         return said if accepts(said) else None
 
