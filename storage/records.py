@@ -22,6 +22,7 @@ from storage.dropped import decode as dropped
 from storage.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
 from storage.payload import TOO_LONG, content_decoded, transfer_decoded
 from storage.revisit import REVISIT, Revisit, profile_of
+from storage.store import Store
 from storage.warc import PAYLOAD_SHA256
 
 PAYLOAD_LIMIT = 64 << 20
@@ -128,6 +129,12 @@ def read(
         if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
             raise _refusal(name, member, record.problem)
         yield record
+
+
+def record_at(store: Store, ref: RecordRef) -> ArchivedRecord:
+    """Return the record that was read at `ref` before."""
+    with store.open(ref.file) as file:
+        return next(read(file, ref.offset, ref.offset + 1, name=ref.file))
 
 
 def page_records(counts: Mapping[str, int]) -> int:

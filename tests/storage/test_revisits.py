@@ -18,6 +18,7 @@ from storage.files import Files
 from storage.originals import originals
 from storage.payloads import Payloads
 from storage.recall import recall
+from storage.records import record_at
 from storage.warc import payload_digest, payload_sha256
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
@@ -81,7 +82,7 @@ def test_a_payload_that_is_committed_is_not_written_again(files, kind):
     assert (line.offset, line.length, line.digest) == (ref.offset, ref.length, ref.digest)
     assert (line.sha256, revisit.sha256) == (payload_sha256(page(3)),) * 2
     whole = originals(files, [ref.file], [revisit.revisit])
-    assert whole[revisit.revisit].payload == BIG
+    assert record_at(files, whole[revisit.revisit].ref).payload == BIG
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
     assert [each.revisit.refers_to for each in found[:2]] == [UUID(int=1).urn, UUID(int=2).urn]
     sealed_ = [*files.list("warc/main/main-w"), name]
     whole = originals(files, [each for each in sealed_ if not each.endswith(".cdxj.gz")], [found[0].revisit])
-    assert whole[found[0].revisit].payload == BIG
+    assert record_at(files, whole[found[0].revisit].ref).payload == BIG
 
 
 def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_room_for(tmp_path):
@@ -348,4 +349,4 @@ def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_o
         url: Revisit(profile="server-not-modified", refers_to="", uri=url, date_ms=STARTED_MS) for url in urls
     }
     found = originals(files, ["warc/main/main-w-00000.warc.gz"], wanted.values())
-    assert [found[wanted[url]].payload for url in urls] == [b"1", b"2"]
+    assert [record_at(files, found[wanted[url]].ref).payload for url in urls] == [b"1", b"2"]
