@@ -110,12 +110,13 @@ def _read(lease: Lease, found: Answer, known: Container[str], options: PageOptio
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
+    asked = rights(found.headers, at_ms=found.received_ms)
     (html, codec), said = utf8(found.body, found.header("content-type")), NOTHING
     match suspicion(found.header, html):
         case "block_page":
-            return Reading(settlement=settled(lease, BLOCKED))
+            return Reading(settlement=settled(lease, BLOCKED), rights=asked)
         case _ if found.status == DENIED:
-            return Reading(settlement=settled(lease, judgement))
+            return Reading(settlement=settled(lease, judgement), rights=asked)
         case None:
             said = sketch(html, lease.url.text)
         case why:
@@ -149,11 +150,6 @@ def settlement_of_dropped(
     urls = (target(outlink, traps=options.traps) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
     return settled(lease, judgement, links)
-
-
-def forbids_following(found: Answer, base: str) -> bool:
-    """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
-    return "nofollow" in rights_of(found, base).robots
 
 
 def rights_of(found: Answer, base: str) -> Rights:

@@ -92,6 +92,7 @@ def finished(
             notes=_notes(lease, capture, reading),
             revisit=revisit(decode(lease.note), capture),
             rendered=rendered,
+            robots=reading.rights.robots,
             answer=reading.settlement,
         )
     body = (
@@ -114,13 +115,20 @@ def finished(
     dropped = None if whole.reason in SUSPICIONS else _dropped(capture, page, whole, reason)
     if dropped is not None:  # there is no record that a next visit could refer to
         whole = replace(whole, note=b"")
-        return Finished(lease=lease, records=records, dropped=dropped, answer=untold(whole, known))
+        return Finished(
+            lease=lease,
+            records=records,
+            dropped=dropped,
+            robots=reading.rights.robots,
+            answer=untold(whole, known),
+        )
     return Finished(
         lease=lease,
         records=records,
         notes=_notes(lease, capture, reading),
         revisit=revisit(decode(lease.note), capture),
         rendered=rendered,
+        robots=reading.rights.robots,
         answer=untold(whole, known),
     )
 
@@ -133,6 +141,7 @@ class End:
     dropped: Dropped | None
     notes: Notes | None
     revisit: Revisit | None
+    robots: tuple[str, ...]
 
     def finished(
         self,
@@ -149,6 +158,7 @@ class End:
             notes=self.notes,
             revisit=self.revisit,
             rendered=None if self.dropped else rendered,
+            robots=self.robots,
             answer=untold(replace(self.answer, lease=lease), known),
         )
 
@@ -166,7 +176,13 @@ def end(
         lease, capture, record_id, screen=screen, known=frozenset(), options=options, rendered=rendered
     )
     assert isinstance(made.answer, Settlement)
-    return End(answer=made.answer, dropped=made.dropped, notes=made.notes, revisit=made.revisit)
+    return End(
+        answer=made.answer,
+        dropped=made.dropped,
+        notes=made.notes,
+        revisit=made.revisit,
+        robots=made.robots,
+    )
 
 
 def untold(whole: Settlement, known: Container[str]) -> Settlement:

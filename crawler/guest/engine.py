@@ -252,7 +252,7 @@ class GuestEngine(ExecutionEngine):
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
             reason = left_out(visit.lease, request, self._steward.options) or self._off_site(request)
-            if not reason and self._forbids_links(visit):
+            if not reason and forbids_links(visit, self._steward.options):
                 reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
@@ -265,14 +265,6 @@ class GuestEngine(ExecutionEngine):
             self._steward.stop(error)
             return
         visit.discoveries.setdefault(found.url.text, found)
-
-    def _forbids_links(self, visit: Visit) -> bool:
-        try:
-            with self._steward.reading(visit.lease):
-                return forbids_links(visit, self._steward.options)
-        except Failure as failure:
-            visit.no_follow, visit.reading = True, unread(visit, failure)
-            return True
 
     def _off_site(self, request: Request) -> str:
         try:

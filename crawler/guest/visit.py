@@ -28,11 +28,10 @@ from scrapy.http import Response
 
 from core import Capture, Failure, InputError, Url
 from crawler import note
-from crawler.answer import answer, seen
 from crawler.guest.errand import errand, read, redirected
 from crawler.options import PageOptions
 from crawler.outcome import REDIRECTS, UNREAD, Judgement
-from crawler.page import HOPS, forbids_following, settled
+from crawler.page import HOPS, settled
 from crawler.settle import Finished
 from crawler.steward import Fetched
 from crawler.wire import Wait
@@ -70,8 +69,6 @@ class Visit:
     """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
     method: str = "a middleware"
     """What of the spider is at work on it."""
-    no_follow: bool | None = None
-    """Whether the page asks that its links not be followed; None until that matters."""
     discoveries: dict[str, Discovery] = field(default_factory=dict)
     """By canonical URL."""
     rejects: list[tuple[Request, str]] = field(default_factory=list)
@@ -172,16 +169,8 @@ def unread(visit: Visit, failure: Failure) -> Finished:
 
 
 def forbids_links(visit: Visit, options: PageOptions) -> bool:
-    """Whether the page asks that its links not be followed, and that is obeyed."""
-    if visit.no_follow is None:
-        visit.no_follow = False
-        fetched = visit.fetched
-        if fetched is not None and isinstance(fetched.found, Capture) and "nofollow" in options.obey:
-            found = answer(fetched.found, digested=False)
-            if fetched.rendered is not None:
-                found = seen(found, fetched.rendered.html, fetched.rendered.note)
-            visit.no_follow = forbids_following(found, visit.lease.url.wire)
-    return visit.no_follow
+    """Whether the page asks that its links not be followed, and that is obeyed. A page that cannot be read asks for nothing."""
+    return visit.reading is not None and "nofollow" in options.obey and "nofollow" in visit.reading.robots
 
 
 def _unasked(visit: Visit, result: object, *, again: bool) -> Judgement:

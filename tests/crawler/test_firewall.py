@@ -8,7 +8,6 @@ import pytest
 import crawler.answer
 import crawler.guest.engine
 import crawler.guest.handler
-import crawler.guest.visit
 import crawler.page
 import crawler.relink
 import crawler.replay
@@ -277,8 +276,6 @@ def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(craw
     ("where", "name"),
     [
         (crawler.guest.handler, "response_of"),
-        (crawler.guest.visit, "answer"),
-        (crawler.guest.visit, "forbids_following"),
         (crawler.guest.engine, "ended"),
         (crawler.steward, "finished"),
     ],

@@ -181,11 +181,10 @@ def test_the_spider_hears_where_the_request_of_a_middleware_leads_nowhere(url, a
     assert repr(came) == "IgnoreRequest('too_many_hops')"
 
 
-def test_whether_links_are_followed_is_asked_once_and_only_of_pages():
-    page = visited(captured(body=b'<meta name="robots" content="nofollow">'))
-    assert forbids_links(page, USUAL)
-    page.fetched = None
-    assert forbids_links(page, USUAL)
+def test_whether_links_are_followed_is_known_from_the_reading_of_the_page():
+    assert forbids_links(visited(captured(body=b'<meta name="robots" content="nofollow">')), USUAL)
+    assert forbids_links(visited(captured(403, headers=(("X-Robots-Tag", "nofollow"),))), USUAL)
+    assert not forbids_links(visited(captured()), USUAL)
     assert not forbids_links(
         visited(captured(body=b'<meta name="robots" content="nofollow">')), PageOptions(obey=())
     )
