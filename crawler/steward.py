@@ -232,7 +232,9 @@ class Steward:
                 # A DOM is Chromium's own writing, and within its limit.
                 has_dom = rendered is not None and rendered.html
                 is_long = is_heavy(said.body) and not has_dom
-                if not is_long and (self.screen is None or not _is_swollen(found)):
+                # Whoever decides that a page is not archived reads its body, whatever it is.
+                decides = self.screen is not None or "noarchive" in self.options.obey
+                if not is_long and not (decides and _is_swollen(found)):
                     return finished(
                         lease,
                         found,

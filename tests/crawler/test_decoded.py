@@ -13,7 +13,7 @@ import crawler.decoded
 from crawler.activity import Activity
 from crawler.aside import HEAVY
 from crawler.decoded import MOST, SMALL, DecodedBytes
-from crawler.options import USUAL
+from crawler.options import USUAL, PageOptions
 from crawler.steward import Fetched, Steward
 from storage.payload import TOO_LONG, content_decoded
 from storage.records import PAYLOAD_LIMIT
@@ -41,7 +41,7 @@ class Waiting:
         await self.turn.wait()
 
 
-def steward(aside, screen=None):
+def steward(aside, screen=None, options=USUAL):
     made = Steward(
         crawl="c",
         worker="w",
@@ -53,7 +53,7 @@ def steward(aside, screen=None):
         renderer=None,
         activity=Activity.make(),
         decoded=DecodedBytes(),
-        options=lambda: USUAL,
+        options=lambda: options,
     )
     made._aside = aside
     return made
@@ -64,15 +64,24 @@ async def settle():
         await asyncio.sleep(0)
 
 
+PRIVATE = ("X-Robots-Tag", "noarchive")
+
+
 @pytest.mark.parametrize(
-    ("kind", "screen"), [(HTML, None), (ANY, lambda _: None)], ids=["pages", "what is screened"]
+    ("headers", "screen", "obey"),
+    [
+        ((HTML,), None, USUAL.obey),
+        ((ANY,), lambda _: None, USUAL.obey),
+        ((ANY, PRIVATE), None, ("noarchive",)),
+    ],
+    ids=["pages", "what is screened", "what is not to be archived"],
 )
-async def test_bombs_that_wait_to_be_read_are_not_held(bomb, kind, screen):
+async def test_bombs_that_wait_to_be_read_are_not_held(bomb, headers, screen, obey):
     aside = Waiting()
-    reader = steward(aside, screen)
+    reader = steward(aside, screen, PageOptions(obey=obey))
     tracemalloc.start()
     try:
-        found = Fetched(found=capture(bomb, kind, GZIP))
+        found = Fetched(found=capture(bomb, *headers, GZIP))
         reading = [asyncio.create_task(reader.read(lease(), found)) for _ in range(MANY)]
         await settle()
         assert aside.asked == MANY
