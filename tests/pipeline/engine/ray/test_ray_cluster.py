@@ -329,7 +329,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
     toml = toml.replace("[project]", f'[project]\nengine = "ray:{nodes.address}"')
     (user.directory / "thresher.toml").write_text(toml)
     (user.directory / "seeds.txt").write_text("\n".join(demo_web.seeds))
-    user.types("seed", "seeds.txt", "--scope", "host")
+    user.run("seed", "seeds.txt", "--scope", "host")
     asked = len(demo_web.log)
     words = user.command("crawl", "--workers", "2", "--json")
     with subprocess.Popen(
@@ -352,7 +352,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
         if record.rec_type in {"response", "revisit"}
     ]
     assert demo_web.expected.pages <= set(archived)
-    processed = user.types("process", "--workers", "2", "--json")
+    processed = user.run("process", "--workers", "2", "--json")
     assert processed.json["made"] == len(list((user.directory / "data" / "documents").rglob("*.parquet")))
     assert all(line.startswith("process@4") for line in processed.err.splitlines())
 
