@@ -87,7 +87,7 @@ def spooled(monkeypatch):
     """Bytes written to temporary files."""
     written = [0]
     made = tempfile.TemporaryFile
-    for module in ("wacz", "kinds", "rewrapped"):
+    for module in ("wacz_input", "input_kinds", "warc_input"):
         monkeypatch.setattr(f"storage.inputs.{module}.TemporaryFile", lambda: _Counting(made(), written))
     return written
 

@@ -138,7 +138,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from storage.directory_store import DirectoryStore
-from storage.inputs.volumes import bring
+from storage.inputs.volumes import ingest_volumes
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 
 root = Path(sys.argv[1])
@@ -160,7 +160,7 @@ for point in range(1, 100):
     child = os.fork()
     if child == 0:
         left = point
-        list(bring(DirectoryStore(root / str(point)), "s", ORIGIN, made(), SMALL))
+        list(ingest_volumes(DirectoryStore(root / str(point)), "s", ORIGIN, made(), SMALL))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if status == 0:

@@ -191,7 +191,7 @@ names = st.text(st.sampled_from("ab,)/-: "), min_size=1, max_size=6)
 
 
 @settings(max_examples=60)
-@given(st.lists(names, min_size=1, max_size=120, unique_name=True), names, st.integers(1, 90))
+@given(st.lists(names, min_size=1, max_size=120, unique=True), names, st.integers(1, 90))
 def test_halving_finds_the_blocks_that_reading_all_lines_finds(keys, prefix, near):
     keys = sorted((key.encode() for key in keys), key=lambda key: key + b" 2024")  # as their lines are
     lines = [key + b" 2024\tcdx-00000.gz\t%d\t10\t%d\n" % (at * 10, at) for at, key in enumerate(keys)]
