@@ -1,4 +1,4 @@
-"""The named lists of rules, in the order in which they are asked. Cheap ones and the language come first."""
+"""The presets: named lists of rules, in the order in which they are applied. The rule on languages comes first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,11 +21,15 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
 
 
 def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules of a preset, after the one of languages (none where all languages are kept)."""
+    """Return the rule on languages and then the rules of a preset. If `languages` is empty, there is no rule on
+    languages.
+
+    Raise `InputError` if the preset is not known.
+    """
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
     first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
-    # What enters an English data set may be asked for English stop words even if nobody recognised it.
+    # In an English dataset, the rule on English stop words applies even if the language was not recognised.
     english = tuple(languages) == ("en",)
     asked = (
         replace(rule, unknown_is_english=english) if isinstance(rule, GopherQuality) else rule
@@ -35,7 +39,7 @@ def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
 
 
 def preset_recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
-    """Every rule and parameter, for fingerprints."""
+    """Return every rule of a preset with all its parameters, for fingerprints."""
     return {
         "preset": preset,
         "languages": list(languages),
@@ -44,5 +48,5 @@ def preset_recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
 
 
 def measurement_names(rules: Sequence[Rule]) -> list[str]:
-    """Names of everything that some rules measure, sorted."""
+    """Return the names of all measurements of `rules`, sorted."""
     return sorted({name for rule in rules for name in rule.measures})

@@ -142,20 +142,20 @@ from storage.inputs.volumes import ingest_volumes
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 
 root = Path(sys.argv[1])
-adopt, left = DirectoryStore.adopt, 0
+put_file, left = DirectoryStore.put_file, 0
 
 def killing(self, path, name):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    done = adopt(self, path, name)
+    done = put_file(self, path, name)
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-DirectoryStore.adopt = killing
+DirectoryStore.put_file = killing
 for point in range(1, 100):
     child = os.fork()
     if child == 0:

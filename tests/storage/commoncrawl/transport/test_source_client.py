@@ -93,7 +93,7 @@ def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, ser
         client.read(KEY, 0, 1)
     line = str(raised.value)
     assert line == (
-        f"{server.base}{KEY}: nothing for 600 s (SlowDown, status 503); run the same command again later, it goes on where it was"
+        f"{server.base}{KEY}: nothing for 600 s (SlowDown, status 503); run the same command again later, it continues where it stopped"
     )
     assert clock.now >= 600_000
 
