@@ -56,7 +56,7 @@ class Rights:
 def rights(
     headers: Iterable[tuple[str, str]] = (), metas: Iterable[tuple[str, str]] = (), *, at_ms: int = 0
 ) -> Rights:
-    """Return the rights in the headers and <meta>s (name in lower case, content) of a page that was fetched at `at_ms`."""
+    """Return the rights in the headers and <meta>s (name in lower case, content) of a page fetched at `at_ms`."""
     robots: set[str] = set()
     tdm: dict[str, str] = {}
     for written, value in headers:

@@ -86,7 +86,7 @@ def markdown(blocks: Iterable[Block]) -> str:
 
 
 def _places() -> ContextFinder:
-    """Return a function that finds the context of a box; it visits each box only once, however many blocks the box has."""
+    """Return a function that finds the context of a box; it visits each box only once."""
     known: dict[int, BlockContext] = {}
 
     def place(box: Box) -> BlockContext:
@@ -143,7 +143,7 @@ def _columns(row: Box, cells: list[Block], placed: ContextFinder) -> list[str]:
 
 
 def _column(item: Box, columns: dict[int, int], placed: ContextFinder) -> int:
-    """Return the column of an item: of its text if it has begun, otherwise of its marker, below the text of its parent."""
+    """Return the column of an item: of its text if it has begun, otherwise of its marker, below its parent's text."""
     around: Box | None = item
     while around is not None and around.number not in columns:
         around = None if around.parent is None else placed(around.parent).item

@@ -32,8 +32,8 @@ _GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 )
 _TYPES: Mapping[str, PageKind] = {
     **dict.fromkeys(
-        ("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "analysisnewsarticle", "opinionnewsarticle",
-         "scholarlyarticle", "recipe", "liveblogposting"),
+        ("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "analysisnewsarticle",
+         "opinionnewsarticle", "scholarlyarticle", "recipe", "liveblogposting"),
         "article",
     ),
     **dict.fromkeys(("discussionforumposting", "qapage", "question"), "discussion"),

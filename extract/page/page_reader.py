@@ -97,8 +97,9 @@ class Reader:
             **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
             **dict.fromkeys(CONTROLS, self._control),
             **dict.fromkeys(PLAYERS, self._player),
-            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
-            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._superscript,
+            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html,
+            "img": self._image, "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre,
+            "script": self._script, "sup": self._superscript,
             "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
 

@@ -15,8 +15,9 @@ MIN_SCORED_CHARACTERS = 25
 ANCESTOR_DIVISORS = (1, 2, 6, 9, 12)
 """Divisors of a block's points for the boxes around it, innermost box first."""
 BASE = {
-    "div": 5, "pre": 3, "td": 3, "blockquote": 3, "article": 8, "main": 8, "address": -3, "ol": -3, "ul": -3, "dl": -3, "dd": -3,
-    "dt": -3, "li": -3, "form": -3, "h1": -5, "h2": -5, "h3": -5, "h4": -5, "h5": -5, "h6": -5, "th": -5,
+    "div": 5, "pre": 3, "td": 3, "blockquote": 3, "article": 8, "main": 8, "address": -3, "ol": -3, "ul": -3,
+    "dl": -3, "dd": -3, "dt": -3, "li": -3, "form": -3, "h1": -5, "h2": -5, "h3": -5, "h4": -5, "h5": -5, "h6": -5,
+    "th": -5,
 }  # fmt: skip
 """Points of a box for its tag."""
 RANKED = 5

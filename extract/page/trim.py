@@ -73,7 +73,7 @@ def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
 
 
 def _is_lead(block: Block) -> bool:
-    """Return whether a block between headline and content is a teaser, and not a byline, a date or a line of the site."""
+    """Return whether a block before the content is a teaser, and not a byline, a date or a line of the site."""
     return (
         block.length < LONGEST_LEAD
         and block.link < 0.3 * block.length

@@ -1,4 +1,4 @@
-"""What comes of a PDF, and what whoever reads pictures is given."""
+"""`PdfExtraction`, the result of a PDF, and the interface of an OCR."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,36 +9,36 @@ Route = Literal["pdf", "pdf/partial", "pdf/ocr"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PdfExtraction:
-    """What a PDF says, and what it says of itself. Absent facts are empty."""
+    """The text of a PDF and the facts that it states about itself. Absent facts are empty."""
 
     text: str
-    """Paragraphs with an empty line between them; rows of a table, items and verses each a line."""
+    """Paragraphs, separated by empty lines; each row of a table, item and verse is a line."""
     title: str
     author: str
     date: str
-    """ISO 8601 day of its creation."""
+    """Day of its creation in ISO 8601."""
     declared_language: str
-    """Of the document catalog, else of its XMP, as written."""
+    """Language of the document catalog, otherwise of the XMP, as written."""
     license: str
-    """Address of a Creative Commons licence, of its XMP."""
+    """URL of a Creative Commons licence in the XMP."""
     pages: int
-    """In the document, as it counts them."""
+    """Number of pages that the document declares."""
     scanned: int = 0
-    """Pages left out: pictures of text that nobody read."""
+    """Pages left out because they are pictures of text without OCR."""
     garbled: int = 0
-    """Pages left out: their characters do not say what is seen on them."""
+    """Pages left out because their characters differ from what a reader sees."""
     beyond: int = 0
-    """Pages left out: too many, too long or too complex."""
+    """Pages left out because they are too many, too long or too complex."""
     lost: int = 0
-    """Pages left out: they cannot be read, as behind the end of a truncated file."""
+    """Pages left out because they cannot be read, for example after the end of a truncated file."""
     ocr: int = 0
-    """Pages whose text was read from their picture."""
+    """Pages whose text an OCR has read."""
     is_cut_off: bool = False
-    """The document has no end: some server or archive cut it off."""
+    """Whether the document has no end because a server or an archive cut it off."""
 
     @property
     def route(self) -> Route:
-        """`pdf/partial` where pages were left out, `pdf/ocr` where none was and some were read from their pictures."""
+        """`pdf/partial` if pages were left out; otherwise `pdf/ocr` if an OCR read some pages; otherwise `pdf`."""
         if self.scanned or self.garbled or self.beyond or self.lost:
             return "pdf/partial"
         return "pdf/ocr" if self.ocr else "pdf"
@@ -49,15 +49,15 @@ class Raster:
     """The picture of a page as a reader sees it."""
 
     width: int
-    """Pixels."""
+    """Width in pixels; `height` is in pixels too."""
     height: int
     dpi: int
     pixels: bytes
-    """Rows from the top, a byte a pixel: 0 black, 255 white."""
+    """Rows from the top, one byte per pixel: 0 is black, 255 white."""
 
     @property
     def pgm(self) -> bytes:
-        """As a file of the Netpbm format, which every OCR reads."""
+        """The picture as a file in the Netpbm format, which every OCR reads."""
         return b"P5\n%d %d\n255\n" % (self.width, self.height) + self.pixels
 
     def __repr__(self) -> str:
@@ -65,5 +65,7 @@ class Raster:
 
 
 Ocr: TypeAlias = Callable[[Raster, int], str | None]
-"""`ocr(picture, page)`: the text of a page, numbered from 0, its paragraphs with an empty line between them; None where it
-cannot be read. It must give the same text for the same picture."""
+"""`ocr(picture, page)` returns the text of a page, with empty lines between paragraphs, or None if it cannot be read.
+
+Pages are numbered from 0. The same picture must give the same text.
+"""
