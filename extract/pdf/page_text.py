@@ -38,12 +38,8 @@ class PdfPageText:
     """The text of a page."""
 
     kind: PdfPageKind
-    number: int
-    """From 0."""
     lines: tuple[Line, ...] = ()
     """Lines in the main direction of the page, not yet in reading order."""
     rotated_text: tuple[str, ...] = ()
     """Text in other directions: stamps in the margin, labels of axes."""
     height: float = 0.0
-    text: str = ""
-    """Text that an OCR has read; it replaces the lines."""

@@ -6,12 +6,10 @@
    `pdfium`.
 3. A page is text, or blank, or left out and counted by its reason. If all pages that are not blank are left out, the
    result is a `Skip` with the most frequent reason.
-4. If the caller gives an OCR, it gets the pages that are pictures and the pages whose characters are garbled.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 
 from extract.pdf import furniture, pdf_facts
@@ -19,7 +17,7 @@ from extract.pdf.bombs import is_bomb
 from extract.pdf.hyphens import lexicon
 from extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
 from extract.pdf.paragraphs import join_continued, paragraphs
-from extract.pdf.pdf_extraction import Ocr, PdfExtraction
+from extract.pdf.pdf_extraction import PdfExtraction
 from extract.pdf.pdf_lines import build_lines
 from extract.pdf.pdfium import MOST_STEPS, PdfDocument, PdfPage, open_document
 from extract.pdf.quality import is_garbled, normal
@@ -58,8 +56,8 @@ _REASONS: dict[PdfPageKind, str] = {
 }
 
 
-def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) -> PdfExtraction | Skip:
-    """Return the text of a PDF, or a `Skip`. No document makes it raise; errors of `ocr` are passed on.
+def extract(payload: bytes, *, truncated: bool = False) -> PdfExtraction | Skip:
+    """Return the text of a PDF, or a `Skip`. No document makes it raise.
 
     `truncated` tells that the payload is known to be cut off. If it is, or if it has no end, the readable pages are
     returned and the lost pages counted; if none is readable, the reason is `truncated_pdf`. Other reasons: `not_pdf`,
@@ -73,16 +71,14 @@ def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) 
         return Skip(reason="too_complex")
     with open_document(payload) as book:
         why = book if isinstance(book, str) else "broken_pdf"
-        found = (
-            Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload, ocr)
-        )
+        found = Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload)
     if isinstance(found, Skip) and found.reason == "broken_pdf" and (truncated or is_cut_off(payload)):
         return Skip(reason="truncated_pdf")
     return found
 
 
-def _extracted(book: PdfDocument, payload: bytes, ocr: Ocr | None) -> PdfExtraction | Skip:
-    pages = list(_pages(book, ocr))
+def _extracted(book: PdfDocument, payload: bytes) -> PdfExtraction | Skip:
+    pages = list(_pages(book))
     text = _text(pages)
     kinds = Counter(page.kind for page in pages)
     kinds["beyond"] += book.pages - len(pages)
@@ -102,7 +98,6 @@ def _extracted(book: PdfDocument, payload: bytes, ocr: Ocr | None) -> PdfExtract
         garbled=kinds["garbled"],
         beyond=kinds["beyond"],
         lost=kinds["lost"],
-        ocr=sum(bool(page.text) for page in pages),
         is_cut_off=is_cut_off(payload),
     )
 
@@ -112,13 +107,13 @@ def is_cut_off(payload: bytes) -> bool:
     return TRAILER not in payload[-TRAILER_WITHIN:]
 
 
-def _pages(book: PdfDocument, ocr: Ocr | None) -> Iterator[PdfPageText]:
+def _pages(book: PdfDocument) -> Iterator[PdfPageText]:
     """Yield the pages until the document exceeds a bound."""
     steps = objects = characters = 0
     for number in range(min(book.pages, MOST_PAGES)):
         with book.page(number) as sheet:
             if sheet is None:
-                yield PdfPageText(kind="lost", number=number)
+                yield PdfPageText(kind="lost")
                 continue
             content = sheet.content()
             steps += content.text_objects**2
@@ -126,35 +121,27 @@ def _pages(book: PdfDocument, ocr: Ocr | None) -> Iterator[PdfPageText]:
             if steps > MOST_STEPS or objects > MOST_OBJECTS or characters > MOST_CHARACTERS:
                 return
             if content.beyond:
-                yield PdfPageText(kind="beyond", number=number)
+                yield PdfPageText(kind="beyond")
                 continue
-            page = _page(sheet, number, content.image_share, content.objects)
-            if ocr is not None and page.kind in {"scanned", "garbled"}:
-                page = _read(sheet, page, ocr)
-            characters += sum(len(line.text) + LINE for line in page.lines) + len(page.text)
+            page = _page(sheet, content.image_share, content.objects)
+            characters += sum(len(line.text) + LINE for line in page.lines)
             yield page
 
 
-def _page(sheet: PdfPage, number: int, pictured: float, objects: int) -> PdfPageText:
+def _page(sheet: PdfPage, pictured: float, objects: int) -> PdfPageText:
     words = sheet.words()
     if words is None:
-        return PdfPageText(kind="beyond", number=number)
+        return PdfPageText(kind="beyond")
     text = " ".join(word.text for word in words).replace(HYPHEN, "-")
     characters = sum(len(word.text) for word in words)
     if characters < MIN_PAGE_CHARACTERS and pictured >= MIN_SCAN_IMAGE_SHARE:
-        return PdfPageText(kind="scanned", number=number)
+        return PdfPageText(kind="scanned")
     if not words:
-        return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank", number=number)
+        return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank")
     if is_garbled(text, unmapped=sum(word.unmapped for word in words) / len(words)):
-        return PdfPageText(kind="garbled", number=number)
+        return PdfPageText(kind="garbled")
     found, aside = build_lines(words)
-    return PdfPageText(kind="text", number=number, lines=found, rotated_text=aside, height=sheet.height)
-
-
-def _read(sheet: PdfPage, page: PdfPageText, ocr: Ocr) -> PdfPageText:
-    picture = sheet.raster()
-    text = ocr(picture, page.number) if picture is not None else None
-    return replace(page, kind="text", text=text) if text and text.strip() else page
+    return PdfPageText(kind="text", lines=found, rotated_text=aside, height=sheet.height)
 
 
 def _text(pages: Sequence[PdfPageText]) -> str:
@@ -162,7 +149,7 @@ def _text(pages: Sequence[PdfPageText]) -> str:
     words = lexicon(line.text for page in texts for line in page.lines)
     found: list[str] = []
     for page, kept in zip(texts, furniture.remove_furniture(texts), strict=True):
-        found += [page.text.strip()] if page.text else paragraphs(reading_order(kept), words)
+        found += paragraphs(reading_order(kept), words)
         found += page.rotated_text
     whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in join_continued(found, words))
     # A lone surrogate has no bytes in UTF-8.

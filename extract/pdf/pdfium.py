@@ -1,4 +1,4 @@
-"""Open PDFs with PDFium, and read the words and pictures of their pages. No other module calls the library.
+"""Open PDFs with PDFium, and read the words of their pages. No other module calls the library.
 
 1. No document raises; an error of the library becomes a reason code. A native crash ends the process, so untrusted
    documents are read in a process of their own (`pipeline.engine.local.part_process`).
@@ -19,7 +19,6 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from extract.pdf.page_text import HYPHEN, Word
-from extract.pdf.pdf_extraction import Raster
 
 MOST_OBJECTS = 200_000
 """Objects on a page at most, including those in its forms: they take 0.4 s. The fullest of 1,002 real pages, a map, has
@@ -37,9 +36,6 @@ MOST_CHARACTERS = 200_000
 """Characters on a page at most."""
 MOST_NOTES = 1_000
 """Annotations on a page that are checked for visible text at most."""
-DPI = 200
-MOST_PIXELS = 16_000_000
-"""Pixels of a picture at most; a larger page is drawn with fewer dpi. A4 at 200 dpi has 3.9 million."""
 LONGEST_FACT = 4_096
 """Bytes of a title or a date at most."""
 
@@ -94,29 +90,6 @@ class PdfPage:
             return tuple(_words(text_page, count)) if count > 0 else ()
         finally:
             pdfium.FPDFText_ClosePage(text_page)
-
-    def raster(self) -> Raster | None:
-        """Return the picture of the page as a reader sees it; return None if the page cannot be drawn."""
-        dpi = DPI
-        while dpi > 1 and self.width * self.height * (dpi / 72) ** 2 > MOST_PIXELS:
-            dpi = dpi * 3 // 4
-        width, height = int(self.width * dpi / 72), int(self.height * dpi / 72)
-        if width < 1 or height < 1:
-            return None
-        bitmap = pdfium.FPDFBitmap_CreateEx(width, height, pdfium.FPDFBitmap_Gray, None, 0)
-        if not bitmap:
-            return None
-        try:
-            pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
-            pdfium.FPDF_RenderPageBitmap(
-                bitmap, self._page, 0, 0, width, height, 0, pdfium.FPDF_ANNOT | pdfium.FPDF_GRAYSCALE
-            )
-            stride = pdfium.FPDFBitmap_GetStride(bitmap)
-            rows = ctypes.string_at(pdfium.FPDFBitmap_GetBuffer(bitmap), stride * height)
-        finally:
-            pdfium.FPDFBitmap_Destroy(bitmap)
-        pixels = b"".join(rows[at : at + width] for at in range(0, stride * height, stride))
-        return Raster(width=width, height=height, dpi=dpi, pixels=pixels)
 
     def __repr__(self) -> str:
         return f"<sheet: {self.width:.0f} x {self.height:.0f} points>"

@@ -9,6 +9,7 @@ from filters.models.language import LanguageRule
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
+from filters.rules.own_rules import own_rules
 from filters.text import Rule
 
 PRESETS: Mapping[str, tuple[Rule, ...]] = {
@@ -20,11 +21,15 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
 }
 
 
-def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
-    """Return the rule on languages and then the rules of a preset. If `languages` is empty, there is no rule on
-    languages.
+RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
+"""Names that stand in the place of a rule for records that other stages drop."""
 
-    Raise `InputError` if the preset is not known.
+
+def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """Return the rule on languages, then the rules of a preset, then the users' `own` rules.
+
+    If `languages` is empty, there is no rule on languages. Raise `InputError` if the preset is not known, or if
+    `own_rules` refuses a rule.
     """
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
@@ -35,15 +40,16 @@ def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
         replace(rule, unknown_is_english=english) if isinstance(rule, GopherQuality) else rule
         for rule in PRESETS[preset]
     )
-    return (*first, *asked)
+    rules = (*first, *asked)
+    return (*rules, *own_rules(own, (*RESERVED_NAMES, *(rule.name for rule in rules))))
 
 
-def preset_recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
+def preset_recipe(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> dict[str, Any]:
     """Return every rule of a preset with all its parameters, for fingerprints."""
     return {
         "preset": preset,
         "languages": list(languages),
-        "rules": [{"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages)],
+        "rules": [{"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages, own)],
     }
 
 
