@@ -39,7 +39,7 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory) / "theirs"
-        maker = context.Process(target=write_crawl, args=(root, args.pages, args.files, args.domains))
+        maker = context.Process(target=write_synthetic_crawl, args=(root, args.pages, args.files, args.domains))
         maker.start()
         maker.join()
         ports = context.Queue()
