@@ -18,7 +18,8 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
         (
             "nowrap nobr nobreak nowraplinks small smaller big larger large nobold noitalic bold strong em script "
             "polytonic "
-            "unicode abbr abbreviation tooltip abbrlink centre center centered left right middle math mvar tmath var code "
+            "unicode abbr abbreviation tooltip abbrlink centre center centered left right middle math mvar tmath var "
+            "code "
             "mono "
             "tt kbd samp keypress key_press key plainlist flatlist columns-list div_col interlanguage_link ill vanchor "
             "visible_anchor linktext serif sans-serif smallcaps sc aut allcaps overline underline strike not_a_typo "
@@ -46,7 +47,8 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     # Quotations.
     (
         (
-            "quote blockquote cquote quotation block_quote bquote quote_frame rquote centered_pull_quote pull_quote zitat "
+            "quote blockquote cquote quotation block_quote bquote quote_frame rquote centered_pull_quote pull_quote "
+            "zitat "
             ""
             "citation_bloc début_citation_bloc cita citaat cytat цитата citat poemquote"
         ),
