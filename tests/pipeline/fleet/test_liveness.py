@@ -35,7 +35,7 @@ class Heard:
     def __init__(self, *workers):
         self.workers, self.asked = set(workers), set()
 
-    async def alive(self, workers):
+    async def alive_workers(self, workers):
         self.asked |= set(workers)
         return self.workers & set(workers)
 
@@ -185,7 +185,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
 
         wait_for(lambda: holders() and len(seen) == len(writing(data)) == 2)
         both = set(seen)
-        assert ask(address, lambda frontier: frontier.alive(both)) == both
+        assert ask(address, lambda frontier: frontier.alive_workers(both)) == both
         doomed = psutil.Process(supervisors[one].pid)
         family = [doomed, *doomed.children(recursive=True)]
         killed = {
@@ -212,7 +212,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         supervisors[two].join(120)
         assert supervisors[two].exitcode == 0
     stats = ask(address, lambda frontier: frontier.stats())
-    assert stats.drained
+    assert stats.is_drained
     archived = Counter()
     writers = set()
     for path in (data / "warc" / "main").glob("*.warc.gz"):

@@ -32,10 +32,10 @@ class Shown:
     async def start(self):
         pass
 
-    async def show(self):
+    async def update(self):
         pass
 
-    def done(self):
+    def stop(self):
         pass
 
 

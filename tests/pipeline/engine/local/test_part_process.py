@@ -54,7 +54,7 @@ def test_an_item_that_does_not_end_is_a_crash_and_is_left_out_the_next_time(tmp_
     )
     assert {-signal.SIGXCPU} <= run_step.ITEM_CRASH_EXIT_CODES
     assert isinstance(
-        made.make(task(tmp_path, work_functions.never_end, crashed=frozenset({2}))), TaskSuccess
+        made.make(task(tmp_path, work_functions.never_end, crashing_items=frozenset({2}))), TaskSuccess
     )
 
 

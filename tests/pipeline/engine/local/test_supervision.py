@@ -97,9 +97,9 @@ def test_a_spider_may_compute_for_as_long_as_it_may(worker):
 def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker):
     worker.activity.set_spider_active()
     with worker.activity.reading_page(7):
-        assert worker.activity.reads == 7
+        assert worker.activity.page_token == 7
         worker.passes(MAX_BUSY_S + 1, cpu=1.0)
-    assert worker.activity.reads == SPIDER
+    assert worker.activity.page_token == SPIDER
     assert worker.signals == [signal.SIGKILL]
 
 
