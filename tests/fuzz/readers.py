@@ -184,8 +184,8 @@ class _Pool:
 def _resp(data: bytes) -> None:
     """What is a reply, or nonsense, to calls of the frontier, with the questions after replicas around them.
 
-    hiredis makes a list as long as a reply says that it is before the items come: 8 bytes and 6 ns of each. The server of a frontier is trusted
-    not to say a thousand million (docs/security.md).
+    hiredis makes a list as long as a reply says that it is before the items come: 8 bytes and 6 ns of each. The server
+    of a frontier is trusted not to say a thousand million (docs/security.md).
     """
     if _LONG_LIST.search(data):
         return

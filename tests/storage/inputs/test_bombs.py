@@ -1,4 +1,5 @@
-"""Bytes made to cost more than they are: a million streams, records that break off at the end, archives that fill a disk.
+"""Bytes made to cost more than they are: a million streams, records that break off at the end, archives that fill a
+disk.
 
 CPU time is bounded generously: what is quadratic takes minutes for these.
 """
