@@ -2,7 +2,7 @@
 
 The content is the best box of the page (`scores`) and the similar boxes beside it. If the best box does not hold nearly
 all of the page's text, other boxes of text are content too. Menus, forms and lists of links within these boxes are not.
-At last, `trim` removes blocks because of their words. If a pass finds too little, the next pass rules out fewer boxes.
+Finally, `trim` removes blocks because of their words. If a pass finds too little, the next pass rules out fewer boxes.
 """
 
 from collections.abc import Iterator, Sequence
