@@ -194,7 +194,7 @@ def test_the_reference_count_finds_what_links_lead_to(sites, site):
     ],
 )
 def test_empty_segments_count(sites, reference, absolute):
-    assert sites.joined("http://h/a//b/", reference) == absolute
+    assert sites.join_url("http://h/a//b/", reference) == absolute
 
 
 @pytest.mark.parametrize(

@@ -374,7 +374,7 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     calls = iter(range(1000))
     theirs.plan = lambda asked: ErrorResponse(503) if "/warc/" in asked.path and next(calls) >= 3 else None
     wanted = Selection(crawl=CRAWL, domains=frozenset({"other.net"}))
-    with pytest.raises(Unavailable, match="it goes on where it was"):
+    with pytest.raises(Unavailable, match="it continues where it stopped"):
         commoncrawl_input.ingest_selection(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
     had = len(urls(store))
     assert had >= 1
