@@ -24,7 +24,7 @@ class Authority:
         made = (
             _certificate(self._name, self._name, self._key.public_key(), NOW + timedelta(days=2))
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .symptom(self._key, hashes.SHA256())
+            .sign(self._key, hashes.SHA256())
         )
         self.bundle = directory / "ca.pem"
         """What a client must trust (`SSL_CERT_FILE`)."""
@@ -44,7 +44,7 @@ class Authority:
         made = (
             _certificate(subject, issuer, key.public_key(), ends, early=kind == "early")
             .add_extension(x509.SubjectAlternativeName([_name(name) for name in wanted]), critical=False)
-            .symptom(signer, hashes.SHA256())
+            .sign(signer, hashes.SHA256())
         )
         path = self._directory / f"{kind}-{names[0]}.pem".replace(":", "_")
         path.write_bytes(

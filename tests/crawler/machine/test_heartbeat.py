@@ -136,11 +136,11 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
     held = crawl.ask(lambda frontier: frontier.holders())
     os.kill(asleep.pid, signal.SIGSTOP)
     assert held == {"asleep"}
-    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive(["asleep"])))
+    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive_workers(["asleep"])))
 
     async def silent(frontier):
         async def dead(workers):
-            return workers - await frontier.alive(workers)
+            return workers - await frontier.alive_workers(workers)
 
         return await recover(DirectoryStore(crawl.root), frontier, dead, crawl=crawl.name)
 
@@ -155,5 +155,5 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
     # Its archive file was locked while it lived; now it is sealed, and what it had settled is in it.
     crawl.ask(silent)
     work(crawl.config("next"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert set(pages(crawl)) == {"/robots.txt", *(f"/{n}" for n in range(150))}

@@ -22,11 +22,11 @@ AGENT = "thresher/test (+mailto:test@example.org)"
 class UnlimitedPageLease:
     """A lease of a page whose hosts are asked at once, but for what robots.txt forbids."""
 
-    def __init__(self, *, forbidden=(), enter=acquire_at_once):
-        self._forbidden, self._enter = forbidden, enter
+    def __init__(self, *, forbidden=(), acquire=acquire_at_once):
+        self._forbidden, self._acquire = forbidden, acquire
 
-    def enter(self, *, waited):
-        return self._enter
+    def acquire(self, *, has_waited):
+        return self._acquire
 
     async def permission(self, url, fetch):
         return Permission(refusal="robots" if url.text.endswith(self._forbidden) else "")
@@ -34,10 +34,10 @@ class UnlimitedPageLease:
     def holds(self, host):
         return False
 
-    async def turn(self, host, *, delay_ms, most_ms, may_burst):
+    async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
         return 0
 
-    async def left(self, host, *, delay_ms, answer=None):
+    async def end_turn(self, host, *, delay_ms, answer=None):
         pass
 
 

@@ -127,13 +127,13 @@ async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromi
 
 KILLED = """
 import asyncio, os, signal
-from crawler.render.chromium.browser import start
+from crawler.render.chromium.browser import start_browser
 from crawler.render.chromium.directory import BrowserDirectory
-from crawler.render.chromium.processes import kill, tree
+from crawler.render.chromium.processes import kill, process_tree
 
 async def killed():
-    await (await start({chromium!r}, sandbox={sandbox})).chromium.new_context()
-    for process in tree(os.getpid())[::-1]:
+    await (await start_browser({chromium!r}, sandbox={sandbox})).chromium.new_context()
+    for process in process_tree(os.getpid())[::-1]:
         kill(process.pid)
 
 asyncio.run(killed())
@@ -201,7 +201,7 @@ async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namesp
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
-    code = f"import asyncio; from crawler.render.chromium.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
+    code = f"import asyncio; from crawler.render.chromium.browser import start_browser; asyncio.run(start_browser({chromium!r}, sandbox=True))"
     words = [
         sys.executable,
         "-m",

@@ -211,13 +211,13 @@ def test_a_preflight_is_asked_of_the_server(web):
     assert "[1 refused]" in said(found)
     asked = [raw.split(b" ")[0] for path in ("/api?yes", "/api?no") for raw in web.asked(path)]
     assert asked == [b"OPTIONS", b"GET", b"OPTIONS"]
-    assert [part.kind for part in found.parts].count("preflight") == 2
+    assert [part.kind for part in found.subresources].count("preflight") == 2
 
 
 def test_a_preflight_for_what_is_refused_anyway_is_not_asked(web):
     options = "{method: 'POST', headers: {'x-token': '1'}}"
     found = web.render(web.at("evil.test"), fetching(web.at("other.test", "/star"), options=options))
-    assert found.blocked["method"] == 1
+    assert found.refusals["method"] == 1
     assert not web.asked("/star")
 
 
@@ -226,7 +226,7 @@ def test_a_page_of_the_open_web_reaches_no_private_network(web):
     found = web.render(web.at("evil.test"), fetching(url, "/star"), peer="93.184.216.34")
     assert "[0 refused]" in said(found)
     assert "[1 refused]" in said(found)  # its own name may lead elsewhere by now
-    assert found.blocked["address_blocked"] == 2
+    assert found.refusals["address_blocked"] == 2
     assert not web.asked("/star")
 
 
@@ -234,7 +234,7 @@ def test_what_was_had_with_a_password_is_not_kept_for_other_sites(stage, web):
     web._server.answers["/personal.js"] = page("document.body.append('mine')", kind="text/javascript")
     url = web.at("intranet.test", "/personal.js")
     with_it = page(f"<body><script src={url}></script>")
-    with stage.keeping():
+    with stage.cache_parts():
         for host in ("intranet.test", "evil.test", "intranet.test"):
             assert "mine" in said(web.render(web.at(host), with_it))
     assert [told(raw) for raw in web.asked("/personal.js")] == [{b"authorization"}, set()]

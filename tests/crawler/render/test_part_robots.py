@@ -113,7 +113,7 @@ async def test_rules_of_many_origins_are_kept_up_to_a_number(monkeypatch):
     for name in "abca":
         await robots.permission(f"http://{name}.test/")
     assert len(robots.asked) == 4
-    assert repr(robots.rules) == "<part rules of 2 origins>"
+    assert repr(robots.rules) == "<subresource robots: 2 origins>"
 
 
 class Turns:
@@ -123,12 +123,12 @@ class Turns:
         self.settings = CrawlSettings(min_delay_ms=delay_ms)
         self.told = []
 
-    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+    async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         self.told.append((host, delay_ms, since_ms, ahead))
         return 0
 
-    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
-        self.told.append(("end", host, delay_ms, leased, busy, hold_ms))
+    async def end_turn(self, host, *, delay_ms, has_lease, busy, hold_ms):
+        self.told.append(("end", host, delay_ms, has_lease, busy, hold_ms))
 
 
 def under(frontier, clock, rules=RULES):

@@ -151,10 +151,10 @@ async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
     told = []
 
     class Hurried(UnlimitedPageLease):
-        def enter(self, *, waited):
+        def acquire(self, *, has_waited):
             async def ask(_):
-                told.append(waited)
-                return 0 if waited else wait_ms
+                told.append(has_waited)
+                return 0 if has_waited else wait_ms
 
             return ask
 
@@ -175,11 +175,11 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
         async def permission(self, url, fetch):
             return Permission(delay_ms=7)
 
-        async def turn(self, host, *, delay_ms, most_ms, may_burst):
-            self.told.append((host, delay_ms, most_ms))
+        async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
+            self.told.append((host, delay_ms, max_wait_ms))
             return self.wait_ms
 
-        async def left(self, host, *, delay_ms, answer):
+        async def end_turn(self, host, *, delay_ms, answer):
             self.told.append((host, delay_ms))
 
     near, far = Line(20), Line(100_000)
@@ -195,7 +195,7 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
 
 async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_its_parts(client):
     class Far(UnlimitedPageLease):
-        async def turn(self, host, *, delay_ms, most_ms, may_burst):
+        async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
             return 2_000
 
     class Own(UnlimitedPageLease):
@@ -217,7 +217,7 @@ async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monke
     told = []
 
     class Own(UnlimitedPageLease):
-        async def turn(self, host, *, delay_ms, most_ms, may_burst):
+        async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
             told.append(may_burst)
             return 0
 
@@ -242,7 +242,7 @@ async def test_a_host_that_says_it_is_too_busy_is_known_for_that(client, answer,
     told = []
 
     class Noting(UnlimitedPageLease):
-        async def left(self, host, *, delay_ms, answer=None):
+        async def end_turn(self, host, *, delay_ms, answer=None):
             told.append(answer and (answer.reason, answer.hold_ms))
 
     async with Server({"/a": answer}).serve() as server:

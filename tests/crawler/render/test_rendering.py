@@ -49,7 +49,7 @@ def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(craw
     site.answers |= APP
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", render="auto", timeout_s=30))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.outcomes["fetched"] == 2
     assert site.paths == Counter({"/robots.txt": 1, **dict.fromkeys(APP, 1)})
     found = list(records(crawl))

@@ -38,8 +38,8 @@ def test_what_scripts_make_of_a_page_is_its_dom(stage):
     )
     assert said(found).startswith("<!DOCTYPE html><html>")
     assert '<h1>from afar</h1><a href="/deep">deep</a>' in said(found)
-    assert (found.title, found.note.problem, dict(found.blocked)) == ("made", "", {})
-    assert [(part.kind, part.capture.url.text) for part in found.parts] == [
+    assert (found.title, found.report.problem, dict(found.refusals)) == ("made", "", {})
+    assert [(part.kind, part.capture.url.text) for part in found.subresources] == [
         ("script", f"{server.url}/app.js"),
         ("xhr", f"{server.url}/data.json"),
     ]
@@ -50,7 +50,7 @@ def test_the_page_itself_is_not_asked_for_again_and_the_wire_says_who_we_are(sta
     found, server = stage.render(
         {"/": shell("fetch('/x?' + navigator.userAgent.slice(0, 8))"), "/x?thresher": page("x")}
     )
-    assert [part.capture.request for part in found.parts] == server.requests[1:]
+    assert [part.capture.request for part in found.subresources] == server.requests[1:]
     assert server.paths["/"] == 1
     for request in server.requests:
         assert request.lower().count(b"user-agent: thresher/test") == 1
@@ -68,7 +68,7 @@ def test_parts_may_come_from_other_hosts_and_are_followed_through_redirects(stag
             {"/": page("<body><script src=/go.js></script>"), "/go.js": redirect(f"{other.url}/lib.js")}
         )
     assert "from elsewhere" in said(found)
-    assert [part.capture.status for part in found.parts] == [301, 200]
+    assert [part.capture.status for part in found.subresources] == [301, 200]
 
 
 def test_pictures_fonts_media_frames_and_streams_are_not_asked_for(stage):
@@ -84,13 +84,13 @@ def test_pictures_fonts_media_frames_and_streams_are_not_asked_for(stage):
         }
     )
     assert set(server.paths) == {"/"}
-    assert {"frame", "event_stream", "websocket", "method"} <= set(found.blocked)
-    assert found.note.problem == ""
+    assert {"frame", "event_stream", "websocket", "method"} <= set(found.refusals)
+    assert found.report.problem == ""
 
 
 def test_a_part_that_robots_forbid_is_not_asked_for(stage):
     found, server = stage.render({"/": shell("fetch('/private')")}, robots=("/private",))
-    assert (found.blocked["robots"], set(server.paths)) == (1, {"/"})
+    assert (found.refusals["robots"], set(server.paths)) == (1, {"/"})
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_part_that_robots_forbid_is_not_asked_for(stage):
 )
 def test_where_a_page_would_go_is_a_link_and_the_page_stays(stage, page_, target):
     found, server = stage.render({"/": page_})
-    assert found.note.went == (f"{server.url}{target}",)
+    assert found.report.navigations == (f"{server.url}{target}",)
     assert "here" in said(found)
     assert set(server.paths) == {"/"}
 
@@ -112,21 +112,21 @@ def test_where_a_page_would_go_is_a_link_and_the_page_stays(stage, page_, target
 @pytest.mark.parametrize("code", ["while (true) {}", "setTimeout(() => { while (true) {} }, 100)"])
 def test_a_script_without_end_is_stopped_at_the_deadline_and_the_page_is_taken_as_it_is(stage, code):
     found, _ = stage.render({"/": shell(code, "before")}, seconds=1.5)
-    assert found.note.problem == "render_timeout"
+    assert found.report.problem == "render_timeout"
     assert "before" in said(found)
 
 
 def test_a_part_that_never_comes_ends_with_the_deadline(stage):
     found, _ = stage.render({"/": shell("fetch('/never')", "before"), "/never": never}, seconds=1.5)
-    assert (found.note.problem, "before" in said(found)) == ("render_timeout", True)
+    assert (found.report.problem, "before" in said(found)) == ("render_timeout", True)
 
 
 def test_endless_timers_and_endless_polling_end(stage):
     code = "let n = 0; setInterval(() => { document.title = n++; fetch('/data'); fetch('/data?' + n) }, 20)"
     found, server = stage.render({"/": shell(code), "/data": page("x")})
-    assert found.blocked["repeated"] > 0
+    assert found.refusals["repeated"] > 0
     assert server.paths["/data"] == 3
-    assert len(found.parts) <= 40
+    assert len(found.subresources) <= 40
 
 
 def test_dialogs_windows_and_prints_wait_for_nobody(stage):
@@ -137,7 +137,7 @@ def test_dialogs_windows_and_prints_wait_for_nobody(stage):
     )
     found, server = stage.render({"/": shell(code)})
     assert "after all" in said(found)
-    assert found.blocked["dialog"] == 3
+    assert found.refusals["dialog"] == 3
     assert set(server.paths) == {"/"}
 
 
@@ -216,7 +216,7 @@ def test_no_page_reaches_an_address_that_the_guard_blocks_whatever_it_tries(stag
             datagrams.recvfrom(1)
     assert inside.connections == 0
     assert "tried" in said(found)
-    assert found.blocked["address_blocked"] >= 3
+    assert found.refusals["address_blocked"] >= 3
 
 
 @pytest.mark.slow
@@ -229,7 +229,9 @@ def test_a_page_reaches_its_own_host_by_our_client_alone(stage):
             return await stage.tab(asking, server.url + "/"), server
 
     found, server = stage.run(reached())
-    assert [part.capture.request for part in found.parts] == [one for one in server.requests[1:] if one]
+    assert [part.capture.request for part in found.subresources] == [
+        one for one in server.requests[1:] if one
+    ]
     assert not {"/w", "/ww", "/e", "/i", "/b", "/o", "/frame"} & set(server.paths)
 
 
@@ -237,7 +239,7 @@ def test_the_metadata_service_of_a_cloud_is_out_of_reach(stage):
     found, _ = stage.render(
         {"/": shell("fetch('http://169.254.169.254/latest').catch(e => document.body.append('refused'))")}
     )
-    assert (found.blocked["address_blocked"], "refused" in said(found)) == (1, True)
+    assert (found.refusals["address_blocked"], "refused" in said(found)) == (1, True)
 
 
 async def _beside(stage, code, *, seconds=6.0, harm=None):
@@ -274,9 +276,9 @@ def test_a_tab_that_crashes_costs_its_page_and_no_other(stage):
             await session.send("Page.crash")
 
     bad, good = stage.run(_beside(stage, "setTimeout(() => fetch('/never'), 100)", harm=crash))
-    assert (bad.note.problem, bad.html) == ("render_crash", b"")
-    assert (good.note.problem, "arrived" in said(good)) == ("", True)
-    assert stage.browser.alive
+    assert (bad.report.problem, bad.html) == ("render_crash", b"")
+    assert (good.report.problem, "arrived" in said(good)) == ("", True)
+    assert stage.browser.is_alive
 
 
 def _open(stage, path):
@@ -288,5 +290,5 @@ def test_a_tab_that_takes_all_memory_costs_its_page_and_no_other(stage, monkeypa
     monkeypatch.setattr("crawler.render.chromium.browser.TAB_BYTES", 400 << 20)
     hoard = "const all = []; setInterval(() => all.push(new Uint8Array(32 << 20).fill(1)), 1)"
     bad, good = stage.run(_beside(stage, hoard))
-    assert bad.note.problem == "render_memory"
-    assert (good.note.problem, "arrived" in said(good)) == ("", True)
+    assert bad.report.problem == "render_memory"
+    assert (good.report.problem, "arrived" in said(good)) == ("", True)

@@ -39,16 +39,16 @@ class Doorman:
         self.waits, self.asked, self.ended = list(waits), [], []
         self.settings = CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
-    async def enter_all(self, asked):
+    async def acquire_addresses(self, asked):
         self.asked += [(address, lease.held_until_ms) for lease, address in asked]
         return [self._wait() for _ in asked]
 
-    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+    async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         assert (delay_ms, since_ms, ahead) == (0, None, 0)
         self.asked.append(host)
         return self._wait()
 
-    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
+    async def end_turn(self, host, *, delay_ms, has_lease, busy, hold_ms):
         self.ended.append((host, busy, hold_ms) if busy else host)
 
     def _wait(self):

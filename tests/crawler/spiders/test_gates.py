@@ -38,7 +38,7 @@ def test_pages_behind_a_cookie_gate_are_had_where_cookies_are_kept(crawl, site, 
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", cookies=True))
     assert crawl.stats.outcomes["fetched"] == 3
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert site.paths["/"] == 2  # once to be told the cookie, which the other pages are asked for with
     assert site.paths["/one"] == site.paths["/two"] == 1
 
@@ -49,7 +49,7 @@ def test_where_none_are_kept_the_reason_says_so(crawl, site, way):
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"redirected:needs_cookie": 1}
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 def test_a_worker_that_was_not_told_the_cookie_finds_it_with_the_url(crawl, site):

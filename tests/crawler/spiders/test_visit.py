@@ -171,7 +171,7 @@ def test_the_spider_gets_an_exception_where_no_response_came(reason, attempt, is
 
 def test_a_page_that_kills_its_reader_is_a_failure():
     visit = visited(captured())
-    visit.result = replace(visit.result, answer=settlement_for(visit.lease, PARSER_CRASH))
+    visit.result = replace(visit.result, decision=settlement_for(visit.lease, PARSER_CRASH))
     assert str(delivery(visit, RESPONSE, REQUEST, SPIDER, DEFAULT_OPTIONS)) == "parser_crash"
 
 

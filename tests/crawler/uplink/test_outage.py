@@ -195,7 +195,7 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
         timeout_s=2.0,
         concurrency=4,
         proxy=f"http://127.0.0.1:{port}",
-        guest=project.guest(FOLLOW_OR_TELL),
+        spider=project.guest(FOLLOW_OR_TELL),
     )
     with proxy.in_thread(port):
         process = start(config)

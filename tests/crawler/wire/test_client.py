@@ -240,7 +240,7 @@ async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and
         writer.write(page("x", *headers))
         await writer.drain()
 
-    async with Server({"/": answer}).serve() as server, client(asked=happened.append) as asking:
+    async with Server({"/": answer}).serve() as server, client(on_request=happened.append) as asking:
         for _ in range(3):
             assert isinstance(await asking.get(canonicalize(f"{server.url}/")), Capture)
     assert happened == ["127.0.0.1", "request"] * 3
@@ -255,7 +255,7 @@ async def test_nothing_is_sent_that_may_not_be_sent_after_all(client):
     def refuse(_):
         raise Unavailable("given up")
 
-    async with Server({"/": answer}).serve() as server, client(asked=refuse) as asking:
+    async with Server({"/": answer}).serve() as server, client(on_request=refuse) as asking:
         with pytest.raises(Unavailable):
             await asking.get(canonicalize(f"{server.url}/"))
     assert not asked
@@ -341,7 +341,7 @@ async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(n
         new = Server({"/": page("new")}, address="127.0.0.9")
         async with new.serve(port=old.port):
             names["moves.test"] = ["127.0.0.9"]
-            asking._resolver._known.clear()
+            asking._resolver._cache.clear()
             door = Door()
             found = await asking.get(url, door.enter)
     assert (found.payload, found.peer, door.entered) == (b"new", "127.0.0.9", ["127.0.0.9"])

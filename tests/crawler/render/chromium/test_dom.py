@@ -117,7 +117,7 @@ def test_relative_links_are_meant_against_the_address_that_the_page_has_in_the_e
     body = page(f"<!doctype html><head>{head}</head><body><a href=rel>x</a><script>{code}</script>")
     found, _ = stage.render({"/": body})
     assert paths(found) == {expected}
-    assert found.note.went == ()
+    assert found.report.navigations == ()
 
 
 def test_a_page_whose_address_did_not_change_is_written_as_it_is(stage):
@@ -200,7 +200,7 @@ def test_a_page_is_read_however_deep_it_is_nested_and_however_long(stage, mode):
       document.body.append('light');
     """
     found, _ = stage.render({"/": shell(code, "<x-a></x-a>")}, most_bytes=20_000)
-    assert found.note.problem == ""
+    assert found.report.problem == ""
     if mode == "open":
         assert len(found.html) == 20_000
     else:  # beyond a size no closed root is looked for
@@ -251,7 +251,7 @@ def test_what_comes_into_view_is_loaded_as_far_as_a_reader_might_scroll(stage):
 def test_a_refresh_that_a_script_inserts_is_a_link_and_the_page_stays(stage):
     code = "document.head.append(Object.assign(document.createElement('meta'), {httpEquiv: 'refresh', content: '1;url=/next'}))"
     found, server = stage.render({"/": shell(code, "here")})
-    assert found.note.went == (f"{server.url}/next",)
+    assert found.report.navigations == (f"{server.url}/next",)
     assert "here" in seen(found)
 
 

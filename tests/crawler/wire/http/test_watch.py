@@ -63,7 +63,7 @@ def test_who_says_nothing_is_given_up():
 def test_what_came_while_the_loop_was_busy_is_not_too_late():
     def stall(loop, watch):
         loop.busy(4 * STALL_S)
-        loop.call_later(STALL_S, watch.heard, 10_000)
+        loop.call_later(STALL_S, watch.add_bytes, 10_000)
 
     assert ended(stall) == []
 
