@@ -1,10 +1,10 @@
 """`Http1`: a connection that speaks HTTP/1.1, one exchange after the other.
 
-1. What comes is handed to a `Reading` as it comes; the connection is torn down as soon as that wants no more than it
-   may have, so that memory is bounded whatever the server sends.
-2. Bytes that arrive while nothing is asked answer nothing. The connection is closed, so that they can never be taken for
-   the answer to the next request; also where they lie in the socket when it is to be used again.
-3. It is used again only where the framing alone has said where the response ends, and nothing came behind that.
+1. Bytes go to a `ResponseReader` as they arrive. The connection is aborted as soon as the reader wants no more, so that
+   memory is bounded whatever the server sends.
+2. Bytes that arrive without a request answer nothing. The connection is closed, so that they can never be taken for the
+   response to the next request. This also holds if they lie in the socket when the connection is to be used again.
+3. A connection is used again only if the framing alone says where the response ends, and nothing followed that end.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _VERSIONS: dict[str, HttpProtocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
 
 
 class Http1(asyncio.Protocol):
-    """One connection. `absolute_form` requests go to a proxy, with headers of its own that are not archived."""
+    """One connection. With `absolute_form` the requests go to a proxy, and `proxy_headers` are not archived."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, *, absolute_form: bool = False, proxy_headers: HeaderList = ()
@@ -37,16 +37,16 @@ class Http1(asyncio.Protocol):
         self.tls: TlsSession | None = None
         self.protocol: HttpProtocol = "http/1.1"
         self.is_usable = True
-        """Whether another exchange may be begun."""
+        """Whether another exchange may start."""
         self.on_close: Callable[[], None] | None = None
         """Called when an idle connection ends."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Pass the bytes to the reader; close the connection if there is no exchange."""
         reading, watch = self._reader, self._timer
         if reading is None or watch is None:
             self.close()
@@ -58,7 +58,7 @@ class Http1(asyncio.Protocol):
             watch.wait_for_close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what is open."""
+        """End the exchange, if there is one."""
         self.is_usable = False
         if self._reader is not None:
             self._reader.close()
@@ -67,7 +67,7 @@ class Http1(asyncio.Protocol):
             self.on_close()
 
     def is_quiet(self) -> bool:
-        """Whether it is still open, and nothing has come that nobody asked for."""
+        """Return whether the connection is still open, and no byte came without a request."""
         if not self.is_usable or self._transport is None or self._transport.is_closing():
             return False
         found = self._transport.get_extra_info("socket")
@@ -76,7 +76,9 @@ class Http1(asyncio.Protocol):
         return not poll.poll(0)
 
     async def exchange(self, request: Request, limits: Limits, left_s: float) -> ExchangeResult:
-        """Ask, and read the response to its end or as far as it comes. Never raises for what a server does."""
+        """Send a request, and read the response to its end or as far as it comes. Never raise for what a server
+        does.
+        """
         assert self._transport is not None
         assert self._reader is None
         sent = wire_bytes(request, absolute_form=self._absolute, proxy_headers=self._proxy)
@@ -106,7 +108,7 @@ class Http1(asyncio.Protocol):
         )
 
     def close(self) -> None:
-        """Close it, whatever is under way."""
+        """Abort the connection, even during an exchange."""
         self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
@@ -125,7 +127,7 @@ class Http1(asyncio.Protocol):
 
 
 def _close_failure(reading: ResponseReader, error: Exception | None) -> ExchangeFailure | None:
-    """What the end of a connection is, as far as the response goes."""
+    """Return which failure the end of the connection is for the response; None if the response is complete."""
     if reading.ends_at_close and error is None:
         return None
     whole = reading.message()

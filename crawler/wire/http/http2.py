@@ -1,10 +1,10 @@
 """`Http2`: a connection that speaks HTTP/2 (library `h2`), one exchange after the other.
 
-1. An exchange is written down in the syntax of HTTP/1.1: the pseudo headers as the request line, `host` and the status
-   line, the others in the order and the case in which they went over the wire, the body as the DATA frames carry it.
-   Nothing is put in that was not sent.
-2. The server pushes nothing, and its frames are numbered: a flood of those that carry nothing ends the connection.
-3. Whatever breaks before a response has begun is `protocol` trouble, and whoever asked may ask again in HTTP/1.1.
+1. An exchange is recorded in the syntax of HTTP/1.1: the pseudo headers as the request line, `host` and the status
+   line, the other headers in the order and the case in which they went over the wire, the body as the DATA frames carry
+   it. The record contains nothing that was not sent.
+2. The server may not push, and its frames are counted: a flood of frames without content ends the connection.
+3. A failure before the response has begun is a `protocol` failure, and the caller may repeat the request in HTTP/1.1.
 """
 
 import asyncio
@@ -64,27 +64,22 @@ class Http2(asyncio.Protocol):
         self.on_close: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Say the preface and our settings."""
+        """Send the preface and our settings."""
         self._transport = cast("asyncio.Transport", transport)
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(WINDOW)
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, a piece at a time, so that a flood is noticed while it comes."""
+        """Read the bytes piece by piece, so that a flood is noticed while it comes."""
         for at in range(0, len(data), _PIECE):
             piece = data[at : at + _PIECE]
             try:
                 self._frames.feed(piece)
                 for event in self._h2.receive_data(piece):
                     self._handle_event(event)
-            except (
-                H2Error,
-                ValueError,
-                IndexError,
-                TypeError,
-                KeyError,
-            ) as error:  # hpack raises more than its own
+            # hpack raises more than its own exceptions.
+            except (H2Error, ValueError, IndexError, TypeError, KeyError) as error:
                 self._fail(one_line(error))
                 break
         self._flush()
@@ -92,18 +87,20 @@ class Http2(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what is open."""
+        """End the exchange, if there is one."""
         self.is_usable = False
         self._fail(one_line(exc, "the connection was closed"), "disconnect")
         if self.on_close is not None:
             self.on_close()
 
     def is_quiet(self) -> bool:
-        """Whether it is still open. What comes between two exchanges says which stream it belongs to."""
+        """Return whether the connection is open. Bytes between two exchanges name the stream that they belong to."""
         return self.is_usable and self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, request: Request, limits: Limits, left_s: float) -> ExchangeResult:
-        """Ask, and take the response to its end or as far as it comes. Never raises for what a server does."""
+        """Send a request, and read the response to its end or as far as it comes. Never raise for what a server
+        does.
+        """
         assert self._transport is not None
         self._frames.reset()
         waiter: asyncio.Future[tuple[ExchangeFailure | None, str]] = self._loop.create_future()
@@ -129,7 +126,7 @@ class Http2(asyncio.Protocol):
         )
 
     def close(self) -> None:
-        """Close it, whatever is under way."""
+        """Abort the connection, even during an exchange."""
         self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
@@ -161,7 +158,7 @@ class Http2(asyncio.Protocol):
             self._handle_stream_event(response, event)
 
     def _handle_stream_event(self, response: "_Stream", event: Event) -> None:
-        """Something of the stream that is open."""
+        """Handle an event of the open stream."""
         response.watch.add_bytes(len(getattr(event, "data", None) or b"head"))
         match event:
             case DataReceived(data=data):
@@ -225,7 +222,7 @@ class _Stream:
         self.cut = self.ended = False
 
     def begin(self, headers: Any) -> bool:
-        """The head came; whether it can be written in the syntax of HTTP/1.1."""
+        """Take in the head; return whether it can be written in the syntax of HTTP/1.1."""
         status = next((value for name, value in headers if name == b":status"), b"")
         rest = [(name, value) for name, value in headers if not name.startswith(b":")]
         if not status.isdigit() or any(
@@ -237,12 +234,12 @@ class _Stream:
         return True
 
     def add(self, data: bytes) -> None:
-        """A piece of the body came."""
+        """Take in a piece of the body."""
         self._body += data
         self.cut = len(self._body) > self._max_body
 
     def message(self) -> Message | None:
-        """The response as far as it came."""
+        """Return the response as far as it came."""
         head = read_head(self.head) if self.head else None
         if head is None:
             return None
