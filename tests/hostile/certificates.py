@@ -1,4 +1,4 @@
-"""Certificates of the hostile web: good ones of a CA that a test trusts, and ones that nobody should."""
+"""Certificates of the hostile web: good ones of a CA that a test trusts, and ones that no client should trust."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -27,12 +27,13 @@ class Authority:
             .sign(self._key, hashes.SHA256())
         )
         self.bundle = directory / "ca.pem"
-        """What a client must trust (`SSL_CERT_FILE`)."""
+        """The file of authorities that a client must trust (`SSL_CERT_FILE`)."""
         self.bundle.write_bytes(made.public_bytes(serialization.Encoding.PEM))
 
     def context(self, kind: str, *names: str) -> ssl.SSLContext:
-        """A server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`, `early` (not yet valid), `unknown` (of an authority that nobody trusts),
-        `sni` (which wants to be called by name) or `old`."""
+        """Return a server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`, `early` (not yet
+        valid), `unknown` (of an authority that nobody trusts), `sni` (which requires a server name) or `old`.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
         ends = NOW - timedelta(days=1) if kind == "expired" else NOW + timedelta(days=2)

@@ -1,4 +1,4 @@
-"""What a page may ask for, what passes between its browser and the wire, and what is noted of it."""
+"""What a page may request, which headers pass between its browser and the wire, and what is recorded of it."""
 
 import pytest
 from hypothesis import given

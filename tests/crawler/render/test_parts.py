@@ -1,4 +1,4 @@
-"""What a page asks for is fetched by our client, once where once will do, and within bounds."""
+"""Our client fetches what a page requests, once if once is enough, and within bounds."""
 
 import asyncio
 from dataclasses import replace
@@ -33,7 +33,7 @@ PAGE = Capture(
 
 
 class Asked:
-    """The parts of one page of a server."""
+    """The subresources of one page of a server."""
 
     def __init__(
         self, server, client, *, lease=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
@@ -189,7 +189,7 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
         assert server.paths == {"/a": 1}
     (turn, left), (refused,) = near.told, far.told
     assert (turn[:2], left) == (("127.0.0.1", 7), ("127.0.0.1", 7))
-    assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is for what the page makes of it
+    assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is the page's, to use what arrived
     assert refused[:2] == ("127.0.0.1", 7)
 
 

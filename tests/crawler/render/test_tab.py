@@ -1,4 +1,4 @@
-"""What a reader with a browser would see is seen, and nothing that a page does reaches past its tab."""
+"""The DOM contains what a reader with a browser would see, and nothing that a page does reaches past its tab."""
 
 import asyncio
 import socket
@@ -164,7 +164,10 @@ def test_a_page_cannot_replace_what_reads_it(stage):
 
 
 def test_nothing_of_one_page_is_there_for_the_next(stage):
-    code = "document.body.append('saw ' + localStorage.length + document.cookie); localStorage.x = 1; document.cookie = 'a=b'"
+    code = (
+        "document.body.append('saw ' + localStorage.length + document.cookie); "
+        "localStorage.x = 1; document.cookie = 'a=b'"
+    )
 
     async def twice():
         from tests.crawler.render.browser_thread import client
@@ -186,17 +189,23 @@ new WebSocket('ws://' + to + '/w'); new EventSource('http://' + to + '/e'); new 
 navigator.sendBeacon('http://' + to + '/b', 'x'); open('http://' + to + '/o');
 const x = new XMLHttpRequest(); x.open('GET', 'http://' + to + '/x'); x.send();
 import('http://' + to + '/m.js').catch(() => 0);
-new Worker(URL.createObjectURL(new Blob([`fetch('http://${to}/worker').catch(() => 0); new WebSocket('ws://${to}/ww')`])));
-for (const rel of ['preload', 'prefetch', 'preconnect', 'dns-prefetch', 'stylesheet', 'modulepreload', 'prerender', 'manifest']) {
-  const link = document.createElement('link'); link.rel = rel; link.as = 'script'; link.href = 'http://' + to + '/' + rel; document.head.append(link);
+const worker = `fetch('http://${to}/worker').catch(() => 0); new WebSocket('ws://${to}/ww')`;
+new Worker(URL.createObjectURL(new Blob([worker])));
+for (const rel of ['preload', 'prefetch', 'preconnect', 'dns-prefetch', 'stylesheet', 'modulepreload', 'prerender',
+                   'manifest']) {
+  const link = document.createElement('link'); link.rel = rel; link.as = 'script';
+  link.href = 'http://' + to + '/' + rel;
+  document.head.append(link);
 }
 const rules = document.createElement('script'); rules.type = 'speculationrules';
-rules.textContent = JSON.stringify({prefetch: [{source: 'list', urls: ['http://' + to + '/s']}]}); document.head.append(rules);
+rules.textContent = JSON.stringify({prefetch: [{source: 'list', urls: ['http://' + to + '/s']}]});
+document.head.append(rules);
 const frame = document.createElement('iframe'); frame.src = 'http://' + to + '/frame'; document.body.append(frame);
 const blank = document.createElement('iframe'); document.body.append(blank);
 try { new blank.contentWindow.RTCPeerConnection({iceServers: [{urls: 'stun:' + to}]}).createDataChannel('x') } catch {}
 try {
-  const peer = new blank.contentWindow.RTCPeerConnection({iceServers: [{urls: ['stun:' + to, 'turn:' + to + '?transport=tcp'], username: 'a', credential: 'b'}]});
+    const turn = {urls: ['stun:' + to, 'turn:' + to + '?transport=tcp'], username: 'a', credential: 'b'};
+    const peer = new blank.contentWindow.RTCPeerConnection({iceServers: [turn]});
   peer.createDataChannel('x'); peer.createOffer().then(offer => peer.setLocalDescription(offer));
 } catch {}
 try { new WebTransport('https://' + to + '/t') } catch {}
@@ -243,7 +252,7 @@ def test_the_metadata_service_of_a_cloud_is_out_of_reach(stage):
 
 
 async def _beside(stage, code, *, seconds=6.0, harm=None):
-    """A page that does that, and one beside it that waits for a part."""
+    """Render a page that does that, and one beside it that waits for a subresource."""
     from tests.crawler.render.browser_thread import client
 
     async def slow(_, writer):

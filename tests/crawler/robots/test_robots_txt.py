@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it; the numbers in the names are its sections."""
+"""robots.txt by RFC 9309; the numbers in the names are its sections."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def rules(text, *headers):
 
 
 class Doorman:
-    """A frontier that tells those who want to ask an address how long to wait, one after the other."""
+    """A frontier that tells callers one after the other how long to wait for an address."""
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
@@ -178,7 +178,7 @@ async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its
     keeper = Doorman(ip_delay_ms=0, delay_ms=10)
 
     class Lost:
-        """A client whose second request comes to nothing."""
+        """A client whose second request fails."""
 
         async def get(self, url, *_, **__):
             if url.host == "b.test":

@@ -1,4 +1,4 @@
-"""A callback that holds up its worker costs nobody anything but time: no page is fetched, and no item emitted, twice."""
+"""A callback that holds up its worker costs only time: no page is fetched twice, and no item is emitted twice."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ STUBBORN = """while True:
                     if self.caught == 3: break
 """
 NATIVE = "collections.deque(itertools.repeat(0), maxlen=0)"
-"""Never ends, holds the interpreter's lock, and looks at no signal."""
+"""Never ends, holds the interpreter's lock, and checks no signal."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def project(tmp_path):
 
 
 def hasten(longest_s=300.0):
-    """What takes half a minute takes a third of a second."""
+    """Make half a minute take a third of a second."""
     limits = {"warn_s": 0.3, "longest_s": longest_s}
     return (blocking_watch.BlockingWatch.__init__, "__kwdefaults__", limits)
 
@@ -65,7 +65,7 @@ def worker_in_haste(config):
 
 
 def length():
-    """How many letters the expression needs to take a second or more on this machine."""
+    """Return how many letters the expression needs to take a second or more on this machine."""
     for number in range(18, 40):
         begun = time.monotonic()
         re.match("(a+)+b", "a" * number)
@@ -83,7 +83,7 @@ def spider(project, what):
 def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
     crawl, site, project, what, caplog, monkeypatch
 ):
-    """`ttl_s` is the half minute after which a worker that is not heard of counts as dead."""
+    """`ttl_s` is the half minute after which a worker without heartbeats counts as dead."""
 
     async def soon(_, writer):
         await asyncio.sleep(0.2)

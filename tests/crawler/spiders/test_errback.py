@@ -1,4 +1,4 @@
-"""For every request that a spider yields its callback or its errback is called, once, whatever becomes of the page."""
+"""For every request that a spider yields, its callback or its errback is called once, whatever happens to the page."""
 
 import asyncio
 import socket
@@ -73,7 +73,7 @@ ANSWERS = {
     "/cut": (breaks_off, "ResponseDataLossError truncated_disconnect"),
     "/noise": (b"SSH-2.0-OpenSSH\r\n\r\n", "DownloadFailedError protocol"),
 }
-"""Paths of one host, which goes on whatever they do: what they answer, and what the spider is to hear (None: nothing)."""
+"""Paths of one host, which goes on whatever they do: what they answer, and what the spider receives (None: nothing)."""
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def answers_of(items):
 
 
 def run(crawl, project, listed, **changes):
-    """What the spider hears of these URLs, which a page lists."""
+    """Return what the spider receives for these URLs, which a page lists."""
     with Server({"/": links(*listed)}, address="127.0.0.9").in_thread() as index:
         crawl.seed(f"{index.url}/", scope="any")
         run_worker(crawl.config("w", spider=project.guest(EVERY, "Every"), **changes))

@@ -1,4 +1,4 @@
-"""What a spider's request carries comes back as it was, or is refused."""
+"""What a spider's request carries comes back unchanged, or is refused."""
 
 import json
 from dataclasses import replace

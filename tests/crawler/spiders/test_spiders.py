@@ -46,7 +46,7 @@ class Project:
         root.mkdir()
 
     def guest(self, code, name="Follow", *, settings="", **arguments):
-        """The spider of that name in a module of its own."""
+        """Return the spider of that name in a module of its own."""
         Project.count += 1
         module = f"guests_{self.root.parent.name.replace('-', '_')}_{Project.count}"
         text = HEAD + textwrap.dedent(code).replace("items/", f"{self.root}/items/")
@@ -64,7 +64,7 @@ class Project:
 
     @property
     def items(self):
-        """Of all workers' feeds."""
+        """Return the items of all workers' feeds."""
         return [
             json.loads(line)
             for path in sorted((self.root / "items").glob("*.jsonl"))

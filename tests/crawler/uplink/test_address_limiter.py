@@ -1,4 +1,4 @@
-"""Who asks an address says so where that is later than the frontier was told."""
+"""A request to an address is reported if it comes later than the frontier was told."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ ADDRESS = "192.0.2.1"
 
 
 class Recorder:
-    """Lets everybody in, and remembers who is said to have been late."""
+    """Grants every address, and records which ones are reported as late."""
 
     def __init__(self, delay_ms):
         self.late, self.settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)

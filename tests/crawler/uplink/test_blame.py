@@ -1,4 +1,6 @@
-"""Whose fault it is that no answer came: the table of `crawler.uplink.failure_attribution`, and what holds in every row of it."""
+"""Who is to blame for a missing response: the list of `crawler.uplink.failure_attribution`, and what holds in all its
+cases.
+"""
 
 from typing import get_args
 
@@ -33,7 +35,7 @@ UP = {part: {part: True} for part in DOWN}
 @pytest.mark.parametrize(
     ("sign", "facts", "found"),
     [
-        # What says enough by itself.
+        # Symptoms that are enough by themselves.
         ("answered", NEVER, None),
         ("denied", NEVER, None),
         ("no_proxy", JUST_NOW, "proxy"),
@@ -76,7 +78,7 @@ UP = {part: {part: True} for part in DOWN}
         ("silent", {**NEVER, "other_hosts": ALL_SILENT}, "silence"),
         ("silent", {**NEVER, "other_hosts": OtherHosts(responding=0, silent=MIN_SILENT_HOSTS - 1)}, None),
         ("silent", {**NEVER, "other_hosts": SOME_ANSWER}, None),
-        # In an outage, whatever it shows.
+        # An outage, whatever the symptom.
         ("silent", {**JUST_NOW, "overlapping_outage": "name_servers"}, "name_servers"),
         ("answered", {**JUST_NOW, "overlapping_outage": "silence"}, "silence"),
         ("denied", {**NEVER, "overlapping_outage": "proxy"}, None),
@@ -93,7 +95,7 @@ others = st.builds(OtherHosts, responding=st.integers(0, 2), silent=st.integers(
 
 
 def settled(sign, answers, others, **known):
-    """What it comes to when every question is answered, and which were asked."""
+    """Return the result when every check is answered, and which checks were asked for."""
     facts, asked = Evidence(**known), []
     while isinstance(found := attribute_failure(sign, facts), Check):
         asked.append(found)
@@ -145,7 +147,7 @@ def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign
 def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(
     sign, answers, silent, answered, has_response
 ):
-    """Unless what the worker had of its own is gone: then those others are reached by what it remembers."""
+    """The other hosts answer: then a part of our own side is not needed to reach hosts, even if it is broken."""
     found, _ = settled(
         sign, answers, OtherHosts(responding=answered, silent=silent), has_response=has_response
     )
@@ -158,7 +160,7 @@ def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(
     few=st.integers(0, MIN_SILENT_HOSTS - 1),
 )
 def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, has_response, few):
-    """Our own side answers, and too few others are there to compare with."""
+    """Our own side works, and there are too few other hosts to compare with."""
     works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), True)
     found, _ = settled(sign, works, OtherHosts(responding=0, silent=few), has_response=has_response)
     assert found is None

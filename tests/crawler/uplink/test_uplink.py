@@ -1,4 +1,6 @@
-"""What a worker does when its own side fails, and when that is over. Its client and its probes are told what to say."""
+"""What a worker does when its own side fails, and when that is over. The test tells its client and probes what to
+answer.
+"""
 
 import asyncio
 
@@ -79,7 +81,7 @@ def web(clock):
 
 @pytest.fixture
 async def made(web, clock, monkeypatch):
-    """An uplink whose probes are made at once; `waits` are the times that it would have waited before each."""
+    """Return an uplink whose probes run at once; `waits` are the seconds that it would have waited before each."""
     waits, reports = [], []
 
     def wait_s(probes):
@@ -103,7 +105,7 @@ async def turns(count=10):
 
 async def passed(uplink):
     async with asyncio.timeout(5):
-        while uplink.outage is not None:  # noqa: ASYNC110 - it tells nobody here
+        while uplink.outage is not None:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
 
 
@@ -199,7 +201,7 @@ async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answe
     assert set(web.asked) == {"b.test", "c.test", "d.test"}
     clock.now += 60
     web.alive = dict.fromkeys(("b.test", "c.test"), False)
-    assert await made.get(URL) is SILENT  # too few to say
+    assert await made.get(URL) is SILENT  # too few hosts to decide
     clock.now += 60
     web.alive["e.test"] = False
     assert isinstance(await made.get(URL), Postponement)

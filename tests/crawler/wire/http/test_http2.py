@@ -1,4 +1,4 @@
-"""h2 is spoken where both can, written down in the syntax of HTTP/1.1, and left alone where it breaks."""
+"""The client speaks h2 if the server can, records it in the syntax of HTTP/1.1, and gives it up if it breaks."""
 
 import asyncio
 from contextlib import asynccontextmanager

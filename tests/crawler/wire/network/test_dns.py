@@ -130,7 +130,7 @@ async def test_a_name_server_that_is_not_there_has_not_said_that_there_is_no_add
 
 
 async def test_a_channel_is_made_of_nothing_that_another_thread_may_overwrite(names, resolver, monkeypatch):
-    """Memory that Python has freed is any thread's: what the library is given must live until it has read it."""
+    """Any thread may reuse memory that Python has freed: what the library receives must live until it has read it."""
     ffi, lib, kept = pycares._ffi, pycares._lib, []
 
     class Lib:
@@ -186,14 +186,14 @@ async def test_a_name_server_that_is_none_is_an_error_of_one_line(server):
 
 
 async def test_a_name_that_turns_to_us_is_blocked_where_it_is_connected_to(names, client):
-    """DNS rebinding: whatever was allowed before, the address of now is the one that is judged."""
+    """DNS rebinding: whatever was allowed before, the present address is judged."""
     answers = ["127.0.0.8", "127.0.0.1", "169.254.169.254", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]
     names.ttl = 0
     async with (
         Server({"/": page("public")}, address="127.0.0.8").serve() as server,
         client(allow=("127.0.0.8/32",), nameservers=names.servers) as asking,
     ):
-        for family in (A, AAAA):  # the library keeps for a while that there is none of a family
+        for family in (A, AAAA):  # the library caches for a while that a name has no address of a family
             url = canonicalize(f"http://turns{family}.test:{server.port}/")
             for answer in [each for each in answers if (":" in each) == (family == AAAA)]:
                 names[f"turns{family}.test"] = [answer]

@@ -1,4 +1,4 @@
-"""Who a server says that it is, is verified; what is wrong with it has a name."""
+"""The identity of a server is verified; whatever is wrong with its certificate has a name."""
 
 import asyncio
 import ssl
