@@ -1,7 +1,7 @@
 """The hostile web and the polite one: which rows hold, by name.
 
 usage: python bench/hostile.py [--dir DIR] [--row WORD ...] [--polite] [--kill N] [--seed N]
-       [--slow] [--peer COMMAND]
+       [--slow] [--peer]
 
 Every row has a host of its own on loopback; one crawl, through the real command, visits all of them (`tests/hostile`).
 The frontier's clock is moved ahead while nothing is in progress, except with --slow and --polite; --slow leaves out the
@@ -9,15 +9,13 @@ rows that would take an hour. The script prints one JSON line: the rows and arch
 why, and how long it took.
 
 --kill N     kills the crawl N times with SIGKILL, one worker or all its processes, in as many crawls as that takes, or
-             as often as is possible in twenty minutes
---peer CMD   runs another crawler over the same web: the command receives `--seeds FILE --out DIR`; it is judged by the
-             hosts' logs (the good pages were requested, nothing forbidden, nothing too often, no canary) and by the
-             checks of its WARC files
+             as often as is possible in twenty minutes --peer       runs Scrapy and warcio over the same web
+             (`bench/peers`); they are judged by the hosts' logs (the good pages were requested, nothing forbidden,
+             nothing too often, no canary) and by the checks of their WARC files
 """
 
 import argparse
 import json
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -27,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.peers import environments
 from tests.hostile import kills, polite, rows
 from tests.hostile.archive import CHECKS, HOSTILE_ONLY
 from tests.hostile.crawl_run import run_crawl
@@ -53,7 +52,7 @@ def main() -> None:
     parser.add_argument("--slow", action="store_true", help="leave the frontier's clock alone")
     parser.add_argument("--kill", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--peer", default="")
+    parser.add_argument("--peer", action="store_true")
     args = parser.parse_args()
     directory = args.dir or Path(tempfile.mkdtemp(prefix="hostile-"))
     make = polite.rows if args.polite else rows.rows
@@ -73,7 +72,7 @@ def main() -> None:
     begun = time.monotonic()
     with Web(chosen, directory / "tls").served() as web:
         if args.peer:
-            told = run_peer(web, directory, args.peer)
+            told = run_peer(web, directory)
         elif args.polite:
             delays = {"min_delay": polite.MIN_DELAY, "min_ip_delay": polite.MIN_IP_DELAY}
             told = judge_run(
@@ -153,13 +152,14 @@ def run_kills(directory: Path, times: int, seed: int) -> dict:
     }
 
 
-def run_peer(web: Web, directory: Path, command: str) -> dict:
+def run_peer(web: Web, directory: Path) -> dict:
     """Judge another crawler by the hosts' logs and by its files."""
     project = Project(directory / "peer", web, toml="")
     seeds = project.directory / "seeds.txt"
     seeds.write_text("\n".join(web.url(row) + path for row in web.rows for path in row.seeds))
     begun = time.time()
-    words = [*shlex.split(command), "--seeds", str(seeds), "--out", str(project.directory / "data")]
+    words = environments.command("hostile_scrapy.py", "scrapy")
+    words += ["--seeds", str(seeds), "--out", str(project.directory / "data")]
     ended = True
     try:
         subprocess.run(words, check=False, timeout=PEER_LIMIT_S, env=project.environment)
@@ -180,7 +180,7 @@ def run_peer(web: Web, directory: Path, command: str) -> dict:
         ended=time.time(),
     )
     wrong = {row.name: found for row in web.rows if (found := played.seen(row).judge_by_log())}
-    return {"peer": command, "ended": ended, **count_rows(played, wrong)}
+    return {"peer": "scrapy", "ended": ended, **count_rows(played, wrong)}
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Scrapy with its defaults, and a WARC written by warcio as its users write it, over the hostile web.
 
-usage: python bench/hostile_scrapy.py --seeds FILE --out DIRECTORY [--timeout S] [--most BYTES] [--limit S]
+usage: hostile_scrapy.py --seeds FILE --out DIRECTORY [--timeout S] [--most BYTES] [--limit S]
 
-Run it with a Python that has scrapy and warcio; it needs nothing else of this repository. It follows links of the same
-host. Settings are Scrapy's own, except robots.txt (obeyed, as in every project that `startproject` creates) and the
-limits that the other crawler has as well.
+`bench/hostile.py` runs it. It follows links of the same host. Settings are Scrapy's own, except robots.txt (obeyed, as
+in every project that `startproject` creates) and the limits that the other crawler has as well.
 """
 
 import argparse
