@@ -79,10 +79,10 @@ class Interceptor:
                     self.refuse(reason)
                 await self._fail(key, "BlockedByClient")
                 return
-            wanted = SubresourceRequest(
+            subresource = SubresourceRequest(
                 url=request["url"], method=request["method"], headers=request["headers"], kind=kind
             )
-            await self._fetch(key, event.get("networkId", key), wanted)
+            await self._fetch(key, event.get("networkId", key), subresource)
         except Error:
             pass  # the page is closed, or no longer waits for the request
 
@@ -99,12 +99,12 @@ class Interceptor:
                 self.navigations[url] = None
         await self._fail(key, "Aborted")
 
-    async def _fetch(self, key: str, network: str, wanted: SubresourceRequest) -> None:
+    async def _fetch(self, key: str, network: str, subresource: SubresourceRequest) -> None:
         if before := self._redirects.pop(network, None):
-            wanted = replace(wanted, hops=before.hops + 1, has_left_site=before.has_left_site)
+            subresource = replace(subresource, hops=before.hops + 1, has_left_site=before.has_left_site)
         self.pending_count += 1
         try:
-            task = asyncio.create_task(self._fetcher.fetch(wanted))
+            task = asyncio.create_task(self._fetcher.fetch(subresource))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             found = await task
@@ -119,8 +119,10 @@ class Interceptor:
             self.refuse(found)
             await self._fail(key, "Failed")
             return
-        if found.status in REDIRECT_STATUSES and wanted.method != request_rules.PREFLIGHT:
-            self._redirects[network] = replace(wanted, has_left_site=self._fetcher.leaves_site(wanted))
+        if found.status in REDIRECT_STATUSES and subresource.method != request_rules.PREFLIGHT:
+            self._redirects[network] = replace(
+                subresource, has_left_site=self._fetcher.leaves_site(subresource)
+            )
         await self._fulfill(key, found)
 
     async def _fulfill(self, key: str, capture: Capture, *, without: tuple[str, ...] = ()) -> None:

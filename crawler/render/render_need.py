@@ -75,7 +75,7 @@ def render_need(body: bytes) -> RenderNeed | None:
 def _evidence(html: bytes, head: bytes, text: int) -> RenderNeed | None:
     if _has_empty_root(html):
         return "empty_root"
-    asks = (_ASKS.search(_inside(html, said, b"noscript")) for said in _first(_NOSCRIPT, html))
+    asks = (_ASKS.search(_inside(html, opens, b"noscript")) for opens in _first(_NOSCRIPT, html))
     if any(asks):
         return "noscript"
     leads_on = b"<iframe" in html or b"<frame" in html or _REFRESH.search(head)

@@ -44,7 +44,7 @@ class Renderer:
     def __init__(
         self,
         client: Client,
-        entrance: AddressLimiter,
+        address_limiter: AddressLimiter,
         read: Callable[[str], Awaitable[RobotsRecord | None]],
         *,
         mode: Literal["auto", "always"],
@@ -62,7 +62,7 @@ class Renderer:
 
         Raise `InputError` if there is no browser.
         """
-        self._client, self._address_limiter = client, entrance
+        self._client, self._address_limiter = client, address_limiter
         self._robots_cache, self._subresource_robots = (
             RobotsCache(read, restarts),
             SubresourceRobots(read, utc_ms),

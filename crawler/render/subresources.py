@@ -156,8 +156,11 @@ class SubresourceFetcher:
         # A response that the page can influence, by headers or by its own address, is cached for its own site only.
         is_for_all = request.kind in SHARED_KINDS and not carries and is_public(self._address)
         partition = "" if is_for_all else self._site
-        if request.method == "GET" and (kept := self._cache.get(request.url, headers, partition)) is not None:
-            return kept
+        if (
+            request.method == "GET"
+            and (cached := self._cache.get(request.url, headers, partition)) is not None
+        ):
+            return cached
         if request.hops > MAX_REDIRECTS:
             return "too_many_hops"
         if not request.hops and self._is_repeated(request):
@@ -171,23 +174,23 @@ class SubresourceFetcher:
             self._cache.put(request.url, headers, found, request.kind, partition)
         return found
 
-    def _is_repeated(self, wanted: SubresourceRequest) -> bool:
+    def _is_repeated(self, request: SubresourceRequest) -> bool:
         # A preflight is not a repetition of its request.
-        preflight = f"{request_rules.PREFLIGHT} " if wanted.method == request_rules.PREFLIGHT else ""
-        place = f"{preflight}{wanted.url.partition('?')[0]}?"
-        same = preflight + wanted.url
+        preflight = f"{request_rules.PREFLIGHT} " if request.method == request_rules.PREFLIGHT else ""
+        place = f"{preflight}{request.url.partition('?')[0]}?"
+        same = preflight + request.url
         self._request_counts.update((same, place))
         return self._request_counts[same] > MAX_SAME_URL or self._request_counts[place] > MAX_SAME_PATH
 
     async def _exchange(
-        self, url: Url, wanted: SubresourceRequest, headers: HeaderList, *, with_credentials: bool
+        self, url: Url, request: SubresourceRequest, headers: HeaderList, *, with_credentials: bool
     ) -> Capture | str:
         async def ask(waited: bool) -> Capture | FetchFailure | Postponement:
             return await self._client.get(
                 url,
                 self._lease.acquire(has_waited=waited),
                 headers=headers,
-                method=wanted.method,
+                method=request.method,
                 max_body=MOST_BYTES - self._bytes,
                 timeout_s=self._left_s(),
                 with_credentials=with_credentials,
@@ -207,7 +210,7 @@ class SubresourceFetcher:
         if isinstance(found, FetchFailure):
             return found.reason if found.reason.endswith("_blocked") else "unreachable"
         if isinstance(found, Capture):
-            self._record_exchange(found, _kind(wanted))
+            self._record_exchange(found, _kind(request))
         return found
 
     async def _fetch_robots(self, url: Url) -> RobotsFetch | str:
@@ -250,15 +253,15 @@ class SubresourceFetcher:
         return found
 
     async def _ask_until_turn(self, ask: _Ask[T]) -> T | str:
-        patience_s, waited = MAX_TURN_WAIT_S, False
+        remaining_wait_s, waited = MAX_TURN_WAIT_S, False
         while self._left_s() > 0:
             found = await ask(waited)
             if not isinstance(found, Postponement):
                 return found
             wait_s = found.wait_ms / 1000
-            if wait_s > min(patience_s, self._left_s()):
+            if wait_s > min(remaining_wait_s, self._left_s()):
                 return "not_its_turn"
-            patience_s -= wait_s
+            remaining_wait_s -= wait_s
             await asyncio.sleep(wait_s)
             waited = True
         return "late"
@@ -290,5 +293,5 @@ def _too_busy(found: object, host: str) -> Judgement | None:
     return too_busy(last) if isinstance(last, Capture) and last.url.host == host else None
 
 
-def _kind(wanted: SubresourceRequest) -> str:
-    return "preflight" if wanted.method == request_rules.PREFLIGHT else wanted.kind
+def _kind(request: SubresourceRequest) -> str:
+    return "preflight" if request.method == request_rules.PREFLIGHT else request.kind

@@ -211,7 +211,7 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
-            asked = self._requests.request_count
+            requests_before = self._requests.request_count
             before = await dom.dom_size(session, world)
             await asyncio.sleep(FRAMES_S)
             if self._requests.request_count >= MAX_REQUESTS:
@@ -219,7 +219,7 @@ class _Tab:
             # Requests made now are answered in the next round: until then the page's clock stands.
             if (
                 self._requests.pending_count
-                or self._requests.request_count > asked
+                or self._requests.request_count > requests_before
                 or await dom.dom_size(session, world) != before
             ):
                 continue

@@ -9,8 +9,8 @@
 4. Paths and rules are compared octet by octet in one normal form: whatever need not be percent-encoded is decoded,
    everything else is encoded in capitals. `%2F` and `%3F` stay in a path, and become `/` and `?` in a query. `*`
    matches any octets, and `$` at the end of a rule matches the end of the URL.
-5. A match takes time linear in the rules and in the URL. `MOST_STEPS` bounds their product: a file that costs more is
-   made so that no crawler can read it, and it forbids the URLs that cost so much.
+5. A match takes time linear in the rules and in the URL. `MOST_STEPS` bounds their product: a file that costs more was
+   made to be too costly for any reader, and then the URL in question is forbidden.
 
 A Crawl-delay or a Request-rate counts for the user agents named before it in its group; of several the slowest counts.
 """
@@ -112,9 +112,9 @@ class ParsedRobots:
             for prefix, allow in self.prefixes.items()
         ]
         for pattern in self.patterns.split("\n") if self.patterns else ():
-            said = "allow" if pattern[0] in _ALLOWS else "disallow"
+            verb = "allow" if pattern[0] in _ALLOWS else "disallow"
             rule = f"{pattern[1:]}$" if pattern[0] in _ANCHORED else _unanchored(pattern[1:])
-            lines.append(f"{said}: {rule}")
+            lines.append(f"{verb}: {rule}")
         if self.delay_s is not None:
             lines.append(f"crawl-delay: {min(self.delay_s, _LONGEST_DELAY_S):.9f}")
         lines += [f"sitemap: {each}" for each in self.sitemaps]
@@ -277,10 +277,10 @@ def _in_query(found: re.Match[str]) -> str:
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
     """Yield the keys, in lower case, and the values."""
     for line in _LINE_END.split(_text(whole_lines(body))):
-        said = line[:LONGEST_LINE].partition("#")[0].strip(" \t\v\f\0")
-        key, colon, value = said.partition(":")
+        text = line[:LONGEST_LINE].partition("#")[0].strip(" \t\v\f\0")
+        key, colon, value = text.partition(":")
         if not colon:
-            words = said.split(None, 1)
+            words = text.split(None, 1)
             # Google's parser supplies a missing colon only if there are exactly two words.
             if len(words) != 2 or len(words[1].split()) != 1:
                 continue

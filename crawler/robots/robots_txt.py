@@ -156,7 +156,7 @@ async def fetch_robots(
     captures: list[Capture] = []
     # Two delays for each hop's turn are always granted: the delay before this request, and that after the host's last
     # one.
-    url, patience_ms = lease.url, MAX_TURN_WAIT_MS + 2 * MAX_REDIRECTS * address_limiter.host_delay_ms
+    url, remaining_wait_ms = lease.url, MAX_TURN_WAIT_MS + 2 * MAX_REDIRECTS * address_limiter.host_delay_ms
     while True:
         found = await client.get(url, address_limiter.acquire_for(lease), max_body=MAX_ROBOTS_BYTES)
         asked = not isinstance(found, Postponement) or found.has_sent_request
@@ -167,12 +167,12 @@ async def fetch_robots(
         if isinstance(found, Postponement):
             if not captures:
                 return found
-            if found.has_sent_request or found.wait_ms > patience_ms:
+            if found.has_sent_request or found.wait_ms > remaining_wait_ms:
                 return RobotsFetch(
                     captures=tuple(captures),
                     decision=RobotsRetry(retry_after_ms=found.wait_ms, is_failure=False),
                 )
-            patience_ms -= found.wait_ms
+            remaining_wait_ms -= found.wait_ms
             await asyncio.sleep(found.wait_ms / 1000)
             # The lease has a place in the address's queue now.
             lease = replace(lease, held_until_ms=max(lease.held_until_ms, 1))
@@ -188,12 +188,12 @@ async def fetch_robots(
             # The lease holds the host, and lasts for this request as well.
             await asyncio.sleep(address_limiter.host_delay_ms / 1000)
             continue
-        wait = await address_limiter.reserve_turn(url.host, max_wait_ms=patience_ms)
-        if wait > patience_ms:
+        wait = await address_limiter.reserve_turn(url.host, max_wait_ms=remaining_wait_ms)
+        if wait > remaining_wait_ms:
             return RobotsFetch(
                 captures=tuple(captures), decision=RobotsRetry(retry_after_ms=wait, is_failure=False)
             )
-        patience_ms -= wait
+        remaining_wait_ms -= wait
         await asyncio.sleep(wait / 1000)
 
 

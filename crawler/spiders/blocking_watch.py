@@ -10,8 +10,8 @@ worker: meanwhile the worker fetches, settles and reports nothing.
 3. Code that catches the exception is interrupted again. If code cannot be interrupted, because it is in a native
    library, its process is ended; the traceback goes to stderr.
 
-The signal SIGALRM does this: it arrives while no other thread can run, and in the midst of a regular expression too. A
-spider that sets its own handler for SIGALRM switches the watch off.
+The signal SIGALRM does this: it arrives while no other thread can run, and in the midst of a regular expression too.
+Code that sets its own handler for SIGALRM switches the warnings and interruptions off.
 """
 
 import asyncio

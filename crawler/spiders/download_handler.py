@@ -73,10 +73,12 @@ class SpiderDownloadHandler:
             case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
                 try:
                     with failure_boundary(READING_STEP):
-                        came = await self._lease_handler.decode_budget.decode(found)
-                    visit.reserved_bytes += came.reserved_bytes
+                        decoded = await self._lease_handler.decode_budget.decode(found)
+                    visit.reserved_bytes += decoded.reserved_bytes
                     with self._lease_handler.reading_page(visit.lease):
-                        return _with_dom(scrapy_response(found, request, came), visit.fetch_result.rendered)
+                        return _with_dom(
+                            scrapy_response(found, request, decoded), visit.fetch_result.rendered
+                        )
                 except ReadingFailure as raised:
                     visit.fetch_result = replace(visit.fetch_result, reading_failure=raised)
                     visit.exception = reading_exception(raised)
@@ -107,16 +109,16 @@ class SpiderDownloadHandler:
 
     def _extra_headers(self, request: Request) -> tuple[tuple[str, str], ...]:
         """Return the headers that a spider wants to send. Raise `InputError` for one that cannot be sent."""
-        kept = RESERVED_HEADERS & request.headers.keys()
-        if kept and not self._crawler.stats.get_value("thresher/headers_not_sent"):
-            names = ", ".join(sorted(name.decode() for name in kept))
+        reserved = RESERVED_HEADERS & request.headers.keys()
+        if reserved and not self._crawler.stats.get_value("thresher/headers_not_sent"):
+            names = ", ".join(sorted(name.decode() for name in reserved))
             logger.warning("headers that a spider does not choose are not sent: %s", names)
-        if kept:
-            self._crawler.stats.inc_value("thresher/headers_not_sent", len(kept))
+        if reserved:
+            self._crawler.stats.inc_value("thresher/headers_not_sent", len(reserved))
         sent = tuple(
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in request.headers.items()
-            if name not in kept
+            if name not in reserved
             for value in values
         )
         for name, value in sent:

@@ -221,9 +221,9 @@ class SpiderEngine(ExecutionEngine):
         visit = self._visits[request]
         _VISIT.set(visit)  # in this generator's context only
         yield deferred_from_coro(self._read(visit))
-        came = result.value if isinstance(result, Trouble) else result
-        assert came is not None
-        delivered = delivery(visit, came, request, self.spider, self._lease_handler.options)
+        value = result.value if isinstance(result, Trouble) else result
+        assert value is not None
+        delivered = delivery(visit, value, request, self.spider, self._lease_handler.options)
         if isinstance(delivered, Response):
             delivered.request = request
             visit.active_method = _method_name(request.callback, "parse")
@@ -231,12 +231,12 @@ class SpiderEngine(ExecutionEngine):
         elif delivered is not None:
             visit.active_method = _method_name(request.errback, "the errback")
             yield super()._handle_downloader_output(
-                result if delivered is came else _twisted_failure(delivered), request
+                result if delivered is value else _twisted_failure(delivered), request
             )
         # Requests that their errbacks yield may be rejected as well; then no errback is called.
         for one, reason in tuple(visit.rejections):
             yield self.scraper.enqueue_scrape(_twisted_failure(IgnoreRequest(reason)), one)
-        self._settle(visit, came, request)
+        self._settle(visit, value, request)
 
     async def _read(self, visit: Visit) -> None:
         if visit.fetch_result is None or visit.is_aborted:

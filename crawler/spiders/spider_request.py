@@ -82,12 +82,12 @@ def encode_request(request: Request, spider: Spider) -> bytes:
             raise _unsupported(
                 request, spider, f"its header {name!r} is none", "leave out its control characters"
             )
-    said = {key: value for key, value in written.items() if value}
-    if not said:
+    fields = {key: value for key, value in written.items() if value}
+    if not fields:
         return b""
     _require_json(request, spider, "cb_kwargs", request.cb_kwargs)
     _require_json(request, spider, "meta", meta)
-    found = _encoded(said)
+    found = _encoded(fields)
     if len(found) > MAX_SPIDER_REQUEST_BYTES:
         raise _unsupported(
             request,
@@ -102,8 +102,8 @@ def encode_redirected(written: bytes, url: str, status: int) -> bytes:
     """Return the encoded request for the target of a redirect from `url`: the same, with the keys that Scrapy's own
     middleware sets in `meta`. If there is no room for all addresses, the first ones are dropped.
     """
-    said = _decoded(written)
-    meta = dict(said.get("m", {}))
+    fields = _decoded(written)
+    meta = dict(fields.get("m", {}))
     steps = list(
         zip(_list_value(meta, REDIRECT_URLS_KEY), _list_value(meta, REDIRECT_REASONS_KEY), strict=False)
     )
@@ -115,7 +115,7 @@ def encode_redirected(written: bytes, url: str, status: int) -> bytes:
             REDIRECT_URLS_KEY: [step[0] for step in steps],
             REDIRECT_REASONS_KEY: [step[1] for step in steps],
         }
-        found = _encoded({**said, "m": meta})
+        found = _encoded({**fields, "m": meta})
         if len(found) <= MAX_SPIDER_REQUEST_BYTES:
             return found
         if not steps:
@@ -125,13 +125,13 @@ def encode_redirected(written: bytes, url: str, status: int) -> bytes:
 
 def decode_request(written: bytes) -> SpiderRequest:
     """Return the request that `encode_request` encoded. Raise `CorruptData` if it is of another version."""
-    said = _decoded(written)
+    fields = _decoded(written)
     return SpiderRequest(
-        callback=said.get("c", ""),
-        errback=said.get("e", ""),
-        cb_kwargs=said.get("k", {}),
-        meta=said.get("m", {}),
-        headers=tuple((name, value) for name, value in said.get("h", [])),
+        callback=fields.get("c", ""),
+        errback=fields.get("e", ""),
+        cb_kwargs=fields.get("k", {}),
+        meta=fields.get("m", {}),
+        headers=tuple((name, value) for name, value in fields.get("h", [])),
     )
 
 
@@ -139,21 +139,21 @@ def _decoded(written: bytes) -> dict[str, Any]:
     if not written:
         return {}
     try:
-        said = json.loads(written.decode("utf-8", "surrogatepass"))
-        version = said["v"]
+        fields = json.loads(written.decode("utf-8", "surrogatepass"))
+        version = fields["v"]
     except (ValueError, LookupError, TypeError):
-        version, said = None, {}
+        version, fields = None, {}
     if version != VERSION:
         raise CorruptData(
-            f"frontier: the errand {written[:80]!r} is of version {version}, this release reads {VERSION};"
+            f"frontier: the spider request {written[:80]!r} is of version {version}, this release reads {VERSION};"
             " crawl it to its end with the release that made it, or choose another name"
         )
-    assert isinstance(said, dict)
-    return said
+    assert isinstance(fields, dict)
+    return fields
 
 
-def _encoded(said: Mapping[str, Any]) -> bytes:
-    return json.dumps({**said, "v": VERSION}, ensure_ascii=False, separators=(",", ":")).encode(
+def _encoded(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps({**fields, "v": VERSION}, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )
 

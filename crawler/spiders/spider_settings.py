@@ -1,11 +1,11 @@
 """The settings under which a user's spider runs: the user's own, and above them those that the frontier and the wire
 need.
 
-| settings                                                                         | what counts                 |
-|----------------------------------------------------------------------------------|-----------------------------|
-| middlewares, pipelines, extensions, feeds, logging, the user's own keys          | what the user says          |
-| what Scrapy switches on by default                                               | `DEFAULT_SETTINGS`          |
-| when, by whom and how a page is fetched: everything in `FORCED_SETTINGS`         | ours (`ignored_settings`)   |
+| settings                                                                 | what counts                               |
+|--------------------------------------------------------------------------|-------------------------------------------|
+| middlewares, pipelines, extensions, feeds, logging, the user's own keys  | what the user says                        |
+| what Scrapy switches on by default                                       | `DEFAULT_SETTINGS`                        |
+| when, by whom and how a page is fetched: everything in `FORCED_SETTINGS` | ours; `ignored_settings` names the user's |
 """
 
 from collections.abc import Iterator, Mapping
@@ -120,12 +120,12 @@ def force_settings(crawler: Crawler, worker: str, more: Mapping[str, Any]) -> No
         crawler.settings.set("FEED_URI", uri, FORCED_PRIORITY)
 
 
-def ignored_settings(said: BaseSettings) -> Iterator[str]:
+def ignored_settings(settings: BaseSettings) -> Iterator[str]:
     """Yield the names of settings that a user has set and that are ignored. Call it before they are forced."""
     for name in sorted({*FORCED_SETTINGS, *EQUIVALENT_SETTINGS}):
-        if (said.getpriority(name) or 0) <= SETTINGS_PRIORITIES["default"]:
+        if (settings.getpriority(name) or 0) <= SETTINGS_PRIORITIES["default"]:
             continue
-        value = said[name]
+        value = settings[name]
         plain = value.copy_to_dict() if isinstance(value, BaseSettings) else value
         if plain != EQUIVALENT_SETTINGS.get(name, FORCED_SETTINGS.get(name)):
             yield name

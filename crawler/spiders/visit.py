@@ -86,14 +86,14 @@ class Visit:
 
 def scrapy_request(lease: Lease, spider: Spider) -> Request:
     """Return the request that a spider once yielded. Raise `InputError` if the spider does not have its callback."""
-    said = decode_request(request_state.decode_state(lease.note).spider_request)
+    spider_request = decode_request(request_state.decode_state(lease.note).spider_request)
     return Request(
         lease.url.wire,
-        callback=_method(lease, spider, said.callback),
-        errback=_method(lease, spider, said.errback),
-        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in said.headers],
-        cb_kwargs=dict(said.cb_kwargs),
-        meta={**said.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
+        callback=_method(lease, spider, spider_request.callback),
+        errback=_method(lease, spider, spider_request.errback),
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in spider_request.headers],
+        cb_kwargs=dict(spider_request.cb_kwargs),
+        meta={**spider_request.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
         priority=lease.priority,
         dont_filter=True,  # requests are filtered before they are leased
     )
@@ -144,11 +144,11 @@ def visit_result(
     if visit.is_open:
         return None
     again = isinstance(result, Request) and _take_replacement(visit, result, spider, options)
-    told = tuple(found for url, found in visit.discoveries.items() if url not in known_urls)
+    unknown = tuple(found for url, found in visit.discoveries.items() if url not in known_urls)
     if visit.result is None:
         judgement = visit.refusal or _judge_unrequested(visit, result, is_retry=again)
         return LeaseResult(
-            lease=lease, decision=replace(settlement_for(lease, judgement, told), has_sent_request=False)
+            lease=lease, decision=replace(settlement_for(lease, judgement, unknown), has_sent_request=False)
         )
     page = visit.result.decision
     assert isinstance(page, Settlement)
@@ -158,7 +158,7 @@ def visit_result(
     settlement = replace(
         page,
         lease=lease,
-        discoveries=(*followed, *told),
+        discoveries=(*followed, *unknown),
         note=request_state.encode_state(
             replace(
                 request_state.decode_state(page.note),

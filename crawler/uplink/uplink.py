@@ -173,15 +173,15 @@ class Uplink:
 
     def _evidence(self, begun: float, problems: Mapping[Check, str], others: OtherHosts | None) -> Evidence:
         resolved_at, now = self._probes.resolved_at, self._clock()
-        heard = proves_connectivity(self._last_response_at, started_at=begun, failed_at=now)
+        has_response = proves_connectivity(self._last_response_at, started_at=begun, failed_at=now)
         fresh = {
-            Check.PROXY: heard,
+            Check.PROXY: has_response,
             Check.NAME_SERVERS: proves_connectivity(resolved_at, started_at=begun, failed_at=now),
         }
         had = {Check.NAME_SERVERS: resolved_at > -inf, Check.ROUTE: self._had_route}
         return Evidence(
             overlapping_outage=self._overlaps(begun),
-            has_response=heard,
+            has_response=has_response,
             recently_working=frozenset(part for part, true in fresh.items() if true),
             previously_working=frozenset(part for part, true in had.items() if true),
             check_results={part: not problem for part, problem in problems.items()},
@@ -229,12 +229,12 @@ class Uplink:
         origins = [canonicalize("/", origin) for origin in await self._responsive(CANDIDATE_ORIGINS)]
         by_domain = {registered_domain(origin.host): origin for origin in origins}
         by_domain.pop(domain, None)
-        knocks = await asyncio.gather(
+        results = await asyncio.gather(
             *map(self._probes.probe_host, [*by_domain.values()][: 2 * MIN_SILENT_HOSTS])
         )
-        told = [knock for knock in knocks if knock is not None]
-        return sum(knock.has_answered for knock in told), {
-            knock.address for knock in told if not knock.has_answered
+        probes = [probe for probe in results if probe is not None]
+        return sum(probe.has_answered for probe in probes), {
+            probe.address for probe in probes if not probe.has_answered
         }
 
     def _record_response(self) -> None:

@@ -161,10 +161,10 @@ class Client:
         )
         if wait := await acquire(effective_address(found[0])):
             return Postponement(wait_ms=wait)
-        came = await self._send_on_pooled(exchange, found)
-        if isinstance(came, Capture) and came.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
+        result = await self._send_on_pooled(exchange, found)
+        if isinstance(result, Capture) and result.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
             return FetchFailure(reason="proxy", detail="the proxy wants a password (407)", symptom="no_proxy")
-        return came
+        return result
 
     def add_cookies(self, cookies: Iterable[tuple[str, str]]) -> None:
         """Store cookies that another client received: the URL whose response set one, and its Set-Cookie header. A
@@ -177,8 +177,8 @@ class Client:
     def has_credentials(self, url: Url) -> bool:
         """Return whether a request for `url` would carry cookies, or the credentials of its domain."""
         place = parse_target(url.wire)
-        told = self._cookies is not None and self._cookies.header(place)
-        return bool(told or headers_for(place, self._credentials))
+        cookie_header = self._cookies is not None and self._cookies.header(place)
+        return bool(cookie_header or headers_for(place, self._credentials))
 
     async def close(self) -> None:
         """Close every connection."""
@@ -218,8 +218,8 @@ class Client:
         ours: HeaderList = common_headers(self.user_agent)
         if not with_credentials:
             return build_request(place, ours, headers, method=method, body=body)
-        if self._cookies is not None and (told := self._cookies.header(place)):
-            ours = (*ours, ("Cookie", told))
+        if self._cookies is not None and (cookie_header := self._cookies.header(place)):
+            ours = (*ours, ("Cookie", cookie_header))
         secret = headers_for(place, self._credentials) if self._credentials else ()
         return build_request(place, ours, headers, secret, method=method, body=body)
 
@@ -229,15 +229,15 @@ class Client:
         """Send over a pooled connection; over a new one if there is none, or if the pooled one closed before it
         answered.
         """
-        kept = self._pool.take(self._key(exchange, addresses[0]))
-        if kept is not None:
-            came = await self._exchange_on(exchange, kept, addresses[0])
-            if not isinstance(came, ExchangeResult):
-                return came
-            closed = came.failure == "disconnect" and came.first_byte_ms is None
-            broken = kept.protocol == "h2" and came.failure in _H2_FAILURES
+        pooled = self._pool.take(self._key(exchange, addresses[0]))
+        if pooled is not None:
+            result = await self._exchange_on(exchange, pooled, addresses[0])
+            if not isinstance(result, ExchangeResult):
+                return result
+            closed = result.failure == "disconnect" and result.first_byte_ms is None
+            broken = pooled.protocol == "h2" and result.failure in _H2_FAILURES
             if exchange.request.method not in _SAFE or not (closed or broken):
-                return self._fetch_failure(exchange, came)
+                return self._fetch_failure(exchange, result)
         return await self._send_on_new(exchange, addresses)
 
     async def _send_on_new(
@@ -252,13 +252,13 @@ class Client:
             return dialed
         if dialed.address != addresses[0]:
             self._unreached.toggle(host)
-        came = await self._exchange_on(exchange, dialed.connection, dialed.address, dialed)
-        if not isinstance(came, ExchangeResult):
-            return came
-        broken = dialed.connection.protocol == "h2" and came.failure in _H2_FAILURES
+        result = await self._exchange_on(exchange, dialed.connection, dialed.address, dialed)
+        if not isinstance(result, ExchangeResult):
+            return result
+        broken = dialed.connection.protocol == "h2" and result.failure in _H2_FAILURES
         if broken and exchange.request.method in _SAFE:
             return await self._without_h2(exchange, dialed.address)
-        return self._fetch_failure(exchange, came)
+        return self._fetch_failure(exchange, result)
 
     async def _without_h2(self, exchange: _Exchange, address: str) -> Capture | FetchFailure | Postponement:
         """Repeat the request in HTTP/1.1 to the acquired address, and use HTTP/1.1 for this origin from now on."""
@@ -267,8 +267,8 @@ class Client:
         dialed = await self._dial(exchange, address, None)
         if not isinstance(dialed, DialedConnection):
             return dialed
-        came = await self._exchange_on(exchange, dialed.connection, address, dialed)
-        return self._fetch_failure(exchange, came) if isinstance(came, ExchangeResult) else came
+        result = await self._exchange_on(exchange, dialed.connection, address, dialed)
+        return self._fetch_failure(exchange, result) if isinstance(result, ExchangeResult) else result
 
     async def _dial(
         self, exchange: _Exchange, address: str, fallback: str | None
@@ -316,7 +316,7 @@ class Client:
         try:
             if self._on_request is not None:
                 self._on_request(effective_address(address))
-            heard = await connection.exchange(exchange.request, exchange.limits, exchange.remaining_s)
+            result = await connection.exchange(exchange.request, exchange.limits, exchange.remaining_s)
         except BaseException:
             connection.close()
             raise
@@ -324,14 +324,14 @@ class Client:
         exchange.remaining_s -= elapsed
         if connection.is_usable:
             self._pool.put(self._key(exchange, address), connection)
-        message = heard.message
+        message = result.message
         if message is None:
-            return heard
+            return result
         if self._cookies is not None and exchange.with_credentials:
             self._cookies.store(exchange.request.target, message.headers)
         return Capture(
             url=exchange.url,
-            request=heard.request,
+            request=result.request,
             response=message.response,
             head_length=message.head_length,
             status=message.status,
@@ -340,23 +340,23 @@ class Client:
             started_ms=started_ms,
             elapsed_ms=round(elapsed * 1000),
             peer=connection.peer,
-            truncated=_truncation(heard),
+            truncated=_truncation(result),
             protocol=connection.protocol,
             tls=connection.tls,
             timing=Timing(
                 dns_ms=exchange.dns_ms,
                 connect_ms=None if dialed is None else dialed.connect_ms,
                 tls_ms=None if dialed is None else dialed.tls_ms,
-                first_byte_ms=heard.first_byte_ms,
+                first_byte_ms=result.first_byte_ms,
             ),
         )
 
-    def _fetch_failure(self, exchange: _Exchange, heard: ExchangeResult) -> FetchFailure:
+    def _fetch_failure(self, exchange: _Exchange, result: ExchangeResult) -> FetchFailure:
         """Return the failure of an exchange without a response."""
-        reason, sign = _FAILURE_MEANINGS.get(heard.failure, ("protocol", "answered"))
-        if self._speaks_for(exchange.request.target) and heard.first_byte_ms is None:
-            sign = "mute_proxy"
-        return FetchFailure(reason=reason, detail=heard.detail or "no response", symptom=sign)
+        reason, symptom = _FAILURE_MEANINGS.get(result.failure, ("protocol", "answered"))
+        if self._speaks_for(exchange.request.target) and result.first_byte_ms is None:
+            symptom = "mute_proxy"
+        return FetchFailure(reason=reason, detail=result.detail or "no response", symptom=symptom)
 
     def _speaks_for(self, place: Target) -> bool:
         """Return whether the proxy, and not the server, answers on the connection."""
@@ -383,13 +383,13 @@ def _choose_addresses(addresses: list[str], host: str) -> list[str]:
     return [*four[:1], *six[:1], *four[1:], *six[1:]][:MAX_ADDRESSES_TRIED]
 
 
-def _truncation(heard: ExchangeResult) -> Truncation | None:
-    message = heard.message
+def _truncation(result: ExchangeResult) -> Truncation | None:
+    message = result.message
     if message is None or message.is_complete:
         return None
     if message.is_over_limit:
         return "length"
-    match heard.failure:
+    match result.failure:
         case None:
             return None
         case "time" | "first_byte":

@@ -93,15 +93,15 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         or any(ord(each) < 0x20 for each in name + value)
     ):
         return None
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for attribute in attributes:
         key, _, what = attribute.partition("=")
-        said[key.strip().lower()] = what.strip()
-    domain = said.get("domain", "").removeprefix(".").lower()
+        fields[key.strip().lower()] = what.strip()
+    domain = fields.get("domain", "").removeprefix(".").lower()
     if domain and not _may_set_domain(domain, target.host):
         return None
-    path = said.get("path", "")
-    secure = "secure" in said
+    path = fields.get("path", "")
+    secure = "secure" in fields
     if secure and target.scheme != "https":
         return None
     if name.lower().startswith("__secure-") and not secure:
@@ -115,16 +115,16 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         only_host=not domain,
         path=path if path.startswith("/") else _default_path(target.path),
         secure=secure,
-        expires_at=_until(said, now),
+        expires_at=_until(fields, now),
     )
 
 
-def _until(said: dict[str, str], now: float) -> float | None:
-    age = said.get("max-age", "")
+def _until(fields: dict[str, str], now: float) -> float | None:
+    age = fields.get("max-age", "")
     if age.removeprefix("-").isdecimal() and age.isascii():
         return now + int(age[:12])
     try:
-        date = parsedate_to_datetime(said.get("expires", ""))
+        date = parsedate_to_datetime(fields.get("expires", ""))
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None

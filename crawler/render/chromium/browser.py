@@ -138,8 +138,8 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
     Raise `InputError` if the system does not let it have its sandbox, or does not let root start it as nobody, and
     `Unavailable` if it does not start.
     """
-    nowhere = socket.socket()
-    nowhere.bind(("127.0.0.1", 0))  # bound and never listening: every connection is refused
+    dead_proxy = socket.socket()
+    dead_proxy.bind(("127.0.0.1", 0))  # bound and never listening: every connection is refused
     directory = BrowserDirectory()
     playwright = await start_driver(directory.path)
     try:
@@ -149,7 +149,7 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
                     executable_path=write_launcher(path, Path(beginning), temporary),
-                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
+                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}"],
                     ignore_default_args=["--disable-popup-blocking"],
                     env=dict(scrub_environment(os.environ)),
                     chromium_sandbox=sandbox,
@@ -157,32 +157,32 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
-                return Browser(playwright, chromium, await _pid(chromium), nowhere, directory)
+                return Browser(playwright, chromium, await _pid(chromium), dead_proxy, directory)
     except (Error, TimeoutError) as error:
         await _at_most(STOP_S, playwright.stop())
-        nowhere.close()
+        dead_proxy.close()
         directory.remove()
         raise _start_error(path, str(error)) from None
 
 
-def _start_error(path: str, said: str) -> ThresherError:
-    if NO_SANDBOX in said:
+def _start_error(path: str, message: str) -> ThresherError:
+    if NO_SANDBOX in message:
         return InputError(
             f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "
             "them (docs/security.md), or set crawler.browser_sandbox = false to render without"
         )
-    if AS_ROOT in said:
+    if AS_ROOT in message:
         return InputError(
             f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other "
             "user; run the crawl as another user, or set crawler.browser_sandbox = false to render without "
             "(docs/security.md)"
         )
-    if shut := _SHUT.search(said):
+    if shut := _SHUT.search(message):
         return InputError(
             f"crawler.render: root starts {path} as nobody, who may not enter {shut[1]}; name another directory for "
             "temporary files (TMPDIR=/tmp), or run the crawl as another user"
         )
-    lines = said.strip().splitlines() or ["no answer"]
+    lines = message.strip().splitlines() or ["no answer"]
     return Unavailable(f"{path} does not start: {lines[0]}; run it by hand with --headless to see why")
 
 

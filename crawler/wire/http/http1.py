@@ -47,15 +47,15 @@ class Http1(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass the bytes to the reader; close the connection if there is no exchange."""
-        reading, watch = self._reader, self._timer
-        if reading is None or watch is None:
+        reader, timer = self._reader, self._timer
+        if reader is None or timer is None:
             self.close()
             return
-        watch.add_bytes(len(data))
-        if reading.feed(data):
-            self._end("protocol" if reading.fault else None, reading.fault or "")
-        elif reading.awaits_close:
-            watch.wait_for_close()
+        timer.add_bytes(len(data))
+        if reader.feed(data):
+            self._end("protocol" if reader.fault else None, reader.fault or "")
+        elif reader.awaits_close:
+            timer.wait_for_close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the exchange, if there is one."""
@@ -82,29 +82,29 @@ class Http1(asyncio.Protocol):
         assert self._transport is not None
         assert self._reader is None
         sent = wire_bytes(request, absolute_form=self._absolute, proxy_headers=self._proxy)
-        reading = self._reader = ResponseReader(limits.max_body, method=request.method)
+        reader = self._reader = ResponseReader(limits.max_body, method=request.method)
         self._waiter = self._loop.create_future()
-        watch = self._timer = ExchangeTimer(self._loop, limits, left_s, self._expire)
+        timer = self._timer = ExchangeTimer(self._loop, limits, left_s, self._expire)
         self._transport.write(sent)
         if self._transport.is_closing():
             self._end("disconnect", "the connection was closed")
         try:
-            trouble, detail = await self._waiter
+            failure, detail = await self._waiter
         finally:
-            watch.cancel()
+            timer.cancel()
             self._reader = self._timer = None
-            if not reading.keep_alive:
+            if not reader.keep_alive:
                 self.close()
-        if reading.head is not None:
-            self.protocol = _VERSIONS.get(reading.head.version, "http/1.1")
+        if reader.head is not None:
+            self.protocol = _VERSIONS.get(reader.head.version, "http/1.1")
         return ExchangeResult(
             request=archive_bytes(request, absolute_form=self._absolute)
             if request.secret_names or self._proxy
             else sent,
-            message=reading.message(),
-            failure="broken" if reading.is_broken and trouble in {None, "disconnect"} else trouble,
+            message=reader.message(),
+            failure="broken" if reader.is_broken and failure in {None, "disconnect"} else failure,
             detail=detail,
-            first_byte_ms=watch.first_byte_ms,
+            first_byte_ms=timer.first_byte_ms,
         )
 
     def close(self) -> None:
@@ -113,22 +113,22 @@ class Http1(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _expire(self, trouble: ExchangeFailure | None) -> None:
+    def _expire(self, failure: ExchangeFailure | None) -> None:
         if self._reader is not None:
             self._reader.close()
-        self._end(trouble, "time-out")
+        self._end(failure, "time-out")
 
-    def _end(self, trouble: ExchangeFailure | None, detail: str) -> None:
+    def _end(self, failure: ExchangeFailure | None, detail: str) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result((trouble, detail))
+            self._waiter.set_result((failure, detail))
 
     def __repr__(self) -> str:
         return f"<{self.protocol} with {self.peer or 'nobody'}>"
 
 
-def _close_failure(reading: ResponseReader, error: Exception | None) -> ExchangeFailure | None:
+def _close_failure(reader: ResponseReader, error: Exception | None) -> ExchangeFailure | None:
     """Return which failure the end of the connection is for the response; None if the response is complete."""
-    if reading.ends_at_close and error is None:
+    if reader.ends_at_close and error is None:
         return None
-    whole = reading.message()
+    whole = reader.message()
     return None if whole is not None and whole.is_complete else "disconnect"

@@ -104,25 +104,25 @@ class Http2(asyncio.Protocol):
         assert self._transport is not None
         self._frames.reset()
         waiter: asyncio.Future[tuple[ExchangeFailure | None, str]] = self._loop.create_future()
-        watch = ExchangeTimer(self._loop, limits, left_s, lambda trouble: self._finish(trouble, "time-out"))
-        response = self._stream = _Stream(waiter, watch, limits.max_body, request.method)
+        timer = ExchangeTimer(self._loop, limits, left_s, lambda failure: self._finish(failure, "time-out"))
+        response = self._stream = _Stream(waiter, timer, limits.max_body, request.method)
         try:
             response.stream = self._h2.get_next_available_stream_id()
             self._send(request, response.stream)
-            trouble, detail = await waiter
+            failure, detail = await waiter
         except H2Error as error:
-            trouble, detail = "protocol", one_line(error)
+            failure, detail = "protocol", one_line(error)
         finally:
-            watch.cancel()
+            timer.cancel()
             self._stream = None
             if not response.ended:
                 self.close()
         return ExchangeResult(
             request=archive_bytes(request, header_case="lower"),
             message=response.message(),
-            failure=trouble,
+            failure=failure,
             detail=detail,
-            first_byte_ms=watch.first_byte_ms,
+            first_byte_ms=timer.first_byte_ms,
         )
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Http2(asyncio.Protocol):
 
     def _handle_stream_event(self, response: "_Stream", event: Event) -> None:
         """Handle an event of the open stream."""
-        response.watch.add_bytes(len(getattr(event, "data", None) or b"head"))
+        response.timer.add_bytes(len(getattr(event, "data", None) or b"head"))
         match event:
             case DataReceived(data=data):
                 response.add(data or b"")
@@ -177,17 +177,17 @@ class Http2(asyncio.Protocol):
                 self._finish(None if response.ended else "protocol", "no HTTP response")
             case StreamReset(error_code=code):
                 response.ended = bool(response.head) and code == ErrorCodes.NO_ERROR
-                trouble: ExchangeFailure = "disconnect" if response.head else "protocol"
-                self._finish(None if response.ended else trouble, f"RST_STREAM {code}")
+                failure: ExchangeFailure = "disconnect" if response.head else "protocol"
+                self._finish(None if response.ended else failure, f"RST_STREAM {code}")
 
-    def _fail(self, why: str, trouble: ExchangeFailure = "protocol") -> None:
+    def _fail(self, why: str, failure: ExchangeFailure = "protocol") -> None:
         self.is_usable = False
         if self._stream is not None:
-            self._finish("disconnect" if self._stream.head else trouble, why)
+            self._finish("disconnect" if self._stream.head else failure, why)
 
-    def _finish(self, trouble: ExchangeFailure | None, detail: str) -> None:
+    def _finish(self, failure: ExchangeFailure | None, detail: str) -> None:
         if self._stream is not None and not self._stream.waiter.done():
-            self._stream.waiter.set_result((trouble, detail))
+            self._stream.waiter.set_result((failure, detail))
 
     def _flush(self) -> None:
         data = self._h2.data_to_send()
@@ -210,12 +210,12 @@ class _Stream:
         "head",
         "interim",
         "stream",
+        "timer",
         "waiter",
-        "watch",
     )
 
-    def __init__(self, waiter: Any, watch: ExchangeTimer, max_body: int, method: str) -> None:
-        self.waiter, self.watch, self._max_body, self._method = waiter, watch, max_body, method
+    def __init__(self, waiter: Any, timer: ExchangeTimer, max_body: int, method: str) -> None:
+        self.waiter, self.timer, self._max_body, self._method = waiter, timer, max_body, method
         self.stream = self.interim = 0
         self.head = b""
         self._body = bytearray()

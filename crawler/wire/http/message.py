@@ -78,12 +78,12 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
     major, minor, code = status_line.groups()
     status = int(code)
     version = "" if major is None else f"{major.decode()}.{(minor or b'0').decode()}"
-    said = dict.fromkeys(_OF_FRAMING, "")
+    framing = dict.fromkeys(_OF_FRAMING, "")
     for name, value in headers:
-        if (key := name.lower()) in said:
-            said[key] = f"{said[key]},{value}" if said[key] else value
-    transfer = said["transfer-encoding"]
-    lengths = [each.strip() for each in said["content-length"].split(",")]
+        if (key := name.lower()) in framing:
+            framing[key] = f"{framing[key]},{value}" if framing[key] else value
+    transfer = framing["transfer-encoding"]
+    lengths = [each.strip() for each in framing["content-length"].split(",")]
     numbers = [int(each) for each in lengths if _is_number(each)]
     bodiless = status in _BODILESS or method == "HEAD"
     chunked = not bodiless and "chunked" in transfer.lower()
@@ -96,7 +96,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
         chunked=chunked,
         body_length=body,
         transfer=transfer,
-        keep_alive=_keeps_alive(version, said["connection"])
+        keep_alive=_keeps_alive(version, framing["connection"])
         and len(set(lengths)) == 1
         and (lengths == [""] or len(numbers) == len(lengths))
         and not (transfer and numbers)
@@ -145,7 +145,7 @@ def _is_number(text: str) -> bool:
 
 
 def _keeps_alive(version: str, connection: str) -> bool:
-    said = [each.strip() for each in connection.lower().split(",")]
+    options = [each.strip() for each in connection.lower().split(",")]
     if version == "1.0":
-        return "keep-alive" in said and "close" not in said
-    return version >= "1.1" and "close" not in said
+        return "keep-alive" in options and "close" not in options
+    return version >= "1.1" and "close" not in options

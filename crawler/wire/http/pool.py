@@ -12,7 +12,7 @@ from crawler.wire.http.http1 import Http1
 from crawler.wire.http.http2 import Http2
 
 KEEP_ALIVE_S = 15.0
-"""Seconds that an idle connection is kept. Servers keep one as long or longer (nginx 75 s, Apache 5 s)."""
+"""Seconds that an idle connection is kept; servers keep one for times like this (nginx 75 s, Apache 5 s)."""
 MAX_IDLE = 1_000
 """Idle connections at most."""
 

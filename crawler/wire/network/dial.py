@@ -135,9 +135,9 @@ class Dialer:
                 )
         except (OSError, ProxyError) as error:
             found.socket.close()
-            sign = error.symptom if isinstance(error, ProxyError) else "mute_proxy"
+            symptom = error.symptom if isinstance(error, ProxyError) else "mute_proxy"
             return FetchFailure(
-                reason="proxy", detail=one_line(error, "the proxy did not answer"), symptom=sign
+                reason="proxy", detail=one_line(error, "the proxy did not answer"), symptom=symptom
             )
         except asyncio.CancelledError:
             found.socket.close()
@@ -185,29 +185,29 @@ class Dialer:
         """Do the TLS handshake: with verification first. If that fails and untrusted servers are accepted, do it
         without.
         """
-        come = await self._handshake(target, found, self._trust.context(h2=h2), "trusted")
-        if self._accept_untrusted and isinstance(come, OSError):
-            said = certificate_problem(come)
-            if said is None:
-                come = await self._reconnect(
+        result = await self._handshake(target, found, self._trust.context(h2=h2), "trusted")
+        if self._accept_untrusted and isinstance(result, OSError):
+            trust = certificate_problem(result)
+            if trust is None:
+                result = await self._reconnect(
                     target, found, self._trust.context(h2=h2, old_versions=True), "trusted"
                 )
-                said = certificate_problem(come) if isinstance(come, OSError) else None
-            if said is not None:
+                trust = certificate_problem(result) if isinstance(result, OSError) else None
+            if trust is not None:
                 context = self._trust.context(h2=h2, verify=False, old_versions=True)
-                come = await self._reconnect(target, found, context, said)
-        return handshake_failure(come) if isinstance(come, OSError) else come
+                result = await self._reconnect(target, found, context, trust)
+        return handshake_failure(result) if isinstance(result, OSError) else result
 
     async def _reconnect(
-        self, target: Target, before: _ConnectedSocket, context: ssl.SSLContext, said: str
+        self, target: Target, before: _ConnectedSocket, context: ssl.SSLContext, trust: str
     ) -> DialedConnection | FetchFailure | OSError:
         found = await self._connect_to_server(target, before.address)
         return (
-            found if isinstance(found, FetchFailure) else await self._handshake(target, found, context, said)
+            found if isinstance(found, FetchFailure) else await self._handshake(target, found, context, trust)
         )
 
     async def _handshake(
-        self, target: Target, found: _ConnectedSocket, context: ssl.SSLContext, said: str
+        self, target: Target, found: _ConnectedSocket, context: ssl.SSLContext, trust: str
     ) -> DialedConnection | FetchFailure | OSError:
         loop, begun = asyncio.get_running_loop(), time.monotonic()
         chooser = _AlpnProtocol(loop)
@@ -228,7 +228,7 @@ class Dialer:
         connection = chooser.connection
         assert connection is not None
         connection.peer = self._peer(found.address)
-        connection.tls = connection_tls(chooser.ssl_object, said)
+        connection.tls = connection_tls(chooser.ssl_object, trust)
         return DialedConnection(
             connection=connection,
             address=found.address,

@@ -155,13 +155,13 @@ class Resolver:
         # An entry of the hosts file has no time to live.
         if any(one.ttl_s > 0 if one.addresses else one.error in _NOT_FOUND for one in answers):
             self.answered_at = self._loop.time()
-        said = found or _failure(host, answers, silent=len(answers) < len(asked))
-        kept_s = NO_ANSWER_TTL_S if _is_unanswered(said) else min(max(ttl_s, MIN_TTL_S), MAX_TTL_S)
-        self._cache[host] = _CacheEntry(result=said, expires_at=self._clock() + kept_s)
+        result = found or _failure(host, answers, silent=len(answers) < len(asked))
+        kept_s = NO_ANSWER_TTL_S if _is_unanswered(result) else min(max(ttl_s, MIN_TTL_S), MAX_TTL_S)
+        self._cache[host] = _CacheEntry(result=result, expires_at=self._clock() + kept_s)
         self._cache.move_to_end(host)
         if len(self._cache) > MAX_CACHED_HOSTS:
             self._cache.popitem(last=False)
-        return said
+        return result
 
     def _ask(self, host: str, family: int, timeout_s: float) -> "asyncio.Future[_Answer]":
         answer: asyncio.Future[_Answer] = self._loop.create_future()
@@ -265,12 +265,12 @@ def _text(address: bytes | str) -> str:
 def _failure(host: str, answers: Sequence[_Answer], *, silent: bool) -> FetchFailure:
     """Return why a name has no address. What servers said counts before what they did not say."""
     errors = {answer.error for answer in answers}
-    told = errors - _NO_ANSWER
+    answered = errors - _NO_ANSWER
     # That a name has no address of one family says nothing about the other.
-    if not told or ((silent or errors & _NO_ANSWER) and told <= _NOT_FOUND):
+    if not answered or ((silent or errors & _NO_ANSWER) and answered <= _NOT_FOUND):
         return FetchFailure(
             reason=DNS_TIMEOUT, detail=f"no name server answered for {host}", symptom="no_name_server"
         )
-    why = max(told - _NOT_FOUND, default=min(told))
-    sign: Symptom = "denied" if told <= _NOT_FOUND | _BAD_NAMES else "no_name_server"
-    return FetchFailure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", symptom=sign)
+    why = max(answered - _NOT_FOUND, default=min(answered))
+    symptom: Symptom = "denied" if answered <= _NOT_FOUND | _BAD_NAMES else "no_name_server"
+    return FetchFailure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", symptom=symptom)

@@ -73,12 +73,14 @@ class Probes:
                     if not must_answer:
                         return ""
                     writer.write(self._proxy.greeting)
-                    said = await reader.read(1)
+                    first_byte = await reader.read(1)
                 finally:
                     writer.close()
         except OSError as error:
             return f"the proxy {self._proxy.endpoint}: {connection_failure(error).detail}"
-        return "" if said else f"the proxy {self._proxy.endpoint} closes its connections and says nothing"
+        return (
+            "" if first_byte else f"the proxy {self._proxy.endpoint} closes its connections and says nothing"
+        )
 
     def route_problem(self, address: str = "") -> str:
         """Return why neither `address` nor any network but this machine's own can be reached; empty if one can. No

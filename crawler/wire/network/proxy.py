@@ -116,8 +116,10 @@ def parse_proxy(text: str) -> Proxy:
 
 def proxy_failure(proxy: Proxy, failure: FetchFailure) -> FetchFailure:
     """Return the failure of a request whose proxy cannot be connected to."""
-    sign: Symptom = "no_resources" if failure.symptom == "no_resources" else "no_proxy"
-    return FetchFailure(reason="proxy", detail=f"the proxy {proxy.endpoint}: {failure.detail}", symptom=sign)
+    symptom: Symptom = "no_resources" if failure.symptom == "no_resources" else "no_proxy"
+    return FetchFailure(
+        reason="proxy", detail=f"the proxy {proxy.endpoint}: {failure.detail}", symptom=symptom
+    )
 
 
 async def tunnel(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
@@ -145,9 +147,9 @@ async def _connect(proxy: Proxy, connection: socket.socket, host: str, port: int
             raise ProxyError("the proxy closed the connection", "mute_proxy")
     status = bytes(head).split(b"\r\n", 1)[0].split(b" ")
     if len(status) < 2 or not status[1].startswith(b"2"):
-        said = b" ".join(status[1:]).decode("latin-1")
-        sign = _STATUSES.get(said[:3], "answered" if said else "mute_proxy")
-        raise ProxyError(f"the proxy said {said or 'nothing'}", sign)
+        status_text = b" ".join(status[1:]).decode("latin-1")
+        symptom = _STATUSES.get(status_text[:3], "answered" if status_text else "mute_proxy")
+        raise ProxyError(f"the proxy said {status_text or 'nothing'}", symptom)
 
 
 async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
@@ -174,8 +176,8 @@ async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) 
     length = {1: 4, 4: 16}.get(kind) or (await _read_exactly(connection, 1))[0]
     await _read_exactly(connection, length + 2)
     if reply:
-        sign: Symptom = "silent" if reply in _UNREACHED else "answered"
-        raise ProxyError(f"the proxy said {_SOCKS_REPLIES.get(reply, str(reply))}", sign)
+        symptom: Symptom = "silent" if reply in _UNREACHED else "answered"
+        raise ProxyError(f"the proxy said {_SOCKS_REPLIES.get(reply, str(reply))}", symptom)
 
 
 def _greeting(proxy: Proxy) -> bytes:

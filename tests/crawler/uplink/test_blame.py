@@ -147,7 +147,7 @@ def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign
 def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(
     sign, answers, silent, answered, has_response
 ):
-    """The other hosts answer: then a part of our own side is not needed to reach hosts, even if it is broken."""
+    """Unless a part that worked before is broken: then the worker may reach the other hosts by cached answers."""
     found, _ = settled(
         sign, answers, OtherHosts(responding=answered, silent=silent), has_response=has_response
     )
