@@ -257,7 +257,7 @@ class _Connections:
         """The own one of this process. One dictionary operation decides among threads: no lock that a fork could copy."""
         mine = self._of.get(os.getpid())
         if mine is None:
-            made = Connection(self._place, self._patience, answered=self._first != os.getpid())
+            made = Connection(self._place, self._patience, has_answered=self._first != os.getpid())
             mine = self._of.setdefault(os.getpid(), made)
             weakref.finalize(self, mine.close)
         return mine
