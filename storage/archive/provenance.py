@@ -35,7 +35,7 @@ def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str
 
 
 def read_recipe(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
-    """The recipe that a file of that source opens with; None where it has none, or came from elsewhere."""
+    """The recipe that a file of that source opens with; None if it has none, or came from elsewhere."""
     first = next(read_records(file, 0, 1, name=source), None)
     if first is None or first.mime != WARC_FIELDS:
         return None

@@ -39,7 +39,7 @@ def size(key: bytes, data: bytes) -> int:
 
 
 def write(descriptor: int, key: bytes, data: bytes) -> None:
-    """Write the file of the block into an empty one. Raises `OSError` where there is no room."""
+    """Write the file of the block into an empty one. Raise `OSError` if there is no room."""
     head = HEAD.pack(MAGIC, len(key), len(data), xxhash.xxh3_128_digest(data)) + key
     offset = 0
     for part in (head, data):
@@ -53,7 +53,7 @@ def write(descriptor: int, key: bytes, data: bytes) -> None:
 def read_block(path: str, key: bytes) -> bytes:
     """The data of the block at `path`.
 
-    Raises `FileNotFoundError` where there is none, `CorruptData` where it is not the whole and unchanged block of
+    Raise `FileNotFoundError` if there is none, `CorruptData` where it is not the whole and unchanged block of
     this key, and other `OSError` where the disk refuses.
     """
     # O_NONBLOCK: a foreign FIFO at this place is no reason to wait. It changes nothing for files.

@@ -151,7 +151,7 @@ def default_directory() -> Path:
     """Where a user's cache lies: `$XDG_CACHE_HOME/thresher/blocks`, by default `~/.cache/thresher/blocks` (XDG Base
     Directory Specification; a relative path in the variable counts as none).
 
-    Raises `InputError` where the user has no home directory.
+    Raise `InputError` if the user has no home directory.
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if base.is_absolute():

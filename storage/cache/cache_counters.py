@@ -41,7 +41,7 @@ class CacheStats:
 
 
 class CacheCounters:
-    """The counters of one process. Raises `OSError` where their file cannot be made."""
+    """The counters of one process. Raise `OSError` if their file cannot be made."""
 
     __slots__ = ("__weakref__", "_counts", "_descriptor", "_lock", "path", "process")
 

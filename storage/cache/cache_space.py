@@ -95,7 +95,7 @@ class CacheSpace:
     @contextmanager
     def lock_pending(self, name: str, seconds: float) -> Iterator[PendingBlock]:
         """The file to make a block in, of one thread of one process at a time; gone at the end of the context if it
-        was not published. Raises `TimeoutError` where another one has it for more than `seconds`.
+        was not published. Raise `TimeoutError` if another one has it for more than `seconds`.
         """
         path = self.fetching / name
         with ExitStack() as stack:

@@ -22,7 +22,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
 def locked(path: Path, seconds: float) -> Iterator[int]:
     """A descriptor of the file at `path`, created if missing, locked until the end of the context.
 
-    Raises `TimeoutError` where another holds it for more than `seconds`, and `OSError` where the file cannot be
+    Raise `TimeoutError` if another holds it for more than `seconds`, and `OSError` where the file cannot be
     opened for writing (its directory is missing, the disk is full or read-only).
     """
     deadline = time.monotonic() + seconds

@@ -58,7 +58,7 @@ class Ledger:
     def update(self) -> Iterator[LedgerUpdate]:
         """Alone with the files and their totals. Where the context raises, the files are counted next time.
 
-        Raises `OSError` where the ledger cannot be written, or is held by another for `WAIT_SECONDS`.
+        Raise `OSError` if the ledger cannot be written, or is held by another for `WAIT_SECONDS`.
         """
         with locked(self.path, WAIT_SECONDS) as descriptor:
             totals = self._read(descriptor, closed=True)

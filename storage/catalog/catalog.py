@@ -32,7 +32,7 @@ class Catalog:
     def __init__(self, url: str, project: Path) -> None:
         """Open, migrate or begin the catalog that `project.catalog` names; a relative file begins at the project.
 
-        Raises `InputError` for another kind of address, for a database that is not a catalog, and for a catalog
+        Raise `InputError` for another kind of address, for a database that is not a catalog, and for a catalog
         of a newer Thresher.
         """
         self._database = locate(url, project)
@@ -41,7 +41,7 @@ class Catalog:
     def refresh(self, store: Store) -> None:
         """Make the catalog agree with the Manifests and runs in storage. Only what is new is read.
 
-        Raises `CorruptData` for a damaged Manifest, and `InputError` where a shared database holds the catalog of
+        Raise `CorruptData` for a damaged Manifest, and `InputError` where a shared database holds the catalog of
         another storage.
         """
         self._mending(lambda: self._refresh(store))

@@ -49,7 +49,7 @@ class SealedPart(SQLModel, table=True):
     step: str = Field(index=True)
     """Name without version."""
     version: int
-    """Of the step; 0 where the Manifest says none."""
+    """Of the step; 0 if the Manifest says none."""
     part: str
     source: str = Field(index=True)
     fingerprint: str

@@ -29,7 +29,7 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Session]:
         """A transaction that waits for nobody and sees what is committed.
 
-        Raises `DamagedCatalog`, and `Unavailable` for all else that the database says no to; so does `writing`.
+        Raise `DamagedCatalog`, and `Unavailable` for all else that the database says no to; so does `writing`.
         """
         ...
 
@@ -42,7 +42,7 @@ class Database(Protocol):
         ...
 
     def tables(self, connection: Connection) -> frozenset[str]:
-        """Tables of the catalog, none where there is no catalog yet. Raises `InputError` where the place is
+        """Tables of the catalog, none where there is no catalog yet. Raise `InputError` if the place is
         another program's, and `DamagedCatalog`.
         """
         ...

@@ -17,7 +17,7 @@ POSTGRES = ("postgresql", "postgresql+psycopg")
 def locate(url: str, project: Path) -> Database:
     """The database that is named; a relative file begins at the project. Touches neither disk nor server.
 
-    Raises `InputError` for every other kind of address, without its password.
+    Raise `InputError` for every other kind of address, without its password.
     """
     scheme, _, rest = url.partition(":")
     if scheme in POSTGRES:

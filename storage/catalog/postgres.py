@@ -38,7 +38,7 @@ class PostgresDatabase:
     shared = True
 
     def __init__(self, url: URL) -> None:
-        """Raises `InputError` where the driver is not installed. Connects to nothing yet."""
+        """Raise `InputError` if the driver is not installed. Connects to nothing yet."""
         port = f":{url.port}" if url.port else ""
         self._name = f"postgresql://{url.host or ''}{port}/{url.database or ''}"
         try:

@@ -50,7 +50,7 @@ class _Copied:
 
 
 def refresh(session: Session, store: Store) -> None:
-    """Copy what is new in the storage, forget what is gone. Raises `CorruptData` for a damaged Manifest."""
+    """Copy what is new in the storage, forget what is gone. Raise `CorruptData` for a damaged Manifest."""
     if session.execute(select(col(Mirrored.storage))).scalar() != store.uri:
         delete_all_rows(session)
         session.add(Mirrored(storage=store.uri))

@@ -15,7 +15,7 @@ INDEX = ".cdxj.gz"
 
 
 def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
-    """Its part, and the WARC files that it seals. Raises `CorruptData` where it is missing or damaged."""
+    """Its part, and the WARC files that it seals. Raise `CorruptData` if it is missing or damaged."""
     manifest = load_manifest(store, name)
     step, _, version = manifest.step.partition("@")
     source = _text(manifest.part.partition("/")[0])

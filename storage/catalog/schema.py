@@ -16,7 +16,7 @@ HEAD = REVISIONS[-1]
 def prepare(database: Database) -> None:
     """Make a new place a catalog, migrate an older one, begin a damaged one anew.
 
-    Raises `InputError` for a newer one and for what is another program's.
+    Raise `InputError` for a newer one and for what is another program's.
     """
     try:
         with database.reading() as session:
@@ -40,7 +40,7 @@ def recreate(database: Database) -> None:
 
 
 def _revision(database: Database, connection: Connection) -> str:
-    """What the tables are at; empty where there are none."""
+    """What the tables are at; empty if there are none."""
     tables = database.tables(connection)
     if not tables:
         return ""

@@ -7,7 +7,7 @@ A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`, sealed 
     url         as it was asked for, or was to be
     kind        `page`, or `robots` for a robots.txt
     outcome     `fetched`, `unchanged`, `redirected`, `gone`, `refused`, `failed`; `retry` where it is tried again later
-    reason      why; empty where the outcome says it all
+    reason      why; empty if the outcome says it all
     status*     of the HTTP response
     referrer    address that led here; empty for a seed
     bytes*      of the response as it came over the wire
@@ -171,7 +171,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of one Zstandard frame, piece by piece. Raises `ValueError` where it is cut."""
+    """The bytes of one Zstandard frame, piece by piece. Raise `ValueError` if it is cut."""
     frame = zstandard.ZstdDecompressor().decompressobj()
     while piece := file.read(PIECE):
         yield frame.decompress(piece)

@@ -116,7 +116,7 @@ class CrawlLogWriter:
         self._fresh += encode(self._tally.count(line))
 
     def commit(self) -> None:
-        """Bring everything appended to disk. Where it raises, it may be called again."""
+        """Bring everything appended to disk. If it raises, it may be called again."""
         if self._fresh:
             if self._open is None:
                 self._open = create_open_file(self._store, f"{FOLDER}/{self._crawl}", self._name(SUFFIX))
@@ -138,7 +138,7 @@ class CrawlLogWriter:
         )
 
     def seal(self) -> Manifest | None:
-        """Close and publish the open file; None where there is none. Where it raises, it may be called again. Raises `Conflict` where
+        """Close and publish the open file; None if there is none. If it raises, it may be called again. Raise `Conflict` where
         another has sealed it: the writer was given up.
         """
         self.commit()
@@ -159,7 +159,7 @@ class CrawlLogWriter:
 
 
 def put(store: Store, crawl: str, stem: str, lines: Iterable[LogLine]) -> Manifest | None:
-    """Publish and seal a file of the log that has these lines; None where there are none. Raise `Conflict` where one of that name has
+    """Publish and seal a file of the log that has these lines; None if there are none. Raise `Conflict` if one of that name has
     others.
     """
     rest = iter(lines)

@@ -85,7 +85,7 @@ def newest_captures(
 ) -> Iterator[Iterator[NewestCapture]]:
     """Each page that is wanted, has a capture and is not ended, in the order of their turns.
 
-    `settled` says which lines of the log tell of a page. Raises `CorruptData` naming an index or a log that is none.
+    `settled` says which lines of the log tell of a page. Raise `CorruptData` naming an index or a log that is none.
     """
     with TemporaryDirectory(prefix="thresher-newest-") as directory:
         database = sqlite3.connect(f"{directory}/newest.db", check_same_thread=False)

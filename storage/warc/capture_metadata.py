@@ -23,10 +23,10 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureMetadata:
-    """The context of one exchange. Raises `InputError` for a fact whose name is no name."""
+    """The context of one exchange. Raise `InputError` for a fact whose name is no name."""
 
     via: str = ""
-    """URL of the page that led here; empty where a seed did, or nobody knows."""
+    """URL of the page that led here; empty if a seed did, or nobody knows."""
     depth: int = 0
     """Links from a seed to here."""
     redirects: int = 0

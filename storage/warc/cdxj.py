@@ -57,15 +57,15 @@ class CdxjRow:
     offset: int
     filename: str
     sha256: str = ""
-    """Of the payload, `sha256:HEX`; empty where an index does not say."""
+    """Of the payload, `sha256:HEX`; empty if an index does not say."""
     etag: str = ""
     last_modified: str = ""
     ms: int = 0
     """Milliseconds behind the timestamp."""
     record_id: str = ""
-    """WARC-Record-ID, `urn:uuid:...`; empty where an index does not say."""
+    """WARC-Record-ID, `urn:uuid:...`; empty if an index does not say."""
     content_encoding: str = ""
-    """Of a response; empty where there is none."""
+    """Of a response; empty if there is none."""
     original_url: str = ""
     """WARC-Refers-To-Target-URI of a revisit."""
     original_date_ms: int = 0
@@ -75,7 +75,7 @@ class CdxjRow:
 
     @property
     def date_ms(self) -> int:
-        """WARC-Date, milliseconds since the epoch, UTC. Raises `ValueError` where the timestamp is no time."""
+        """WARC-Date, milliseconds since the epoch, UTC. Raise `ValueError` if the timestamp is no time."""
         digits = f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # others write fewer
         month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
         moment = datetime(int(digits[:4]), month, day, hour, minute, second, tzinfo=UTC)
@@ -180,7 +180,7 @@ def write(path: Path, lines: IndexLines) -> None:
 def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[CdxjRow]:
     """The rows in the order of the file; with `host` those alone whose line names it, which is much sooner done.
 
-    Raises `CorruptData` naming the file and the first line that is none.
+    Raise `CorruptData` naming the file and the first line that is none.
     """
     number = 0
     try:
@@ -211,7 +211,7 @@ def timestamp(date_ms: int) -> str:
 
 
 def parse_line(text: str) -> CdxjRow:
-    """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
+    """The row of a line. Raise `ValueError`, `KeyError` or `TypeError` for what is none."""
     surt, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
     return CdxjRow(
@@ -237,7 +237,7 @@ def parse_line(text: str) -> CdxjRow:
 
 
 def field_value(value: str | None) -> str:
-    """Return what a header said, without white space around it; empty where it cannot be sent back: other characters than RFC
+    """Return what a header said, without white space around it; empty if it cannot be sent back: other characters than RFC
     9110, section 5.5, has in a field value would end the header, or are refused by whoever takes it.
     """
     text = (value or "").strip(" \t")

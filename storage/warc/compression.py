@@ -53,7 +53,7 @@ def stem(name: str) -> str:
 
 
 def require_compression(name: str) -> Compression:
-    """The name of a compression. Raises `InputError` for any other."""
+    """The name of a compression. Raise `InputError` for any other."""
     if name not in get_args(Compression):
         raise InputError(f"{name!r} is no compression of archive files: give {' or '.join(SUFFIXES)}")
     return cast("Compression", name)

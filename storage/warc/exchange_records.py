@@ -60,7 +60,7 @@ def capture_records(
     `record_id` becomes its id; `digest` and `sha256` spare making `payload_digest` and `payload_sha256` again. `resource_type` is what a page
     wanted it for, where it is a part of one; browsertrix-crawler writes it in the same field.
 
-    Raises `InputError` where the peer is no IP address, the truncation no word of the standard, or what was spoken
+    Raise `InputError` if the peer is no IP address, the truncation no word of the standard, or what was spoken
     no token.
     """
     response_id, request_id = record_id.urn, uuid5(record_id, "request").urn
@@ -137,7 +137,7 @@ def attachment_record(
 ) -> bytes:
     """What was made of a response, uncompressed: a `conversion` or `metadata` refers to it, a `resource` came with it.
 
-    Raises `InputError` where the type is no media type.
+    Raise `InputError` if the type is no media type.
     """
     if not MIME.fullmatch(mime):
         raise InputError(f"{mime!r} is no media type: give one such as text/html")
@@ -170,7 +170,7 @@ def ingested_record(
     """What an input made elsewhere held, uncompressed: a document, or an HTTP response as it was sent.
 
     `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others have it. The time of what has none is the
-    epoch: no clock goes in. Raises `InputError` where the type is no media type.
+    epoch: no clock goes in. Raise `InputError` if the type is no media type.
     """
     if not MIME.fullmatch(mime):
         raise InputError(f"{mime!r} is no media type: give one such as text/html")

@@ -60,7 +60,7 @@ class Member:
     offset: int
     length: int
     data: bytes
-    """Decompressed; empty where there is a problem."""
+    """Decompressed; empty if there is a problem."""
     is_whole: bool
     """Whether `data` is all of it and not only its beginning."""
     problem: str | None
@@ -87,7 +87,7 @@ def members(
     """The members that begin at byte `first` or later, and before byte `end`.
 
     `first` is 0 or the offset of a member; `name` is what errors call the file; `begin` is how a record begins, by which
-    the next one is found behind a damaged one. Raises `InputError` for a file that is no WARC.
+    the next one is found behind a damaged one. Raise `InputError` for a file that is no WARC.
     """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)

@@ -93,7 +93,7 @@ def decode_content(entity: bytes, encodings: str, limit: int) -> Decoded:
 
 
 def parse_chunk_size(digits: bytes) -> int | None:
-    """The number that the digits of a chunk size are; None where they are none."""
+    """The number that the digits of a chunk size are; None if they are none."""
     if not 0 < len(digits) <= 16 or not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
         return None
     return int(digits, 16)

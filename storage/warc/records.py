@@ -61,7 +61,7 @@ class ArchivedRecord:
     url: str
     """WARC-Target-URI as written there, without angle brackets."""
     date_ms: int
-    """WARC-Date in milliseconds since the epoch, UTC; 0 where it has none that can be read."""
+    """WARC-Date in milliseconds since the epoch, UTC; 0 if it has none that can be read."""
     status: int | None
     """Of the HTTP head, where the record has one."""
     headers: tuple[tuple[str, str], ...]
@@ -113,7 +113,7 @@ def read_records(
 
     `first` is 0 or the offset of a record; one record alone is `read(file, offset, offset + 1)`. `name` is what
     their `ref`s and errors call the file. `on_member` is shown each record as it lies there, before it is understood.
-    Raises `InputError` for a file that is no WARC.
+    Raise `InputError` for a file that is no WARC.
     """
     for member in members(file, first, end, limit + HEAD_ROOM, name=name):
         if member.problem is None and not member.data.strip(BLANK):
@@ -136,7 +136,7 @@ def page_records(counts: Mapping[str, int]) -> int:
 
 
 def block_of(member: Member) -> bytes | None:
-    """Return the block of a record as it lies in the file; None where the record has no head, or is too long for memory."""
+    """Return the block of a record as it lies in the file; None if the record has no head, or is too long for memory."""
     begin = _head_end(member.data)
     length = LENGTH.search(member.data, 0, begin.end()) if begin else None
     if begin is None or length is None or not member.is_whole:
@@ -145,7 +145,7 @@ def block_of(member: Member) -> bytes | None:
 
 
 def mime_of(content_type: str | None) -> str:
-    """`text/html` of `Text/HTML; charset=utf-8`; empty where there is none."""
+    """`text/html` of `Text/HTML; charset=utf-8`; empty if there is none."""
     found = MIME.match(content_type or "")
     return found[1].lower() if found else ""
 
@@ -293,7 +293,7 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
 
 
 def _odd_head(block: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
-    """Status, headers and entity of a response whose status line is odd; None where it has none."""
+    """Status, headers and entity of a response whose status line is odd; None if it has none."""
     said, end = STATUS_LINE.match(block), HEAD_END.search(block)
     if said is None or end is None:
         return None

@@ -21,12 +21,12 @@ REVISIT_MIME = "warc/revisit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revisit:
-    """The record that an exchange came to again. Raises `InputError` for what names none."""
+    """The record that an exchange came to again. Raise `InputError` for what names none."""
 
     profile: Profile
     """Whether the payload was the same, or the server said that it was (304)."""
     refers_to: str
-    """Its WARC-Record-ID, without angle brackets; empty where an archive of others does not say."""
+    """Its WARC-Record-ID, without angle brackets; empty if an archive of others does not say."""
     uri: str
     """Its WARC-Target-URI."""
     date_ms: int

@@ -85,7 +85,7 @@ def make_validator(compression: Compression) -> Callable[[Sequence[bytes]], None
 
 
 def check_record(data: bytes) -> Head:
-    """Return the head of a record that keeps rules 2 to 5. Raises `CorruptData` that names the rule."""
+    """Return the head of a record that keeps rules 2 to 5. Raise `CorruptData` that names the rule."""
     begin = HEAD.match(data)
     if begin is None:
         _refuse("head", f"it begins with {data[:40]!r}")

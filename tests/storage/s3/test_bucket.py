@@ -317,7 +317,7 @@ def test_other_addresses_are_refused_in_one_line(uri, said):
 @pytest.mark.parametrize("uri", ["s3://bucket", "s3://bucket/", "s3://bucket/a/b", "s3://bucket/a/b/"])
 def test_an_address_is_shown_as_one_would_write_it(uri):
     assert S3Store.at(uri).uri == uri.rstrip("/")
-    assert repr(S3Store.at(uri)) == f"<bucket at {uri.rstrip('/')}>"
+    assert repr(S3Store.at(uri)) == f"<S3 store at {uri.rstrip('/')}>"
 
 
 def test_a_prefix_may_be_any_name(server):
