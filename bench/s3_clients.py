@@ -3,24 +3,27 @@
 
 usage: python bench/s3_clients.py [--calls N] [--large-mb N] [--repeat N] [--obstore PYTHON]
 
-The server is SeaweedFS on loopback, which this program starts and kills. Each round of each client is a process of its own, and the clients
-take turns. The figures of an operation are those of its round with the least CPU: wall and CPU milliseconds (user + system) of
-the client's process. `calls_of` counts the requests that S3Store needs for what it promises; the bare clients send the minimum.
+The server is SeaweedFS on loopback, which this program starts and kills. Each round of each client is a process of its
+own, and the clients take turns. The figures of an operation are those of its round with the least CPU: [CPU, wall]
+milliseconds of a call (user + system) in the client's process. Each bare client sends the fewest requests that the
+operation allows; `s3store` also sends those that its promises cost.
 
 - put: create an object of 10 KB on condition that its name is free, with its SHA-256 and a mark in its metadata.
 - put_taken: the same for a name that is taken; the client says so.
 - read: read 10 KB whole and compare their SHA-256 with the metadata.
-- range: read 1 MB at a random offset of the large object on condition that its entity tag is unchanged.
-- upload: create the large object. aioboto3, boto3 and S3Store send parts of 8 MiB, 4 at a time, and complete the upload on condition
-  that the name is free. obstore has no condition for uploads in parts: `upload` is its single conditional request, and `upload_parts`
-  its upload in parts, which overwrites.
-- list: list 1,000 names, one reply.
+- range: look up the entity tag of the large object, then read 1 MB at a random offset on condition that the tag is
+  unchanged.
+- upload: create the large object. aioboto3, boto3 and S3Store send parts of 8 MiB, 4 at a time, and complete the upload
+  on condition that the name is free. obstore has no condition for uploads in parts: `upload` is its single conditional
+  request, and `upload_parts` its upload in parts, which overwrites.
+- list: list 1,000 names in one reply.
 - threads_put, threads_read: `put` and `read` by 16 threads at once.
 
-`import_cpu_ms` is the CPU until the client is made, `rss_mb` the resident memory then, `peak_mb` the most resident memory of the process;
-`peak_after_upload_mb` says how much of it the upload took. Prints one JSON line.
+`import_cpu_ms` is the CPU until the client is made and `rss_mb` the resident memory then. `peak_before_upload_mb`,
+`peak_after_upload_mb` and `peak_mb` are the most resident memory of the process until then, and in all.
 
-PYTHON is an interpreter of an environment with bench/peers/obstore.txt; without it, obstore is left out.
+PYTHON is an interpreter of an environment with bench/peers/obstore.txt; without it, obstore is left out. Prints one
+JSON line.
 """
 
 import argparse
@@ -237,6 +240,19 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def client_config() -> Any:
+    """The configuration of `storage.s3.s3_client`, which this module must not import: it would import aioboto3 for boto3 too."""
+    from botocore.config import Config
+
+    return Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        max_pool_connections=THREADS,
+        s3={"addressing_style": "path"},
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+    )
+
+
 class Boto3:
     """The synchronous client, which its threads share."""
 
@@ -245,11 +261,9 @@ class Boto3:
         from botocore.exceptions import ClientError
         from botocore.handlers import add_expect_header
 
-        from storage.s3.s3_client import client_config
-
         session = boto3.Session()
         self._error, self._bucket = ClientError, bucket
-        self._client = session.client("s3", endpoint_url=endpoint, config=client_config(session, endpoint))
+        self._client = session.client("s3", endpoint_url=endpoint, config=client_config())
         self._client.meta.events.unregister("before-call.s3", add_expect_header)
 
     def put(self, key: str, data: bytes) -> bool:
@@ -310,13 +324,11 @@ class Aioboto3:
         from botocore.exceptions import ClientError
         from botocore.handlers import add_expect_header
 
-        from storage.s3.s3_client import client_config
-
         self._asyncio, self._error, self._bucket = asyncio, ClientError, bucket
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         session = aioboto3.Session()
-        self._context = session.client("s3", endpoint_url=endpoint, config=client_config(session, endpoint))
+        self._context = session.client("s3", endpoint_url=endpoint, config=client_config())
         self._client = self._run(self._context.__aenter__())
         self._client.meta.events.unregister("before-call.s3", add_expect_header)
 

@@ -116,7 +116,7 @@ class ArchiveWriter:
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
         self._store, self._crawl, self._writer = store, crawl, writer
         self.user_agent = user_agent
-        """What the next file says that the crawler calls itself."""
+        """The user agent that the next file's warcinfo record names."""
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
         self._suffix = SUFFIXES[require_compression(compression)]
         self._compress, self._check = compressor(compression), make_validator(compression)
@@ -135,7 +135,7 @@ class ArchiveWriter:
         self._open: OpenArchiveFile | None = None
         self._before = before_sync
         self.appended = 0
-        """Bytes of everything appended so far, to this file and those before."""
+        """Bytes appended so far, to this file and to those before."""
 
     @property
     def open_file(self) -> OpenFileState | None:

@@ -182,8 +182,8 @@ def publish_archive(
 ) -> Manifest:
     """Publish the bytes of `whole` as the archive file of that name, with its index and its Manifest.
 
-    If it raises, it may be called again. Raise `Conflict` if other bytes are published already: another has recovered the
-    file, and its writer was given up.
+    If it raises, it may be called again. Raise `Conflict` if other bytes are published already: another process has
+    recovered the file, because its writer was declared dead.
     """
     part = f"{crawl}/{stem(file_name)}"
     sealed = manifest_name(STEP_NAME, part)
@@ -191,7 +191,7 @@ def publish_archive(
         return load_manifest(store, sealed)
     name, index = f"warc/{crawl}/{file_name}", f"warc/{part}{INDEX_SUFFIX}"
     if not store.put_file(whole, name) and stored_digest(store, name) != sha256:
-        raise Conflict(f"{name} was published by another, with other bytes")
+        raise Conflict(f"{name} was published by another process, with other bytes")
     warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
     manifest = Manifest(
         step=STEP,

@@ -133,7 +133,7 @@ class ObjectFile(SeekableFile):
         self._block = b""
         self._ahead: _PendingBlock | None = None
         self._end = -1
-        """Of the last block given out: a request that begins there reads on."""
+        """Offset behind the last block given out. A read that begins there reads in order."""
         self._window = FIRST
         self._hash = hashlib.sha256()
         self._hashed = 0
