@@ -158,6 +158,12 @@ class DirectoryStore:
             if name.startswith(prefix):
                 yield name
 
+    def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yield what `list` yields, each name with its stamp. Skip a file that was deleted since it was listed."""
+        for name in self.list(prefix):
+            with suppress(CorruptData):
+                yield name, self.stamp(name)
+
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         """Return the names of files in `directory` that end with `ending`: at most `most`, the last written first."""
         try:

@@ -85,6 +85,10 @@ class Store(Readable, Protocol):
         """Yield the names that begin with `prefix` (any text, not only a directory), in byte order, as a stream."""
         ...
 
+    def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yield what `list` yields, each name with its stamp: whoever compares many objects need not ask for each stamp."""
+        ...
+
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         """Return the names of objects directly in `directory` that end with `ending`: at most `most` of them, those put
         last, the youngest first. Memory is bounded by `most`, however many objects there are.

@@ -132,7 +132,7 @@ def differences(
 
 def _agree(session: Session, store: Store, copied: _Copied) -> bool:
     """Whether anything had to be changed."""
-    found = differences(_stored(store, copied.prefix), _known(session, copied))
+    found = differences(store.list_stamps(copied.prefix), _known(session, copied))
     changed = False
     while batch := list(islice(found, BATCH)):
         changed = True
@@ -144,15 +144,6 @@ def _agree(session: Session, store: Store, copied: _Copied) -> bool:
         session.flush()
         session.expunge_all()
     return changed
-
-
-def _stored(store: Store, prefix: str) -> Iterator[tuple[str, str]]:
-    for name in store.list(prefix):
-        try:
-            stamp = store.stamp(name)
-        except CorruptData:  # deleted since it was listed
-            continue
-        yield name, stamp
 
 
 def _known(session: Session, copied: _Copied) -> Iterator[tuple[str, str]]:

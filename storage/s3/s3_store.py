@@ -153,6 +153,10 @@ class S3Store:
         """Yield the names that begin with `prefix`, in byte order, as a stream. Send at least one request a directory."""
         return listing.names(self._page, self._location.prefix, prefix)
 
+    def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yield what `list` yields, each name with its entity tag, from the same requests."""
+        return listing.names_and_etags(self._page, self._location.prefix, prefix)
+
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         """Return the names of objects directly in `directory` that end with `ending`: at most `most`, the last put
         first. Send one request for each 1000 objects there.

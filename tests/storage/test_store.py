@@ -242,6 +242,19 @@ def test_listing_is_sorting_and_filtering(store, names, prefix):
     )
 
 
+def test_names_are_listed_with_the_stamps_of_their_objects(store):
+    for name in ("a/x", "a-b", "a/y/z", "b"):
+        store.put(name, name.encode())
+    store.substore(".work").put("x", b"")
+    listed = list(store.list_stamps())
+    assert [name for name, _ in listed] == list(store.list()) == ["a-b", "a/x", "a/y/z", "b"]
+    assert [stamp for _, stamp in listed] == [store.stamp(name) for name, _ in listed]
+    store.delete("a/x")
+    store.put("a/x", b"other bytes")
+    ((_, changed),) = store.list_stamps("a/x")
+    assert changed == store.stamp("a/x") != listed[1][1]
+
+
 def test_listing_passes_over_what_begins_with_a_dot(store):
     store.put("warc/a", b"")
     store.substore("warc/.open").put("x", b"")
