@@ -2,11 +2,12 @@
 
 usage: python bench/catalog.py [--parts N]
 
-The storage holds one source with N sealed parts of `archive` and N of `process`, 2 N Manifests. The server is SeaweedFS on loopback,
-which this program starts and kills. Figures are [CPU, wall] seconds of this process (user + system):
+The storage holds one source with N sealed parts of `archive` and N of `process`, 2 N Manifests. The server is SeaweedFS
+on loopback, which this program starts and kills. Figures are [CPU, wall] seconds of this process (user + system):
 
 - first_refresh: a new SQLite catalog copies everything; refresh: nothing has changed since.
-- totals: the catalog adds up the counts of one step; manifests: `storage.manifest.manifests` reads the Manifests of that step for it.
+- totals: the catalog adds up the counts of one step; manifests: `storage.manifest.manifests` reads the Manifests of
+  that step for it.
 - names: list the names of that step alone, which is what `require_processed` needs.
 
 Prints one JSON line.

@@ -241,7 +241,9 @@ def file_digest(path: Path) -> str:
 
 
 def client_config() -> Any:
-    """The configuration of `storage.s3.s3_client`, which this module must not import: it would import aioboto3 for boto3 too."""
+    """The configuration of `storage.s3.s3_client`, which this module must not import: it would import aioboto3 for
+    boto3 too.
+    """
     from botocore.config import Config
 
     return Config(

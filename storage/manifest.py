@@ -114,7 +114,8 @@ def seal(store: Store, manifest: Manifest) -> None:
     there = load_manifest(store, name)
     if there.fingerprint != manifest.fingerprint:
         raise Conflict(
-            f"{name} was sealed otherwise: {recipe_difference(_made_of(there), _made_of(manifest))}; restore that, or give "
+            f"{name} was sealed otherwise: {recipe_difference(_made_of(there), _made_of(manifest))}; "
+            "restore that, or give "
             "the step a new version"
         )
 
@@ -221,7 +222,9 @@ def _made_of(manifest: Manifest) -> dict[str, JSON]:
 
 
 def _differences(field: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the fields that differ, with both values as JSON; `absent` stands for a value that only the other side has."""
+    """Yield the fields that differ, with both values as JSON; `absent` stands for a value that only the other
+    side has.
+    """
     if isinstance(old, list) and isinstance(new, list):
         old, new = dict(enumerate(old)), dict(enumerate(new))
     if isinstance(old, dict) and isinstance(new, dict):

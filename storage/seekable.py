@@ -4,7 +4,9 @@ import io
 
 
 class SeekableFile(io.RawIOBase):
-    """Base of a file whose `readinto` a subclass writes: it reads from `_position` and moves it. Seeking reads nothing."""
+    """Base of a file whose `readinto` a subclass writes: it reads from `_position` and moves it. Seeking reads
+    nothing.
+    """
 
     def __init__(self, size: int) -> None:
         """`size` is the size of the file in bytes."""

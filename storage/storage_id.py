@@ -26,8 +26,8 @@ def read_storage_id(store: Store) -> str | None:
         form = found = check = ""
     if form != FORMAT or check != _check(found):
         raise CorruptData(
-            f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back, or delete it"
-            " and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
+            f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back,"
+            " or delete it and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
         )
     return found
 

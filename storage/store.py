@@ -86,7 +86,9 @@ class Store(Readable, Protocol):
         ...
 
     def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
-        """Yield what `list` yields, each name with its stamp: whoever compares many objects need not ask for each stamp."""
+        """Yield what `list` yields, each name with its stamp: whoever compares many objects need not ask for each
+        stamp.
+        """
         ...
 
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
@@ -110,7 +112,9 @@ class Store(Readable, Protocol):
         ...
 
     def unavailable_since_ms(self) -> int | None:
-        """Return since when the storage does not answer this process, in milliseconds since 1970; None if it answers."""
+        """Return since when the storage does not answer this process, in milliseconds since 1970; None if it
+        answers.
+        """
         ...
 
     def sweep(self) -> int:

@@ -42,7 +42,9 @@ class LocalOpenFile:
                 raise Conflict(f"{name} was recovered as a dead writer's before it was locked")
 
     def write(self, data: bytes, at: int) -> None:
-        """Write `data` at offset `at`, not at the end of the file: so it overwrites what a failed attempt left there."""
+        """Write `data` at offset `at`, not at the end of the file: so it overwrites what a failed attempt left
+        there.
+        """
         done = 0
         with disk_errors_as_unavailable(self._root):
             while done < len(data):

@@ -11,7 +11,9 @@ BUFFER = 1 << 20
 
 
 class OpenArchiveFile:
-    """The file that is being written, and what its seal will say. Bytes leave the buffer only after they are written."""
+    """The file that is being written, and what its seal will say. Bytes leave the buffer only after they are
+    written.
+    """
 
     __slots__ = (
         "_buffer",

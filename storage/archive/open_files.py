@@ -156,7 +156,8 @@ def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
 
 
 def tail_name(file: str, offset: int) -> str:
-    """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was sealed already.
+    """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was
+    sealed already.
 
     It has the same writer, and comes between the file and its next in byte order.
     """

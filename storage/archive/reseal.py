@@ -44,7 +44,9 @@ class ArchiveContents(NamedTuple):
 
 
 def read_contents(file: BinaryIO, name: str) -> ArchiveContents:
-    """Read an archive file from beginning to end, and return its contents. Raise `InputError` if the file is no WARC."""
+    """Read an archive file from beginning to end, and return its contents. Raise `InputError` if the file is no
+    WARC.
+    """
     found = ArchiveContents(counts=Counter(), lines=IndexLines(), problems=Counter())
     for record in read_records(file, name=name):
         found.counts[record.type] += 1

@@ -124,7 +124,9 @@ NEW_FILES = 8
 
 
 def _claimed(directory: Path) -> tuple[Path, int]:
-    """Return a file of counters that no living process has, and its locked descriptor: a dead process's, or a new one."""
+    """Return a file of counters that no living process has, and its locked descriptor: a dead process's, or a
+    new one.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     # Another process can take a new file before its maker has locked it; then the maker tries the next one.
     new = (directory / os.urandom(8).hex() for _ in range(NEW_FILES))

@@ -13,7 +13,7 @@ A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`. Its Man
     bytes*      of the response as it came over the wire
     ms*         from the connection to the last byte
     attempt*    how often it was tried before
-    token*      of the lease, if the answer was a redirect: it permits one more request to a page that redirects to itself
+    token*      of the lease, if the answer was a redirect: a page that redirects to itself is requested once more by it
     record*, file*, offset*   WARC-Record-ID of what is archived of it, and where that lies
     error*      traceback of the exception that its reading raised
     request     what is needed to request it again

@@ -25,7 +25,8 @@ CREATE TABLE newest (
 ) WITHOUT ROWID
 """
 _PUT = """
-INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :at, :ended) ON CONFLICT (page) DO UPDATE SET
+INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :at, :ended)
+ON CONFLICT (page) DO UPDATE SET
 turn = iif(:line IS NULL OR captured > :at, turn, :turn),
 line = iif(:line IS NULL OR captured > :at, line, :line),
 captured = iif(:line IS NULL OR captured > :at, captured, :at),

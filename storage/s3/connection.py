@@ -2,9 +2,10 @@
 
 1. Thread and client start with the first request. Requests of all threads run side by side.
 2. A connection belongs to the process that started it; another process makes its own.
-3. Before the first real request the connection lists the bucket once, because the reply to a list names wrong keys, an unknown bucket
-   and refused access by plain codes, which the reply to a HEAD request cannot. The first process of a command waits for that reply only
-   as long as `RequestSender.send_first` does; its worker processes wait with the usual patience, because the server has answered before.
+3. Before the first real request the connection lists the bucket once, because the reply to a list names wrong keys, an
+   unknown bucket and refused access by plain codes, which the reply to a HEAD request cannot. The first process of a
+   command waits for that reply only as long as `RequestSender.send_first` does; its worker processes wait with the
+   usual patience, because the server has answered before.
 """
 
 import asyncio
@@ -69,7 +70,9 @@ class Connection:
         """What this process has found out about the server: which conditions it honours."""
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of `work`; cancel the work if the wait is interrupted. Call it from any thread but the loop's own."""
+        """Return the result of `work`; cancel the work if the wait is interrupted. Call it from any thread but the
+        loop's own.
+        """
         return self.result(self.submit(work))
 
     def result(self, future: Future[T]) -> T:
@@ -82,7 +85,9 @@ class Connection:
             raise
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start `work` and return at once. Raise `ValueError` after `close`, and in a process that did not start the connection."""
+        """Start `work` and return at once. Raise `ValueError` after `close`, and in a process that did not start the
+        connection.
+        """
         if self._pid != os.getpid():
             work.close()
             raise ValueError(f"the connection to {self.location.uri} came over a fork: open a new one")
@@ -93,7 +98,8 @@ class Connection:
         return self._requests.waiting_ms()
 
     async def send(self, attempt: Callable[[Any], Awaitable[T]]) -> T:
-        """Return the result of `attempt(client)`, which sends one request and reads its reply. Send it again as long as that can help.
+        """Return the result of `attempt(client)`, which sends one request and reads its reply. Send it again as long as
+        that can help.
 
         Raise `ClientError` if the server refuses the request, `Unavailable` when the time of the retry policy is over.
         """
@@ -109,7 +115,9 @@ class Connection:
         return await self._requests.send(lambda: attempt(client))
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Return the reply to one operation on the bucket. `operation` is a method of the client, such as `put_object`."""
+        """Return the reply to one operation on the bucket. `operation` is a method of the client, such as
+        `put_object`.
+        """
         result: dict[str, Any] = await self.send(
             lambda client: getattr(client, operation)(Bucket=self.location.bucket, **arguments)
         )
@@ -134,7 +142,8 @@ class Connection:
                 self._client = await open_client(
                     self._stack, self.location.uri, aioboto3.Session(), endpoint=self.location.endpoint
                 )
-                # `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would let us wait.
+                # `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would
+                # let us wait.
                 self._client.meta.events.unregister("before-call.s3", add_expect_header)
                 address = redact_secrets(self._client.meta.endpoint_url)
                 self._requests.subject = f"{self.location.uri} at {address}"

@@ -14,11 +14,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 CLOSE_S = 5
-"""How long `close` waits for cancelled works and connections: a server that does not answer must not delay the end of a command."""
+"""How long `close` waits for cancelled works and connections: a server that does not answer must not delay the end of a
+command.
+"""
 
 
 class LoopThread:
-    """A loop that starts when it is needed. `name` names the thread in stack dumps; the thread keeps no process alive."""
+    """A loop that starts when it is needed. `name` names the thread in stack dumps; the thread keeps no process
+    alive.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -36,7 +40,9 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, loop)
 
     def close(self, close_client: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel all works, await `close_client()`, and let the thread end. Do nothing if the loop never started or is closed."""
+        """Cancel all works, await `close_client()`, and let the thread end. Do nothing if the loop never started or is
+        closed.
+        """
         with self._lock:
             loop, self._loop, self._closed = self._loop, None, True
         if loop is None:

@@ -43,7 +43,9 @@ class BlockCache(Protocol):
     """Keeps blocks of objects on the node. It travels with a pickled `S3Store`."""
 
     def get(self, key: str, fetch: Callable[[], bytes]) -> bytes:
-        """Return the block known as `key`; else call `fetch`, keep its bytes and return them. Many threads may call it."""
+        """Return the block known as `key`; else call `fetch`, keep its bytes and return them. Many threads may
+        call it.
+        """
         ...
 
 

@@ -86,8 +86,8 @@ def record_failure(
     chance: float,
     at_least_ms: int = 0,
 ) -> Circuit:
-    """Return the state after the failure of a request that `admission` admitted. `at_least_ms` is the pause that the server
-    asked for.
+    """Return the state after the failure of a request that `admission` admitted. `at_least_ms` is the pause that the
+    server asked for.
     """
     failures = circuit.failures + 1
     known = replace(

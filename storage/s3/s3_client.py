@@ -28,7 +28,8 @@ async def open_client(
     endpoint: str | None = None,
     extra: Config | None = None,
 ) -> Any:
-    """Open a client that `stack` closes. `endpoint` overrides the configured one; `extra` is merged into the client's configuration.
+    """Open a client that `stack` closes. `endpoint` overrides the configured one; `extra` is merged into the client's
+    configuration.
 
     Raise `InputError`, which names `uri`, if the configured endpoint is no URL.
     """
@@ -43,7 +44,9 @@ async def open_client(
 
 
 def configured_endpoint(session: Any) -> str | None:
-    """Return AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile's endpoint, in botocore's own order; None means AWS."""
+    """Return AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile's endpoint, in botocore's own order; None
+    means AWS.
+    """
     core = session._session  # noqa: SLF001 - aioboto3 offers no other access
     if core.get_config_variable("ignore_configured_endpoint_urls"):
         return None
@@ -54,8 +57,9 @@ def configured_endpoint(session: Any) -> str | None:
 
 
 def client_config(session: Any, endpoint: str | None) -> Config:
-    """Return the client's configuration: path-style addresses if an endpoint is set, because few servers have a DNS name for each
-    bucket; on AWS botocore's choice (the bucket in the host name, if it can be). A profile's own choice wins over both.
+    """Return the client's configuration: path-style addresses if an endpoint is set, because few servers have a DNS
+    name for each bucket; on AWS botocore's choice (the bucket in the host name, if it can be). A profile's own choice
+    wins over both.
     """
     chosen = session._session.get_scoped_config().get("s3", {})  # noqa: SLF001 - as above
     style = chosen.get("addressing_style") if isinstance(chosen, dict) else None

@@ -85,7 +85,9 @@ class RetryableFailure:
 
 
 def retryable_failure(error: Exception) -> RetryableFailure | None:
-    """Return why the request may be sent again, and after which pause; None if sending it again would change nothing."""
+    """Return why the request may be sent again, and after which pause; None if sending it again would change
+    nothing.
+    """
     if isinstance(error, ClientError):
         passes = code(error) in RETRYABLE_CODES or status(error) in (408, 429) or _is_servers_fault(error)
         reason = f"{code(error)}, status {status(error)}"

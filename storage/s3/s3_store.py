@@ -150,7 +150,9 @@ class S3Store:
         return self._head(name).age_ms
 
     def list(self, prefix: str = "") -> Iterator[str]:
-        """Yield the names that begin with `prefix`, in byte order, as a stream. Send at least one request a directory."""
+        """Yield the names that begin with `prefix`, in byte order, as a stream. Send at least one request a
+        directory.
+        """
         return listing.names(self._page, self._location.prefix, prefix)
 
     def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:

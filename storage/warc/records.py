@@ -138,7 +138,9 @@ def page_records(counts: Mapping[str, int]) -> int:
 
 
 def block_of(member: Member) -> bytes | None:
-    """Return the block of a record as it lies in the file; None if the record has no head, or is too long for memory."""
+    """Return the block of a record as it lies in the file; None if the record has no head, or is too long for
+    memory.
+    """
     begin = _head_end(member.data)
     length = LENGTH.search(member.data, 0, begin.end()) if begin else None
     if begin is None or length is None or not member.is_whole:

@@ -195,7 +195,8 @@ def _gzip_beginning(member: bytes) -> tuple[bytes, int]:
         data = zlib.decompressobj(31).decompress(member, BEGINNING)
     except zlib.error as error:
         _refuse("member", str(error))
-    # RFC 1952, section 2.3.1: the last four bytes. If something lies behind the member, these bytes are wrong, and so is the length.
+    # RFC 1952, section 2.3.1: the last four bytes. If something lies behind the member,
+    # these bytes are wrong, and so is the length.
     return data, int.from_bytes(member[-4:], "little")
 
 
