@@ -1,7 +1,7 @@
 # ruff: noqa: PLC0415 - each client is imported only in the process that measures it
 """What a request to an S3 server costs with aioboto3, boto3 and obstore, and with `S3Store`, in one run.
 
-usage: python bench/s3_clients.py [--calls N] [--large-mb N] [--repeat N] [--obstore PYTHON]
+usage: python bench/s3_clients.py [--calls N] [--large-mb N] [--repeat N] [--peer obstore]
 
 The server is SeaweedFS on loopback, which this program starts and kills. Each round of each client is a process of its
 own, and the clients take turns. The figures of an operation are those of its round with the least CPU: [CPU, wall]
@@ -22,8 +22,7 @@ operation allows; `s3store` also sends those that its promises cost.
 `import_cpu_ms` is the CPU until the client is made and `rss_mb` the resident memory then. `peak_before_upload_mb`,
 `peak_after_upload_mb` and `peak_mb` are the most resident memory of the process until then, and in all.
 
-PYTHON is an interpreter of an environment with bench/peers/obstore.txt; without it, obstore is left out. Prints one
-JSON line.
+Without `--peer obstore`, obstore is left out; its environment is made by bench/peers. Prints one JSON line.
 """
 
 import argparse
@@ -86,7 +85,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--large-mb", type=int, default=64)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--obstore", metavar="PYTHON", default="")
+    parser.add_argument("--peer", action="append", choices=["obstore"], default=[])
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--endpoint", help=argparse.SUPPRESS)
     parser.add_argument("--bucket", help=argparse.SUPPRESS)
@@ -99,13 +98,14 @@ def main() -> None:
 
 def compare(args: argparse.Namespace) -> dict[str, Any]:
     """Run each client in turn, as often as asked, and take the cheapest round of each operation."""
+    from bench.peers import environments
     from tests.storage.s3server import BUCKET, KEYS, running_server
 
     pythons = {
         "aioboto3": sys.executable,
         "boto3": sys.executable,
         "s3store": sys.executable,
-        **({"obstore": args.obstore} if args.obstore else {}),
+        **{name: environments.python(name) for name in args.peer},
     }
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
     environment = {**os.environ, **KEYS, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
