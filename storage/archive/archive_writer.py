@@ -1,12 +1,12 @@
 """`ArchiveWriter`: the open WARC file of one writer, from its first capture to its seal.
 
-1. A capture's request record is written first, then its metadata record, then its response record: a response in the
-   archive is never without the others. A capture that is dropped leaves only a metadata record.
+1. A capture's request record is written first, then its metadata record (if it has metadata), then its response record:
+   a response in the archive is never without them. A capture that is dropped leaves only a metadata record.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
 3. A payload that this writer has committed before, or that lies in a recently sealed file of the crawl, is not written
    again: a revisit record refers to it (`storage.archive.written_payloads`).
 4. `storage.warc.validator` checks every member before it is appended, so nothing that is no WARC enters a file.
-5. `recover_archives` seals what a dead writer left. A file that is being written is locked.
+5. `recover_archives` seals what a dead writer left. A file that is being written is locked if the store is a directory.
 """
 
 import re
