@@ -12,11 +12,9 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from core import InputError
-from core.printable_address import redact_secrets
 from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 from storage.commoncrawl.transport.source import Head, head_from_response
-from storage.s3.connection import client_config, configured_endpoint
+from storage.s3.s3_client import open_client
 from storage.s3.s3_errors import code, headers, retry_after_ms, status
 
 PIECE = 256 << 10
@@ -77,15 +75,8 @@ class S3Source:
     async def _opened(self) -> Any:
         if self._client is None:
             session = aioboto3.Session()
-            endpoint = configured_endpoint(session)
-            config = client_config(session, endpoint).merge(Config(user_agent_extra=self._user_agent))
+            extra = Config(user_agent_extra=self._user_agent)
             if await session.get_credentials() is None:
-                config = config.merge(Config(signature_version=UNSIGNED))
-            try:
-                made = session.client("s3", endpoint_url=endpoint, config=config)
-                self._client = await self._stack.enter_async_context(made)
-            except ValueError as error:  # botocore raises it if the endpoint is not a URL
-                raise InputError(
-                    f"{self.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
-                ) from error
+                extra = extra.merge(Config(signature_version=UNSIGNED))
+            self._client = await open_client(self._stack, self.uri, session, extra=extra)
         return self._client

@@ -11,11 +11,9 @@
 import asyncio
 import logging
 import random
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from aiohttp import ClientError as TransportError
@@ -25,6 +23,7 @@ from core import CorruptData, InputError, ThresherError, Unavailable
 from storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
 from storage.commoncrawl.transport.source import FileSource, Head
 from storage.commoncrawl.transport.window import Window, grow, halve
+from storage.s3.loop_thread import LoopThread
 from storage.s3.request_retry import RetryPolicy, pause_ms, remaining_ms
 from storage.s3.requests import monotonic_ms
 from storage.s3.s3_errors import user_error
@@ -42,7 +41,6 @@ READ_AHEAD_BYTES = 64 << 20
 READ_AHEAD_REQUESTS = 64
 WARN_AFTER_MS = 20_000
 """Milliseconds without progress after which a warning is logged."""
-CLOSE_S = 5
 _log = logging.getLogger(__name__)
 
 
@@ -76,9 +74,7 @@ class SourceClient:
         self._changed = asyncio.Condition()
         self._answered = False
         self._warned = False
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="commoncrawl", daemon=True)
-        self._thread.start()
+        self._loop = LoopThread("commoncrawl")
 
     @property
     def uri(self) -> str:
@@ -136,16 +132,11 @@ class SourceClient:
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start `work` in the client's thread and return its future at once."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return self._loop.submit(work)
 
     def close(self) -> None:
         """Cancel the requests in flight, close the connections and end the thread."""
-        with suppress(TimeoutError):
-            self.submit(self._end()).result(CLOSE_S)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CLOSE_S)
-        if not self._thread.is_alive():
-            self._loop.close()
+        self._loop.close(self._source.close)
 
     def _in_order(
         self, works: Iterable[tuple[A, int, Coroutine[Any, Any, T]]]
@@ -288,13 +279,6 @@ class SourceClient:
         async with self._changed:
             self._out -= 1
             self._changed.notify_all()
-
-    async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._source.close()
 
 
 BLOCK = 8 << 20
