@@ -1,7 +1,7 @@
 """`thresher catalog`: the cache of the storage in a database.
 
-A command parses its options, calls one function, and prints the result. It imports modules when it runs, because `--help`
-and errors must appear at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations

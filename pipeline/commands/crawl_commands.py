@@ -1,7 +1,7 @@
 """`thresher seed`, `crawl`, `rescrape`, `refetch`: the commands that fill the archive from the web.
 
-A command parses its options, calls one function, and prints the result. It imports modules when it runs, because `--help`
-and errors must appear at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`thresher report`, `status`, `verify`: results and health of a project.
 
-A command parses its options, calls one function, and prints the result. It imports modules when it runs, because `--help`
-and errors must appear at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`thresher process`, `dedup`, `export`, `export-wacz`: from the archive to shards and WACZ files.
 
-A command parses its options, calls one function, and prints the result. It imports modules when it runs, because `--help`
-and errors must appear at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations

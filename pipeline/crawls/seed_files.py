@@ -127,7 +127,7 @@ def _as_seekable(stream: io.BufferedReader) -> BinaryIO:
 
 
 class _CompleteStream(io.RawIOBase):
-    """The content of a compressed file. Raises `OSError` at its end if it breaks off, because half a line is no seed."""
+    """The content of a compressed file. Raises `OSError` if it breaks off, because half a line is no seed."""
 
     def __init__(self, unpacked: DecompressedStream) -> None:
         super().__init__()
