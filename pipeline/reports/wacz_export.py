@@ -4,8 +4,8 @@
    no Zstandard. What was damaged in an ingested file stays out then.
 2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
    was a revisit without its title. What a page fetched while it was rendered is not.
-3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and deleted.
-   The SHA-256 of each WARC file is compared with its seal.
+3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and
+   deleted. The SHA-256 of each WARC file is compared with its seal.
 4. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
 """
 
@@ -72,8 +72,8 @@ class WaczSummary:
 def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> WaczSummary:
     """Write everything that a source has sealed into `out`, which appears when it is whole.
 
-    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot be
-    written there, `CorruptData` if an archive file is not as it was sealed. What was at `out` stays then.
+    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file
+    cannot be written there, `CorruptData` if an archive file is not as it was sealed. What was at `out` stays then.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
