@@ -154,8 +154,9 @@ def verify_storage(
 
 
 def repair(store: Store, found: VerifyResult) -> None:
-    """Unseal parts that can be made again; the next run of their step makes them. Make indexes again. Seal archive files
-    again that have lost their Manifest. Remove the outputs of failed attempts.
+    """Unseal parts that can be made again; the next run of their step makes them.
+
+    Make indexes again. Seal archive files again that have lost their Manifest. Remove the outputs of failed attempts.
     """
     for name in (*found.redo, *found.unreadable):
         store.delete(name)

@@ -1,5 +1,5 @@
-"""The two steps of an export. `tokenize` reads one part of documents, encodes the kept ones, and writes the rows grouped
-by the shard they belong to. `shard` reads its group from every part, and writes one file in order.
+"""The two steps of an export. `tokenize` reads one part of documents, encodes the kept ones, and writes the rows
+grouped by the shard they belong to. `shard` reads its group from every part, and writes one file in order.
 
 1. Each document is read once and written twice, for any number of shards.
 2. Only the rows of the wanted shards are encoded. Making one shard of a thousand again costs little more than reading
