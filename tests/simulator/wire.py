@@ -112,7 +112,7 @@ class SimulatedClient:
 class InlineProcess:
     """As `PageProcess`, in the process itself."""
 
-    async def call(self, work, *args, returns, accepts):
+    async def call(self, work, *args, returns, accepts=lambda _: True):
         said = await asyncio.to_thread(work, *args)
         return said if accepts(said) else None
 
