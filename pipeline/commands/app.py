@@ -83,12 +83,12 @@ frontier_commands.app.command(name="hosts")(hosts_command)
 app.add_typer(
     frontier_commands.app,
     name="frontier",
-    help="Change or show the URLs and hosts that a crawl has yet to fetch.",
+    help="Change or show what a crawl fetches next.",
 )
 app.add_typer(
     catalog_commands.app,
     name="catalog",
-    help="Manage the catalog, a database that caches facts about the storage.",
+    help="Manage the catalog, a cache of the storage.",
 )
 
 

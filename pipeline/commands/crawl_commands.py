@@ -123,6 +123,7 @@ def crawl(
 
     The first Ctrl-C drains: requests in flight finish and are archived. A second one stops at once. Run the command
     again to continue.
+
     Exit code 3: the frontier is drained, and pages failed in this run; `thresher log NAME --outcome failed` lists them.
     Exit code 130: interrupted.
 
@@ -240,7 +241,7 @@ def refetch(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Download the full form of pages that a source holds only truncated.
+    """Download truncated pages of a source in full.
 
     Common Crawl truncates long pages, and a quarter of its PDFs. Their URLs are added to a crawl or written to a file.
 

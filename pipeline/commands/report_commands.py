@@ -29,7 +29,9 @@ def report_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the funnel: how many records each filter kept and dropped, in filter order.
+    """Show how many records each filter dropped.
+
+    The funnel lists the filters in their order, with records, bytes and tokens.
 
     \b
     Example:
