@@ -77,7 +77,9 @@ def export_wacz(store: Store, source: str, out: Path, title: str, progress: Prog
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
-        raise InputError(f"{source}: nothing is archived under that name; give the name of a crawl or an ingest")
+        raise InputError(
+            f"{source}: nothing is archived under that name; give the name of a crawl or an ingest"
+        )
     if not out.parent.is_dir():
         raise InputError(f"{out}: there is no directory {out.parent}; create it, or give another file")
     try:
