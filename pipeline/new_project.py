@@ -10,14 +10,14 @@ NO_CONTACT = 'contact = ""'
 
 
 def create(directory: Path, contact: str = "") -> Path:
-    """Write `thresher.toml` into a directory, which is made if it does not exist, and return the file's path.
+    """Write `thresher.toml` into a directory, and return the path of the file. Create the directory if needed.
 
-    The file is there whole or not at all. Raise `InputError` if there is one already, or if `contact` cannot be one.
+    The file is written completely or not at all. Raise `InputError` if it exists already, or if `contact` is invalid.
     """
     path = directory / configuration.FILE
     if path.exists():
-        raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
-    # What JSON escapes TOML's basic strings escape alike.
+        raise InputError(f"{path}: exists already, and was not changed; edit it, or give another directory")
+    # TOML's basic strings use the same escapes as JSON.
     text = configuration.TEMPLATE.replace(NO_CONTACT, f"contact = {json.dumps(contact)}", 1)
     configuration.parse(text, directory)
     directory.mkdir(parents=True, exist_ok=True)

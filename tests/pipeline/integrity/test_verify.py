@@ -138,7 +138,7 @@ def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_pa
     name = blocklist.put_blocklist(files, tmp_path, "blocked.txt")
     whole = files.read(name)
     flip(files, name)
-    with pytest.raises(CorruptData, match=f"{name} is not as it was put"):
+    with pytest.raises(CorruptData, match=f"{name} is damaged"):
         blocklist.load_blocklist.__wrapped__(files, name)
     damage = found(files)
     (line,) = damage.damage

@@ -311,7 +311,7 @@ def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        ({"machine": "another"}, "is another machine, and the embedded Redis serves this one alone"),
+        ({"machine": "another"}, "is another machine, but only this machine reaches the embedded Redis"),
         ({"sees": Path("/nowhere/.staging/witness")}, "does not see the storage at /nowhere"),
     ],
 )
@@ -366,14 +366,14 @@ def test_an_engine_that_is_none_is_refused(tmp_path, engine):
 def test_a_cluster_that_does_not_answer_is_one_line(tmp_path):
     opened = Project(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
     with pytest.raises(
-        Unavailable, match=r"no Ray cluster answers at 127\.0\.0\.1:9 \(Connection refused\); start one"
+        Unavailable, match=r"no Ray cluster responds at 127\.0\.0\.1:9 \(Connection refused\); start one"
     ):
         opened.worker_pool(1).__enter__()
 
 
 def test_a_port_where_something_else_answers_is_one_line(demo_web):
     where = demo_web.seeds[0].split("/")[2]
-    with pytest.raises(InputError, match=f"what answers at {where} is not the head"), ray_connection(where):
+    with pytest.raises(InputError, match=f"the server at {where} is not the head"), ray_connection(where):
         pass
 
 
