@@ -146,8 +146,8 @@ def expected(size):
 def test_what_is_dropped_leaves_a_note_and_its_links_are_followed(crawl, site):
     site.fallback = web(100)
     crawl.seed(f"{site.url}/1")
-    run_worker(crawl.config("w", screen=odd))
-    assert crawl.stats.drained
+    run_worker(crawl.config("w", archive_filter=odd))
+    assert crawl.stats.is_drained
     assert crawl.stats.outcomes["fetched"] == 100
     assert kinds(crawl) == expected(100)
     requests = [record for record in archived(crawl) if record.type == "request"]
@@ -163,7 +163,7 @@ def test_redirects_and_robots_are_archived_and_every_other_answer_is_noted(crawl
         "/text": page("plain", kind="text/plain"),
     }
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", screen=odd))
+    run_worker(crawl.config("w", archive_filter=odd))
     assert kinds(crawl) == Counter(
         {
             ("/robots.txt", "response"): 1,
@@ -182,14 +182,14 @@ def test_redirects_and_robots_are_archived_and_every_other_answer_is_noted(crawl
 def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")
-    process = start(crawl.config("killed", screen=odd))
+    process = start(crawl.config("killed", archive_filter=odd))
     wait_for(lambda: len(site.requests) > after)
     process.kill()
     process.join()
     crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
     kept = kinds(crawl)
-    run_worker(crawl.config("next", screen=odd))
-    assert crawl.stats.drained
+    run_worker(crawl.config("next", archive_filter=odd))
+    assert crawl.stats.is_drained
     assert kinds(crawl) == expected(250)
     assert all(site.paths[path] == 1 for path, _ in kept), "archived or noted, and fetched again"
 

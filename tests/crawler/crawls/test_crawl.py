@@ -69,7 +69,7 @@ def test_every_page_in_scope_is_archived_exactly_once(crawl, site):
     crawl.seed(f"{site.url}/0")
     run_worker(crawl.config("w"))
     stats = crawl.stats
-    assert stats.drained
+    assert stats.is_drained
     assert stats.outcomes["fetched"] == 200
     assert site.paths == pages(crawl) == Counter({"/robots.txt": 1, **{f"/{n}": 1 for n in range(200)}})
     assert not list((crawl.root / "warc" / crawl.name / ".open").iterdir())
@@ -273,7 +273,7 @@ def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     assert crawl.ask(lambda frontier: frontier.leases("killed")) == []
     kept = pages(crawl)
     run_worker(crawl.config("next"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     every = pages(crawl)
     assert set(every) == {"/robots.txt", *(f"/{n}" for n in range(250))}
     assert set(every.values()) == {1}
