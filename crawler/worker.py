@@ -14,11 +14,11 @@
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from crawler.archive_filter import ArchiveFilter
+from crawler.archive_settings import ArchiveSettings
 from crawler.decode_budget import DecodeBudget
 from crawler.gate_monitor import GateMonitor
 from crawler.identifiers import user_agent
@@ -26,25 +26,27 @@ from crawler.lease_handler import LeaseHandler
 from crawler.machine.activity import Activity
 from crawler.machine.heartbeat import Heartbeat
 from crawler.machine.system import REAL_SYSTEM, System
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_options import PageOptions
+from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.chromium.program import MAX_TABS, find_browser
+from crawler.render.render_settings import RenderSettings
 from crawler.robots.robots_txt import MAX_TURN_WAIT_MS
 from crawler.rotation import Rotation
 from crawler.scheduling.scheduler import Scheduler
+from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.settler import Settler
 from crawler.spiders import SpiderSpec
 from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
 from crawler.uplink.address_limiter import AddressLimiter
 from crawler.uplink.uplink import Uplink
-from crawler.wire import Client, parse_networks
+from crawler.wire import Client, WireSettings
 from crawler.wire.limits import TOTAL_FACTOR
 from frontier import Frontier, TakeoverError
 from frontier.link.connect import connect
 from storage.archive.archive_writer import ArchiveWriter
 from storage.crawllog.log_writer import CrawlLogWriter
 from storage.store import Store
-from storage.warc.compression import Compression
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer
@@ -59,7 +61,7 @@ MAX_EXCHANGES = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerConfig:
-    """Everything that a worker must be told. Can be pickled."""
+    """Everything that a worker needs to know: who it is, where it works, and the settings of each part, whole. Can be pickled."""
 
     crawl: str
     worker: str
@@ -68,48 +70,19 @@ class WorkerConfig:
     """Address of the frontier's server: redis://, rediss:// or unix://."""
     store: Store
     user_agent: str = ""
-    """`thresher/VERSION (+contact)` where empty, with the contact of the crawl."""
-    max_body: int = 10 << 20
-    timeout_s: float = 30.0
-    """For the first byte of an answer; the limits of the other parts follow from it (`crawler.wire.limits`)."""
-    allow_networks: tuple[str, ...] = ()
-    verify_tls: bool = True
-    """Whether a page is not had of a server whose certificate is not trusted. If not, its capture says so."""
-    nameservers: tuple[str, ...] = ()
-    """`ADDRESS:PORT`; the system's where empty."""
-    proxy: str = field(default="", repr=False)
-    """`http://...` or `socks5://...`; none where empty."""
-    cookies: bool = False
-    auth: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
-    """What the servers of a domain are told (`crawler.wire.credentials`)."""
-    concurrency: int = 64
-    max_pages: int | None = None
-    """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
-    max_requests: int | None = None
-    """Requests of the whole crawl (`Stats.requests`), the same."""
-    max_time_s: float | None = None
-    max_file_bytes: int = 1 << 30
-    """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
-    max_file_age_s: int = 3600
-    compression: Compression = "gzip"
-    """Of the archive files."""
+    """If empty: `thresher/VERSION (+contact)`, with the contact of the crawl."""
+    wire: WireSettings = field(default_factory=WireSettings)
+    scheduling: SchedulingSettings = field(default_factory=SchedulingSettings)
+    reading: ReadingSettings = field(default_factory=ReadingSettings)
+    rendering: RenderSettings = field(default_factory=RenderSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     archive_filter: ArchiveFilter | None = None
     """Names the reason for which a page is not archived; None archives all."""
-    obey: tuple[str, ...] = DEFAULT_OPTIONS.obey
-    """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
-    sitemaps: bool = True
-    """Whether the sitemaps that robots.txt files name are read."""
     spider: SpiderSpec | None = None
-    """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
-    render: Literal["never", "auto", "always"] = "never"
-    """Which HTML pages are opened in a browser: those that say little without one, or all."""
-    browser: str = ""
-    """Path of Chromium; looked for where empty."""
-    browser_sandbox: bool = True
-    """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
+    """A user's own spider, which reads the pages and names the next ones; None follows all links."""
     ttl_s: float = 30.0
-    """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
-    by as much as that may hold up the event loop (`crawler.spiders.blocking_watch`)."""
+    """Seconds after its last heartbeat for which a worker counts as alive; it sends three heartbeats in that time. With a spider the
+    time is longer by as much as a spider may block the event loop (`crawler.spiders.blocking_watch`)."""
 
 
 class HasUserAgent(Protocol):
@@ -138,7 +111,6 @@ async def _run(config: WorkerConfig, activity: Activity) -> bool:
 
 async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, system: System) -> bool:
     """Crawl as `run_worker` does, on a frontier and a system of the caller's."""
-    allow = parse_networks(config.allow_networks)
     log = CrawlLogWriter(config.store, config.crawl, writer=config.worker, clock=system.clock)
     await frontier.open()
     name = _user_agent(config, frontier)
@@ -147,9 +119,9 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         config.crawl,
         writer=config.worker,
         user_agent=name,
-        max_bytes=config.max_file_bytes,
-        max_age_s=config.max_file_age_s,
-        compression=config.compression,
+        max_bytes=config.archive.max_file_bytes,
+        max_age_s=config.archive.max_file_age_s,
+        compression=config.archive.compression,
         before_sync=log.commit,
     )
     named: list[HasUserAgent] = [archive]
@@ -161,18 +133,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         pulse.check()  # a worker that has slept may have been given up, and others ask in its place
         entrance.start_request(address)
 
-    client = system.client(
-        user_agent=name,
-        max_body=config.max_body,
-        timeout_s=config.timeout_s,
-        allow=allow,
-        verify_tls=config.verify_tls,
-        nameservers=config.nameservers,
-        proxy=config.proxy,
-        cookies=config.cookies,
-        auth=config.auth,
-        on_request=asked,
-    )
+    client = system.client(user_agent=name, settings=config.wire, on_request=asked)
     decoded = DecodeBudget()
     renderer = _renderer(config, frontier, client, entrance, decoded)
     named += [client, *([renderer] if renderer else [])]
@@ -229,7 +190,7 @@ async def _crawl(
 ) -> bool:
     gate = GateMonitor(frontier.gate_state, system.clock)
     lease_ms = (
-        round(config.timeout_s * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
+        round(config.wire.timeout * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
         + MAX_TURN_WAIT_MS
         + SETTLING_MS
         + round(_blocked_s(config) * 1000)
@@ -240,15 +201,14 @@ async def _crawl(
         heartbeat=pulse,
         uplink=uplink,
         worker=config.worker,
-        concurrency=config.concurrency,
+        settings=config.scheduling,
         lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * MAX_EXCHANGES,
-        max_pages=config.max_pages,
-        max_requests=config.max_requests,
-        deadline=None if config.max_time_s is None else system.clock() + config.max_time_s,
-        sitemaps=config.sitemaps and config.spider is None,
+        reads_sitemaps=config.reading.sitemaps and config.spider is None,
         clock=system.clock,
     )
-    rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
+    rotation = Rotation(
+        max_bytes=config.archive.max_file_bytes, max_age_ms=config.archive.max_file_age_s * 1000
+    )
     feeds = FeedFiles()
     settler = Settler(
         archive,
@@ -287,7 +247,9 @@ async def _crawl(
             activity.set_spider_active()
             from crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for guests alone
 
-            enough = await run_spider(config.spider, steward, feeds, concurrency=config.concurrency)
+            enough = await run_spider(
+                config.spider, steward, feeds, concurrency=config.scheduling.concurrency
+            )
     finally:
         watching.cancel()
     settler.close()
@@ -318,32 +280,33 @@ def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
 
 def _page_options(config: WorkerConfig, frontier: Frontier) -> PageOptions:
     traps = frontier.settings.policy.traps
-    return PageOptions(obey=config.obey, cookies=config.cookies, traps=traps)
+    return PageOptions(obey=config.reading.obey, cookies=config.wire.cookies, traps=traps)
 
 
 def _renderings(config: WorkerConfig) -> int:
     """Time-outs that a page may wait for a tab, and be in it: all that are leased may want one."""
-    return 0 if config.render == "never" else config.concurrency // MAX_TABS + 2
+    return 0 if config.rendering.render == "never" else config.scheduling.concurrency // MAX_TABS + 2
 
 
 def _renderer(
     config: WorkerConfig, frontier: Frontier, client: Client, entrance: AddressLimiter, decoded: DecodeBudget
 ) -> "Renderer | None":
-    if config.render == "never":
+    settings = config.rendering
+    if settings.render == "never":
         return None
-    find_browser(config.browser)  # says what is missing
+    find_browser(settings.browser)  # says what is missing
     from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
     return Renderer(
         client,
         entrance,
         frontier.robots,
-        mode=config.render,
-        browser=config.browser,
-        sandbox=config.browser_sandbox,
+        mode=settings.render,
+        browser=settings.browser,
+        sandbox=settings.browser_sandbox,
         user_agent=_user_agent(config, frontier),
-        timeout_s=config.timeout_s,
-        most_bytes=config.max_body,
+        timeout_s=config.wire.timeout,
+        most_bytes=config.wire.max_body,
         decode_budget=decoded,
         restarts=lambda: frontier.server_restarts,
     )

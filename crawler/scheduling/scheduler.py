@@ -36,6 +36,7 @@ from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
 from crawler.reading.sitemap_discoveries import follows_links, is_sitemap, robots_sitemaps
 from crawler.robots.robots_txt import RobotsCache
 from crawler.scheduling.poll import LeasePoll
+from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.scheduling.slot_share import SlotShares
 from crawler.settler import Settler
 from crawler.uplink.uplink import Uplink
@@ -59,23 +60,19 @@ class Scheduler:
         heartbeat: Heartbeat,
         uplink: Uplink,
         worker: str,
-        concurrency: int,
+        settings: SchedulingSettings,
         lease_ms: Callable[[], int],
-        max_pages: int | None,
-        max_requests: int | None,
-        deadline: float | None,
-        sitemaps: bool,
+        reads_sitemaps: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lease_ms` says how long a lease is to last that is asked for now. `max_pages` counts the whole crawl's fetched pages,
-        `max_requests` its `Stats.requests`; `deadline` is a time of `clock`, which runs as the
-        event loop's does.
+        """`lease_ms` returns for how many milliseconds a lease lasts that is granted now. `reads_sitemaps` adds the sitemaps that
+        robots.txt files name. `clock` runs as the event loop's does; `settings.max_time_s` counts from now.
         """
         self._frontier, self._gate, self._heartbeat, self._worker = frontier, gate, heartbeat, worker
         self._uplink = uplink
-        self._concurrency, self._lease_ms = concurrency, lease_ms
-        self._max_pages, self._max_requests = max_pages, max_requests
-        self._until, self._sitemaps, self._clock = deadline, sitemaps, clock
+        self._settings, self._lease_ms = settings, lease_ms
+        self._until = None if settings.max_time_s is None else clock() + settings.max_time_s
+        self._reads_sitemaps, self._clock = reads_sitemaps, clock
         self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.server_restarts)
         self._restarts = frontier.server_restarts
         self._open: dict[int, Lease] = {}
@@ -182,7 +179,7 @@ class Scheduler:
         return refused
 
     async def _add_sitemaps(self, lease: Lease, settler: Settler) -> None:
-        if not self._sitemaps or not follows_links(lease) or is_sitemap(lease):
+        if not self._reads_sitemaps or not follows_links(lease) or is_sitemap(lease):
             return
         sitemaps = await self._robots_cache.sitemaps(lease)
         if not sitemaps:
@@ -203,8 +200,8 @@ class Scheduler:
             room,
             worker=self._worker,
             lease_ms=self._lease_ms(),
-            max_pages=self._max_pages,
-            max_requests=self._max_requests,
+            max_pages=self._settings.max_pages,
+            max_requests=self._settings.max_requests,
         )
         self._poll.record_grant(self._clock(), granted=len(granted), soonest_ms=granted.soonest_ms)
         self._open.update((lease.token, lease) for lease in granted)
@@ -212,7 +209,7 @@ class Scheduler:
 
     def _with_slot(self, granted: Sequence[Lease]) -> list[Lease]:
         """Those that have a slot, or need none; the others go back."""
-        now, slots = self._clock(), self._uplink.lease_limit(self._concurrency)
+        now, slots = self._clock(), self._uplink.lease_limit(self._settings.concurrency)
         admitted = []
         for lease in granted:
             wait_s = (
@@ -250,8 +247,8 @@ class Scheduler:
         pages, requests = stats.outcomes[Outcome.FETCHED], stats.requests
         return (
             stats.is_drained
-            or (self._max_pages is not None and pages >= self._max_pages)
-            or (self._max_requests is not None and requests >= self._max_requests)
+            or (self._settings.max_pages is not None and pages >= self._settings.max_pages)
+            or (self._settings.max_requests is not None and requests >= self._settings.max_requests)
         )
 
     async def _pause(self) -> None:
@@ -270,10 +267,10 @@ class Scheduler:
         return wait_s if self._until is None else min(wait_s, max(self._until - now, 0.0))
 
     def _room(self) -> int:
-        return self._uplink.lease_limit(self._concurrency) - len(self._open)
+        return self._uplink.lease_limit(self._settings.concurrency) - len(self._open)
 
     def _should_stop(self) -> bool:
         return self._stopped or (self._until is not None and self._clock() >= self._until)
 
     def __repr__(self) -> str:
-        return f"<loop of {self._worker}: {len(self._open)} of {self._concurrency} leases open>"
+        return f"<loop of {self._worker}: {len(self._open)} of {self._settings.concurrency} leases open>"

@@ -16,6 +16,7 @@ from pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
 )
+from pipeline.configuration_template import template
 from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def init(
     directory.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{configuration.FILE}.new")
     try:
-        new.write_text(configuration.TEMPLATE, encoding="utf-8")
+        new.write_text(template(), encoding="utf-8")
         new.rename(path)
     finally:
         new.unlink(missing_ok=True)

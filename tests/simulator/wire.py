@@ -43,7 +43,7 @@ class SimulatedClient:
     def __init__(self, web: Web, process: Process, is_calm: Callable[[], bool], **told: Any) -> None:
         self._web, self._process, self._is_calm = web, process, is_calm
         self._on_request = told["on_request"]
-        self._timeout_s = told["timeout_s"]
+        self._timeout_s = told["settings"].timeout
         self.user_agent = told["user_agent"]
         self.probes = Probes(web)
 

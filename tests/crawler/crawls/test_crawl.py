@@ -13,10 +13,10 @@ import pytest
 from core import CorruptData, Unavailable
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.wire import Client, parse_networks
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server, links, page, redirect, spelled
 from tests.storage.reading import read
 
@@ -290,7 +290,7 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
         return taken[0]
 
     async def fetch(url):
-        client = Client(user_agent="t", max_body=1_000, timeout_s=1, allow=parse_networks(["127.0.0.0/8"]))
+        client = wire_client("t", max_body=1_000, timeout=1, allow_networks=("127.0.0.0/8",))
         try:
             return await client.get(url)
         finally:

@@ -94,7 +94,7 @@ def check(crawl, *, archived=True):
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
     line = lines(crawl)[POISON]
     assert (line.outcome, line.reason) == ("failed", "reading")
-    assert line.error.endswith("Unforeseen: of a page")
+    assert line.error.endswith("UnexpectedError: of a page")
     assert 'File "' in line.error
     assert bool(line.file) == archived
     assert not archived or is_archived(crawl, line)
@@ -132,7 +132,7 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
     with caplog.at_level(logging.WARNING):
         run_worker(crawl.config("w", obey=("nofollow", "noarchive")))
     check(crawl)
-    assert f"/{POISON}: reading: Unforeseen: of a page (" in caplog.text
+    assert f"/{POISON}: reading: UnexpectedError: of a page (" in caplog.text
     assert Counter(web.paths)[f"/{POISON}"] == 1
 
 
@@ -180,7 +180,7 @@ def test_a_record_that_cannot_be_written_costs_one_page(crawl, web, poison):
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"failed:no_record": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
-    assert lines(crawl)[POISON].error.endswith("Unforeseen: of a page")
+    assert lines(crawl)[POISON].error.endswith("UnexpectedError: of a page")
 
 
 def test_what_the_disk_refuses_ends_the_worker(crawl, web, monkeypatch):
