@@ -66,6 +66,8 @@ class PageReading:
     """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
     rights: Rights = NOTHING_SAID
     """What it says of how it may be used."""
+    has_read_markup: bool = False
+    """Whether `rights` holds all that headers and markup say; if not, it holds what was read of them."""
 
 
 def page_settlement(
@@ -120,7 +122,9 @@ def _read(lease: Lease, found: PageResponse, known: Container[str], options: Pag
     again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
     if again or not (may_have_page(found.status) and found.body and is_html(found)):
         return PageReading(
-            settlement=settlement_for(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
+            settlement=settlement_for(lease, judgement),
+            rights=rights(found.headers, at_ms=found.received_ms),
+            has_read_markup=not again,
         )
     (html, codec), said = to_utf8(found.body, found.header("content-type")), EMPTY_SKETCH
     match detect_soft_error(found.header, html):
@@ -144,6 +148,7 @@ def _read(lease: Lease, found: PageResponse, known: Container[str], options: Pag
         settlement=settlement_for(lease, judgement, followed, said),
         outlinks=tuple(url.wire for url in urls),
         rights=told,
+        has_read_markup=True,
     )
 
 

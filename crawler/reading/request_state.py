@@ -6,6 +6,7 @@ or is no note, says nothing: whoever reads it does as if it were the first to fe
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from crawler.reading import redirect_chain
@@ -56,6 +57,8 @@ class RequestState:
 
 
 EMPTY_STATE = RequestState()
+STATES_HELD = 256
+"""Decoded states that a process holds: four times the leases that a worker has open, and at most 4 KB each."""
 
 
 def encode_state(note: RequestState) -> bytes:
@@ -75,8 +78,12 @@ def encode_state(note: RequestState) -> bytes:
     return bytes((_VERSION, _KINDS.index(note.kind))) + body
 
 
+@lru_cache(maxsize=STATES_HELD)
 def decode_state(written: bytes) -> RequestState:
-    """What `encode` wrote."""
+    """Return what `encode_state` wrote; `EMPTY_STATE` for anything else.
+
+    The state of a lease is decoded once in a process: it is asked for when the lease is granted, and what comes later finds it.
+    """
     if len(written) < 2 or written[0] != _VERSION or written[1] >= len(_KINDS):
         return EMPTY_STATE
     fields: dict[str, str | int | bytes | tuple[tuple[str, str], ...]] = {}

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from core import Capture
 from crawler import recover, run_worker
 from crawler.archive_filter import MOST_OUTLINKS, lease_result
+from crawler.reading import page_reading
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
+from crawler.reading.request_state import RequestState, encode_state
 from frontier import canonicalize
 from storage.directory_store import DirectoryStore
 from storage.warc.dropped import DROPPED, decode, encode
@@ -97,6 +99,45 @@ def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
     plain = lease_result(*args, archive_filter=None, known_urls=set())
     assert plain == lease_result(*args, archive_filter=everything, known_urls=set())
     assert plain.records == ((capture, RECORD_ID),)
+
+
+@pytest.mark.parametrize("screen", [None, nothing, everything])
+def test_a_page_is_tokenized_once_whatever_is_obeyed(monkeypatch, screen):
+    read = []
+
+    def counted(html, *args, whole=page_reading.extract_links):
+        read.append(html)
+        return whole(html, *args)
+
+    monkeypatch.setattr(page_reading, "extract_links", counted)
+    capture = captured(body=b'<meta name=robots content="noai"><a href="/a">a</a>')
+    options = PageOptions(obey=("nofollow", "noarchive"))
+    lease_result(
+        lease("http://example.org/"),
+        capture,
+        RECORD_ID,
+        archive_filter=screen,
+        known_urls=set(),
+        options=options,
+    )
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_page_that_is_as_it_was_is_still_not_archived_if_it_asks_for_that(status):
+    body = b'<meta name=robots content="noarchive"><a href="/a">a</a>'
+    capture = captured(status, body=body)
+    sha256 = page_response(capture).sha256
+    state = encode_state(RequestState(sha256=sha256, digest="x", date_ms=1, etag='"a"'))
+    made = lease_result(
+        lease("http://example.org/", note=state),
+        capture,
+        RECORD_ID,
+        archive_filter=None,
+        known_urls=set(),
+        options=PageOptions(obey=("noarchive",)),
+    )
+    assert (made.dropped is not None) == (status == 200)
 
 
 def test_a_screen_sees_the_body_decoded_whatever_its_type():

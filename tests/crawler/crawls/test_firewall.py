@@ -111,7 +111,7 @@ def check(crawl, *, archived=True):
         (crawler.reading.page_response, "decode_content"),
         (crawler.reading.page_response, "mime_of"),
         (crawler.archive_filter, "is_seed_list"),
-        (crawler.archive_filter, "rights_of"),
+        (crawler.archive_filter, "_rights"),
         (crawler.archive_filter, "read_page"),
         (crawler.archive_filter, "revisit_of"),
         (crawler.archive_filter, "_capture_metadata"),
