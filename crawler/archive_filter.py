@@ -94,7 +94,11 @@ def lease_result(
     records = ((capture, record_id),)
     if dropped is not None:  # there is no record that a next visit could refer to
         return LeaseResult(
-            lease=lease, records=records, dropped=dropped, decision=replace(settlement, note=b"")
+            lease=lease,
+            records=records,
+            dropped=dropped,
+            robots=reading.rights.robots,
+            decision=replace(settlement, note=b""),
         )
     return LeaseResult(
         lease=lease,
@@ -102,6 +106,7 @@ def lease_result(
         metadata=_capture_metadata(lease, capture, reading),
         revisit=revisit_of(decode_state(lease.note), capture),
         rendered=rendered,
+        robots=reading.rights.robots,
         decision=settlement,
     )
 
@@ -114,6 +119,7 @@ class PageResult:
     dropped: DroppedPage | None
     metadata: CaptureMetadata | None
     revisit: Revisit | None
+    robots: tuple[str, ...]
 
     def to_lease_result(
         self,
@@ -130,6 +136,7 @@ class PageResult:
             metadata=self.metadata,
             revisit=self.revisit,
             rendered=None if self.dropped else rendered,
+            robots=self.robots,
             decision=without_known(replace(self.settlement, lease=lease), known_urls),
         )
 
@@ -154,7 +161,11 @@ def page_result(
     )
     assert isinstance(made.decision, Settlement)
     return PageResult(
-        settlement=made.decision, dropped=made.dropped, metadata=made.metadata, revisit=made.revisit
+        settlement=made.decision,
+        dropped=made.dropped,
+        metadata=made.metadata,
+        revisit=made.revisit,
+        robots=made.robots,
     )
 
 

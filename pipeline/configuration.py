@@ -146,6 +146,10 @@ class FiltersConfig:
     """`[filters]`: which pages become documents, and in which format."""
 
     preset: Annotated[str, Key("none | gopher | c4 | fineweb")] = "fineweb"
+    rules: Annotated[
+        tuple[str, ...],
+        Key('rules of your own, applied after those of the preset: ["package.module:Class"]; see the docs'),
+    ] = ()
     languages: Annotated[tuple[str, ...], _LANGUAGES, Key("[] keeps all")] = ("en",)
     obey: Annotated[
         tuple[str, ...],

@@ -9,9 +9,9 @@ from pipeline.configuration import SECTIONS, Setting, settings_of
 _HEADER = "# thresher.toml: what this project crawls with and keeps. Every key has a default but `contact`.\n"
 
 
-def template() -> str:
-    """Return the text that `thresher init` writes: every key with its default, commented out unless it is required."""
-    return "\n".join([_HEADER, *(_section(name) for name in SECTIONS)])
+def template(contact: str = "") -> str:
+    """Return the text that `thresher init` writes: every key with its default, commented out, and the contact."""
+    return "\n".join([_HEADER, *(_section(name, contact) for name in SECTIONS)])
 
 
 def default_text(setting: Setting) -> str:
@@ -22,10 +22,10 @@ def default_text(setting: Setting) -> str:
     return json.dumps(format_size(default) if setting.key.is_size else default)
 
 
-def _section(name: str) -> str:
+def _section(name: str, contact: str) -> str:
     # A table ends the keys of its section: the tables come last, so that each line may be uncommented alone.
     settings = sorted(settings_of(name), key=lambda setting: bool(setting.key.example))
-    starts = [_start(setting) for setting in settings]
+    starts = [_start(setting, contact) for setting in settings]
     width = min(max(map(len, starts)), 32)
     lines = [
         f"{start.ljust(width)} # {setting.key.comment}"
@@ -34,9 +34,10 @@ def _section(name: str) -> str:
     return "\n".join([f"[{name}]", *lines, ""])
 
 
-def _start(setting: Setting) -> str:
+def _start(setting: Setting, contact: str) -> str:
     if setting.key.is_required:
-        return f"{setting.name} = {default_text(setting)}"
+        # JSON and TOML's basic strings escape the same characters.
+        return f"{setting.name} = {json.dumps(contact)}"
     if setting.key.example:
         return f"#   {setting.key.example}"
     text = default_text(setting)

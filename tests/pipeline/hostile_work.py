@@ -47,7 +47,7 @@ def send_to_parent(message):
 
 
 def send_a_pickle(store, step, part, watch):
-    send_to_parent(pickle.dumps(Bomb(part.task)))
+    send_to_parent(pickle.dumps(Bomb(part.parameters)))
     return double(store, step, part, watch)
 
 

@@ -281,8 +281,6 @@ def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(craw
     ("where", "name"),
     [
         (crawler.spiders.download_handler, "scrapy_response"),
-        (crawler.spiders.visit, "page_response"),
-        (crawler.spiders.visit, "forbids_following"),
         (crawler.spiders.spider_engine, "visit_result"),
         (crawler.lease_handler, "lease_result"),
     ],

@@ -84,10 +84,10 @@ def made(store):
     ("where", "function", "step"),
     [
         (process, "_payload_bytes", "record"),
-        (process, "pageless", "record"),
-        (process, "seen", "record"),
-        (process.index_facts, "told", "record"),
-        (process, "document", "extract"),
+        (process, "pageless_reason", "record"),
+        (process, "with_dom", "record"),
+        (process.index_facts, "with_index_facts", "record"),
+        (process, "extract_document", "extract"),
         (process, "rights_of", "judge"),
         (process, "judge", "judge"),
         (tables, "require_storable", "sign"),
@@ -130,7 +130,7 @@ def test_half_a_pair_in_a_text_costs_the_record_alone(files, monkeypatch):
         return replace(found, title="\ud800") if POISON in record.url else found
 
     document = process.extract_document
-    monkeypatch.setattr(process, "document", halved)
+    monkeypatch.setattr(process, "extract_document", halved)
     counts, _ = made(files)
     assert counts["keep.documents"] == 4
     assert counts["extract/failed:sign:UnicodeEncodeError.documents"] == 1
@@ -140,7 +140,7 @@ def test_damage_of_the_storage_is_no_fault_of_a_record(files, monkeypatch):
     def raising(*_, **__):
         raise CorruptData("it is not as it was sealed")
 
-    monkeypatch.setattr(process, "document", raising)
+    monkeypatch.setattr(process, "extract_document", raising)
     with pytest.raises(CorruptData):
         made(files)
 
