@@ -19,14 +19,13 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
 from pathlib import Path
 from types import CodeType, FrameType
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawler import WorkerConfig, run_worker
 from crawler.wire import WireSettings
@@ -36,7 +35,7 @@ from frontier.link.embedded import embedded_server
 from storage.directory_store import DirectoryStore
 
 CRAWL = "walk"
-CRAWLER = f"{ROOT / 'crawler'}/"
+CRAWLER = f"{Path(__file__).resolve().parents[1] / 'crawler'}/"
 CLOSED = ("scheduling/scheduler.py", "close_leases")
 PAGES = {
     "/": b"<!doctype html><title>One</title><p>The first page leads to <a href=/two>another</a>.",
@@ -87,7 +86,7 @@ class Walk:
             self.is_open, self.is_closed = False, True
 
 
-@lru_cache(maxsize=None)
+@cache
 def entry(code: CodeType) -> int:
     """Where a frame of this code stands when it is entered for the first time."""
     return next(each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")

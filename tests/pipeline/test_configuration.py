@@ -121,7 +121,10 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ("[crawler]\nallow_networks = [1]", "crawler.allow_networks must be a list of strings"),
         ("[crawler]\nmax_body = 10", "crawler.max_body must be a string, not a whole number"),
         ("[crawler]\nhosts = 1", 'crawler.hosts must be tables such as [crawler.hosts."example.org"]'),
-        ("[crawler.hosts]\nx = 1", 'crawler.hosts."x" must be a table, written as [crawler.hosts."x"], not a whole'),
+        (
+            "[crawler.hosts]\nx = 1",
+            'crawler.hosts."x" must be a table, written as [crawler.hosts."x"], not a whole',
+        ),
         ("[crawler]\ntimeout = 0", "crawler.timeout must be more than 0 and finite, not 0.0"),
         ("[crawler]\nproxy = 1979-05-27", "crawler.proxy must be a string, not a date"),
         (
