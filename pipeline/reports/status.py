@@ -116,7 +116,10 @@ def _isolation(project: Project) -> dict[str, Any] | None:
     """Of this machine; on a cluster each node has its own."""
     if project.config.project.cluster is not None:
         return None
-    return {**asdict(probe_confinement()), "browser_sandbox": project.config.crawler.rendering.browser_sandbox}
+    return {
+        **asdict(probe_confinement()),
+        "browser_sandbox": project.config.crawler.rendering.browser_sandbox,
+    }
 
 
 _FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
