@@ -2,12 +2,14 @@
 
 usage: python bench/walk.py [--show]
 
-One worker crawls a site on loopback: a robots.txt, and two pages of which the first links to the second. The walk is that of the second:
-nothing else is under way then but the heartbeat. `sys.setprofile` sees every call of a function of `crawler/`, in every thread, from the
-first one after the frontier has granted the lease to the call that closes it (`Scheduler.close_leases`).
+One worker crawls a site on loopback: a robots.txt, and two pages of which the first links to the second. The walk is
+that of the second: nothing else is under way then but the heartbeat. `sys.setprofile` sees every call of a function
+of `crawler/`, in every thread, from the first one after the frontier has granted the lease to the call that closes it
+(`Scheduler.close_leases`).
 
-A *room* is a file; all of `crawler/wire` is one room, for it is a library of its own behind `Client`. A *stay* is a run of calls in one
-room. `returns` are the stays in a room that the walk had left before: stays less rooms. A coroutine that goes on is no call. With --show the stays are listed. Prints one JSON line.
+A *room* is a file; all of `crawler/wire` is one room, for it is a library of its own behind `Client`. A *stay* is a
+run of calls in one room. `returns` are the stays in a room that the walk had left before: stays less rooms. A
+coroutine that goes on is no call. With --show the stays are listed. Prints one JSON line.
 """
 
 import argparse
@@ -39,7 +41,7 @@ CRAWLER = f"{Path(__file__).resolve().parents[1] / 'crawler'}/"
 CLOSED = ("scheduling/scheduler.py", "close_leases")
 PAGES = {
     "/": b"<!doctype html><title>One</title><p>The first page leads to <a href=/two>another</a>.",
-    "/two": b"<!doctype html><title>Two</title><p>The second page says enough to be sketched, and links <a href=/>back</a>.",
+    "/two": b"<!doctype html><title>Two</title><p>The second page has words, and links <a href=/>back</a>.",
 }
 
 

@@ -1,10 +1,10 @@
 """What a field of a frozen settings value says of its key in `thresher.toml`: its words, and its rules beyond its type.
 
-1. The package that uses a setting declares it, once: a field of a frozen dataclass with a default. The name of the field is the
-   name of the key. A field without `Key` is no key: the code sets it.
+1. The package that uses a setting declares it, once: a field of a frozen dataclass with a default. The name of the
+   field is the name of the key. A field without `Key` is no key: the code sets it.
 2. `pipeline.configuration` validates a value against the annotation with Pydantic, which finds each rule by
-   `__get_pydantic_core_schema__`. Nothing here imports Pydantic before that: a worker process never does, because that takes
-   0.1 to 0.2 s.
+   `__get_pydantic_core_schema__`. Nothing here imports Pydantic before that: a worker process never does, because
+   that takes 0.1 to 0.2 s.
 """
 
 import re

@@ -1,10 +1,10 @@
-"""The screen: what is decided of a page before anything of it is stored.
+"""The archive filter: whether a page is archived, decided before anything of it is stored. Pure.
 
-A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
-Of such a page a metadata record is archived in place of its request and response (`storage.warc.dropped`), under the
-record id of its lease: durable before the lease ends, and enough to end it after a crash just the same. The same becomes of
-a page that asks not to be archived, where that is obeyed.
-Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
+A worker may have a function that looks at each page and names the reason for which it is not worth archiving. A
+metadata record then takes the place of the page's request and response (`storage.warc.dropped`), under the record id
+of its lease. The record is durable before the lease ends, and a recovery can settle the lease from it. The same
+happens to a page that asks not to be archived, if the crawl obeys that. Redirects, robots.txt files and sitemaps are
+never dropped, because they say where the crawl went, and why.
 """
 
 from collections.abc import Callable, Container
@@ -72,7 +72,8 @@ def lease_result(
     response: PageResponse | None = None,
     rendered: RenderedPage | None = None,
 ) -> LeaseResult:
-    """Return how the lease of a page ends that was answered. `response` is the capture's, if the caller has made it already.
+    """Return how the lease of a page ends that was answered. `response` is the capture's, if the caller has made it
+    already.
 
     The page is read once. The discoveries leave out URLs whose text is in `known_urls`.
     """
@@ -203,7 +204,9 @@ def _dropped(
     archive_filter: ArchiveFilter | None,
     options: PageOptions,
 ) -> DroppedPage | None:
-    """Return what is archived in place of a page that asks for that or that the filter drops; None for a page that is archived."""
+    """Return what is archived in place of a page that asks for that or that the filter drops; None for a page that is
+    archived.
+    """
     is_private = "noarchive" in options.obey and "noarchive" in _rights(lease, response, reading).robots
     if archive_filter is None and not is_private:
         return None
@@ -239,7 +242,7 @@ def _candidate(capture: Capture, response: PageResponse) -> CandidatePage:
 
 
 def _rights(lease: Lease, response: PageResponse, reading: PageReading) -> Rights:
-    """Return what a page says of its use. One whose markup had no part in its reading (it is as it was, or is asked for again) is
-    looked at now.
+    """Return what a page says of its use. One whose markup had no part in its reading (it is as it was, or is asked
+    for again) is looked at now.
     """
     return reading.rights if reading.has_read_markup else rights_of(response, lease.url.wire)

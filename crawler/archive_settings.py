@@ -9,7 +9,7 @@ from storage.warc.compression import Compression
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSettings:
-    """`archive = "kept"` drops pages that the cheap filters drop: a note with the reason takes the place of the page."""
+    """`archive = "kept"` leaves out pages that the cheap filters drop: a note with the reason takes their place."""
 
     archive: Annotated[
         Literal["all", "kept"],

@@ -1,10 +1,11 @@
 """`thresher.toml`: one file, one frozen value.
 
-1. Each setting is declared once, by the package that uses it (`core.settings`). This module only says which section of the file
-   holds the settings of which owners. Pydantic checks each value against the type and the rules that its owner declares.
+1. Each setting is declared once, by the package that uses it (`core.settings`). This module only says which section
+   of the file holds the settings of which owners. Pydantic checks each value against the type and the rules that its
+   owner declares.
 2. Every key has a default except `contact`.
-3. An unknown key, a wrong type or a value out of range is an `InputError` of one line that names the file, the key and what would be
-   right. Nothing is ignored. A value of the wrong type is not shown, because it may be a password.
+3. An unknown key, a wrong type or a value out of range is an `InputError` of one line that names the file, the key
+   and what would be right. Nothing is ignored. A value of the wrong type is not shown, because it may be a password.
 """
 
 import difflib
@@ -162,7 +163,7 @@ class FiltersConfig:
     blocklist: Annotated[
         str,
         Key(
-            "a file of domains, or beginnings of addresses, of which nothing is kept; one a line; beside this file unless absolute"
+            "a file of domains or beginnings of URLs that are not kept, one a line; relative to this directory"
         ),
     ] = ""
 
@@ -260,7 +261,9 @@ def _setting(item: "Field[Any]", owner: str, annotation: Any, key: Key) -> Setti
 
 
 def load(directory: Path) -> Config:
-    """Return the configuration of a project directory. Raise `InputError` if it has no `thresher.toml`, or a wrong one."""
+    """Return the configuration of a project directory. Raise `InputError` if it has no `thresher.toml`, or a wrong
+    one.
+    """
     path = directory / FILE
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""`PolicySettings`: whether a crawl looks for traps, whether the order of parameters tells pages apart, and for which hosts otherwise."""
+"""`PolicySettings`: whether a crawl looks for traps, whether the order of parameters tells pages apart, and for which
+hosts otherwise.
+"""
 
 import difflib
 from collections.abc import Mapping
@@ -28,7 +30,9 @@ def _require_hosts(tables: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySettings:
-    """`traps` and `query_order` hold for all hosts, except those that `hosts` has a table for, and the hosts under these."""
+    """`traps` and `query_order` hold for all hosts, except those that `hosts` has a table for, and the hosts under
+    these.
+    """
 
     traps: Annotated[bool, Key("false follows links that look endless as well")] = True
     query_order: Annotated[bool, Key("true takes ?a=1&b=2 and ?b=2&a=1 for two pages")] = False

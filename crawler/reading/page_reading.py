@@ -5,20 +5,21 @@ page comes to the same either way.
 
 1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
    (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
-2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
-   to is fetched under its own lease, its own robots rules, its own delay. One that leads back is followed where something
+2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads to is
+   fetched under its own lease, its own robots rules, its own delay. One that leads back is followed where something
    has changed since (`crawler.reading.redirect_chain`): a cookie, or how the URL is written.
-3. A URL that a trap would make (`frontier.urls.trap`) is no discovery; like one out of scope it is left out and not counted.
-   What was listed is no trap, nor where that redirects to.
+3. A URL that a trap would make (`frontier.urls.trap`) is no discovery; like one out of scope it is left out and not
+   counted. What was listed is no trap, nor where that redirects to.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
-5. A page that is as it was when it came last (`crawler.reading.conditional`) leads to nothing that it did not lead to then.
+5. A page that is as it was when it came last (`crawler.reading.conditional`) leads to nothing that it did not lead to
+   then.
 6. What the next visit is to know of a page is noted, where there is to be one.
-7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on. So it
-   is with a seed that is a list of seeds (`seedlist`).
-8. What stands in the place of a page (`extract.soft_error`) says nothing new, whatever it says. A block is the host's way
-   to say that it is busy: the page is asked for again, later.
-9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
-   is a link of it.
+7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes
+   on. So it is with a seed that is a list of seeds (`seedlist`).
+8. What stands in the place of a page (`extract.soft_error`) says nothing new, whatever it says. A block is the host's
+   way to say that it is busy: the page is asked for again, later.
+9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would
+   have gone is a link of it.
 """
 
 from collections.abc import Container

@@ -1,8 +1,8 @@
 """`Note`: what a crawler writes on a URL for whoever fetches it next (`Discovery.note`). Pure.
 
-The first octet is the version, the second the kind, then come fields in any order: a letter, the number of octets in two
-octets, and these. A field that is empty is not there, one that is not known is passed over. What is of another version,
-or is no note, says nothing: whoever reads it does as if it were the first to fetch the URL.
+The first octet is the version, the second the kind, then come fields in any order: a letter, the number of octets in
+two octets, and these. A field that is empty is not there, one that is not known is passed over. What is of another
+version, or is no note, says nothing: whoever reads it does as if it were the first to fetch the URL.
 """
 
 from dataclasses import dataclass
@@ -62,8 +62,9 @@ STATES_HELD = 256
 
 
 def encode_state(note: RequestState) -> bytes:
-    """At most `LONGEST_NOTE` octets; none at all for a page of which nothing is known. What there is no room for is left out: first
-    the cookies, then what the last capture was; the errand never, for the spider could do nothing without it.
+    """At most `LONGEST_NOTE` octets; none at all for a page of which nothing is known. What there is no room for is
+    left out: first the cookies, then what the last capture was; the errand never, for the spider could do nothing
+    without it.
     """
     fields = [(tag, getattr(note, name).encode("utf-8", "replace")) for tag, name in _TEXTS.items()]
     fields += [(tag, _encode_number(getattr(note, name))) for tag, name in _NUMBERS.items()]
@@ -82,7 +83,8 @@ def encode_state(note: RequestState) -> bytes:
 def decode_state(written: bytes) -> RequestState:
     """Return what `encode_state` wrote; `EMPTY_STATE` for anything else.
 
-    The state of a lease is decoded once in a process: it is asked for when the lease is granted, and what comes later finds it.
+    The state of a lease is decoded once in a process: it is asked for when the lease is granted, and what comes later
+    finds it.
     """
     if len(written) < 2 or written[0] != _VERSION or written[1] >= len(_KINDS):
         return EMPTY_STATE
