@@ -1,12 +1,12 @@
 """`LeaseHandler`: fetches the URL of a lease, reads the answer, and hands the result to the settler.
 
 1. Whatever a server does or fails to do is data and raises nothing. An exception is a fault of ours: the first one is
-   kept, and the worker leases no more. An exception while an answer is read (`core.failure`) costs only that answer: its
-   page has failed with the reason `reading`, its record is archived, and the traceback is in the crawl's log.
+   kept, and the worker leases no more. An exception while an answer is read (`core.failure`) costs only that answer:
+   its page has failed with the reason `reading`, its record is archived, and the traceback is in the crawl's log.
 2. A lease goes back if the client has no answer for it: it was not the turn of the address, or our own side failed
    (`crawler.uplink.uplink`).
-3. The host of an exchange is released as soon as the exchange is over. If the exchange failed or the host complained, the
-   settlement releases it, because nobody may ask the host before the frontier knows of the failure.
+3. The host of an exchange is released as soon as the exchange is over. If the exchange failed or the host complained,
+   the settlement releases it, because nobody may ask the host before the frontier knows of the failure.
 4. If a page is rendered, its host is released after that, because the page's own requests go to the same host.
 5. Another process (`crawler.page_process`) reads a page that may take long, and a page or robots.txt that may have
    killed a worker before. Whole bodies are decoded only there; here only as much as shows that a body is long.

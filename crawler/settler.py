@@ -133,7 +133,7 @@ class Settler:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
-        # The line's time is that of now. If this worker stops here and another takes over, the other's lines are younger.
+        # If this worker stands still from here on and another takes over, the other's lines are younger than this time.
         now_ms = self._clock_ms()
         self._heartbeat.check()
         before = self._archive.appended

@@ -1,5 +1,6 @@
 """Writes docs/reference/commands.md, configuration.md and reasons.md from the code; with --check, fails where they
-differ."""
+differ.
+"""
 
 import os
 import subprocess
@@ -69,10 +70,9 @@ def reason_codes() -> str:
     """Every reason code with its words."""
     lines = [
         "# Reason codes\n",
-        "Generated from the code by `make docs`. `thresher log`, `thresher status --json` and the metrics have the codes;",
-        "`--reason` takes them, alone (`dns`) or with the outcome (`failed:dns`). Of a host that was given up the code begins",
-        "with `dead_`:",
-        "`dead_dns`. Another HTTP status than 200 is `status_NNN`.\n",
+        "Generated from the code by `make docs`. `thresher log`, `thresher status --json` and the metrics have the",
+        "codes; `--reason` takes them, alone (`dns`) or with the outcome (`failed:dns`). Of a host that was given up the",
+        "code begins with `dead_`: `dead_dns`. Another HTTP status than 200 is `status_NNN`.\n",
         "| code | meaning |",
         "|---|---|",
     ]

@@ -2,7 +2,7 @@
 
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
-| 301 302 303 307 308             | REDIRECTED (where to: `crawler.reading.page_reading`)               |                      |
+| 301 302 303 307 308             | REDIRECTED (to where: `reading.page_reading`)       |                      |
 | 304                             | RETRY `status_304`: nobody asked whether it changed  |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |

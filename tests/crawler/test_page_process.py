@@ -304,6 +304,6 @@ def test_what_the_errback_of_a_deadly_page_yields_is_taken(crawl, site, deadly, 
             yield scrapy.Request(failure.request.url.replace("deadly", "instead"))
     """
     crawl.seed(f"{site.url}/")
-    assert life(crawl.config("w1", guest=project.guest(code, "Careful"))) == 0
+    assert life(crawl.config("w1", spider=project.guest(code, "Careful"))) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert site.paths["/instead"] == 1
