@@ -1,4 +1,4 @@
-"""`Wire`: the client of a worker in a world without a network; and `Inline`, its child process in a world without any."""
+"""`SimulatedClient`: the client of a worker in a world without a network; `InlineProcess`: its child process there."""
 
 import asyncio
 from collections.abc import Callable
