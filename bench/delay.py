@@ -27,7 +27,8 @@ import psutil
 from redis import Redis
 
 from crawler import WorkerConfig, run_worker
-from frontier import Discovery, Frontier, Scope, canonicalize
+from crawler.wire import WireSettings
+from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from storage.directory_store import DirectoryStore
@@ -89,8 +90,8 @@ def main() -> None:
         for delay in args.delay:
             with Host().served() as host:
                 crawl = f"delay-{delay:g}"
-                seed(address, crawl, host, args.pages)
-                run(address, crawl, delay, Path(name) / crawl, args.workers)
+                seed(address, crawl, host, args.pages, delay)
+                run(address, crawl, Path(name) / crawl, args.workers)
                 extra = [
                     1000 * (came - went - delay) for went, came in zip(host.went, host.came[1:], strict=False)
                 ]
@@ -113,8 +114,8 @@ def main() -> None:
 def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str, object]:
     """Return what happens between two pages of a host with this delay."""
     with Host().served() as host:
-        seed(address, "idle", host, 2)
-        running = start(address, "idle", delay, directory / "idle", workers)
+        seed(address, "idle", host, 2, delay)
+        running = start(address, "idle", directory / "idle", workers)
         while len(host.came) < 2:  # robots.txt and the first page
             time.sleep(0.01)
         time.sleep(1.0)
@@ -133,12 +134,15 @@ def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str,
     }
 
 
-def seed(address: str, crawl: str, host: Host, pages: int) -> None:
-    """Add this number of pages of a host."""
+def seed(address: str, crawl: str, host: Host, pages: int, delay: float) -> None:
+    """Add this number of pages of a host that is asked at that delay."""
 
     async def add() -> None:
         link = await connect(address)
-        frontier = await Frontier(link, crawl).open()
+        settings = CrawlSettings(
+            contact="mailto:bench@example.org", min_delay_ms=round(delay * 1000), min_ip_delay_ms=0
+        )
+        frontier = await Frontier(link, crawl).open(settings)
         urls = [canonicalize(f"http://127.0.0.1:{host.port}/{n}") for n in range(pages)]
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
         await link.aclose()
@@ -146,7 +150,7 @@ def seed(address: str, crawl: str, host: Host, pages: int) -> None:
     asyncio.run(add())
 
 
-def start(address: str, crawl: str, delay: float, directory: Path, workers: int) -> list[psutil.Process]:
+def start(address: str, crawl: str, directory: Path, workers: int) -> list[psutil.Process]:
     """Start this number of workers."""
     made = []
     for n in range(workers):
@@ -155,10 +159,7 @@ def start(address: str, crawl: str, delay: float, directory: Path, workers: int)
             worker=f"w{n}",
             redis=address,
             store=DirectoryStore(directory),
-            contact="mailto:bench@example.org",
-            min_delay_s=delay,
-            min_ip_delay_s=0.0,
-            allow_networks=("127.0.0.0/8",),
+            wire=WireSettings(allow_networks=("127.0.0.0/8",)),
         )
         process = SPAWN.Process(target=run_worker, args=(config,))
         process.start()
@@ -166,9 +167,9 @@ def start(address: str, crawl: str, delay: float, directory: Path, workers: int)
     return made
 
 
-def run(address: str, crawl: str, delay: float, directory: Path, workers: int) -> None:
+def run(address: str, crawl: str, directory: Path, workers: int) -> None:
     """Crawl until all workers have ended."""
-    for process in start(address, crawl, delay, directory, workers):
+    for process in start(address, crawl, directory, workers):
         process.join()
 
 

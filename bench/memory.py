@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from meter import Meter
 
 from crawler import WorkerConfig, run_worker
+from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.wire import WireSettings
 from frontier import CrawlSettings, Discovery, Frontier, Outcome, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
@@ -53,8 +55,8 @@ def main() -> None:
             worker="w1",
             redis=address,
             store=DirectoryStore(Path(directory) / "data"),
-            allow_networks=("127.0.0.0/8",),
-            max_pages=args.pages,
+            wire=WireSettings(allow_networks=("127.0.0.0/8",)),
+            scheduling=SchedulingSettings(max_pages=args.pages),
         )
         worker = context.Process(target=run_worker, args=(config,))
         print(json.dumps(asyncio.run(measure(worker, address, f"http://127.0.0.1:{ports.get()}/0", args))))

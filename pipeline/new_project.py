@@ -1,12 +1,10 @@
 """`create`: a project directory with a commented `thresher.toml`."""
 
-import json
 from pathlib import Path
 
 from core import InputError
 from pipeline import configuration
-
-NO_CONTACT = 'contact = ""'
+from pipeline.configuration_template import template
 
 
 def create(directory: Path, contact: str = "") -> Path:
@@ -17,8 +15,7 @@ def create(directory: Path, contact: str = "") -> Path:
     path = directory / configuration.FILE
     if path.exists():
         raise InputError(f"{path}: exists already, and was not changed; edit it, or give another directory")
-    # TOML's basic strings use the same escapes as JSON.
-    text = configuration.TEMPLATE.replace(NO_CONTACT, f"contact = {json.dumps(contact)}", 1)
+    text = template(contact)
     configuration.parse(text, directory)
     directory.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{configuration.FILE}.new")

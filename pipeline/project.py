@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core import InputError
 from crawler.reading.page_options import PageOptions
-from frontier import Budget, CrawlSettings
+from frontier import CrawlSettings
 from frontier.link.embedded import embedded_server
 from isolation import Confinement, probe_confinement
 from pipeline import configuration
@@ -21,7 +21,6 @@ from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
 from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
 from pipeline.engine.ray.ray_pool import ray_worker_pool
 from pipeline.terminal.output import warn
-from pipeline.url_policy import policy
 from storage.cache.cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
 from storage.location import open_store
@@ -74,7 +73,7 @@ class Project:
     @cached_property
     def cache(self) -> Cache | None:
         """The machine's cache of objects from object storage, or None if it is switched off."""
-        size = self.config.project.cache_bytes
+        size = self.config.project.cache
         return Cache(default_directory(), size) if size else None
 
     @property
@@ -148,21 +147,19 @@ class Project:
         settings = self.config.crawler
         return CrawlSettings(
             contact=self.config.project.contact,
-            min_delay_ms=round(settings.min_delay * 1000),
-            min_ip_delay_ms=round(settings.ip_delay * 1000),
-            budget=Budget(
-                host=settings.max_pages_per_host,
-                domain=settings.max_pages_per_domain,
-                hosts=settings.max_hosts_per_domain,
-            ),
-            policy=policy(settings),
+            min_delay_ms=round(settings.pace.min_delay * 1000),
+            min_ip_delay_ms=round(settings.pace.ip_delay * 1000),
+            budget=settings.budgets.budget,
+            policy=settings.policy.policy,
         )
 
     @property
     def page_options(self) -> PageOptions:
         """The options with which responses are read as pages."""
         settings = self.config.crawler
-        return PageOptions(obey=settings.obey, cookies=settings.cookies, traps=self.settings.policy.traps)
+        return PageOptions(
+            obey=settings.reading.obey, cookies=settings.wire.cookies, traps=self.settings.policy.traps
+        )
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the named crawls and ingests, or all known ones if `names` is empty; sorted, each once."""

@@ -40,6 +40,7 @@ from crawler.wire.fetch_failure import (
 )
 from crawler.wire.http.message import Headers, header_value
 from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
+from crawler.wire.wire_settings import WireSettings
 
 __all__ = [
     "Acquire",
@@ -50,6 +51,7 @@ __all__ = [
     "Network",
     "Postponement",
     "Symptom",
+    "WireSettings",
     "acquire_at_once",
     "effective_address",
     "header_value",

@@ -3,9 +3,8 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from zlib import crc32
 
 from core import Capture, Url
@@ -27,12 +26,13 @@ from crawler.wire.http.pool import Connection, Pool
 from crawler.wire.http.request import HeaderList, Request, Target, build_request, common_headers, parse_target
 from crawler.wire.limits import Limits
 from crawler.wire.network import proxy as proxies
-from crawler.wire.network.address import Network, effective_address, is_blocked
+from crawler.wire.network.address import effective_address, is_blocked, parse_networks
 from crawler.wire.network.dial import ADDRESS_BLOCKED, DialedConnection, Dialer
 from crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
 from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
 from crawler.wire.network.probes import Probes
 from crawler.wire.network.tls import TlsContexts
+from crawler.wire.wire_settings import WireSettings
 
 MAX_ADDRESSES_TRIED = 2
 """Addresses of one host that one exchange tries at most."""
@@ -67,49 +67,38 @@ class _Exchange:
 class Client:
     """Sends requests; bounded in bytes, in time, and in the addresses that it contacts.
 
-    Create it inside a running event loop. `clock_ms` dates the captures. With `verify_tls` false the client accepts
-    servers whose certificate is not trusted, and the capture says so. `tls` verifies in place of the system's
-    authorities.
+    Create it inside a running event loop.
     """
 
     def __init__(
         self,
         *,
         user_agent: str,
-        max_body: int,
-        timeout_s: float,
-        allow: Sequence[Network] = (),
+        settings: WireSettings,
         clock_ms: Callable[[], int] = utc_ms,
         tls: ssl.SSLContext | None = None,
-        verify_tls: bool = True,
-        nameservers: Sequence[str] = (),
-        proxy: str = "",
-        cookies: bool = False,
-        auth: Mapping[str, Mapping[str, Any]] | None = None,
         on_request: Callable[[str], None] | None = None,
     ) -> None:
-        """Call `on_request` with the address immediately before a request is sent to it. If `on_request` raises,
-        nothing is sent, and `get` raises the same.
+        """Raise `InputError` if a name server, the proxy or a table of credentials in `settings` is malformed.
 
-        Raise `InputError` if a name server, the proxy or a domain's credentials are malformed.
+        `clock_ms` dates the captures. `tls` verifies certificates in place of the system's authorities. `on_request` is
+        called with the address immediately before a request is sent to it; if it raises, nothing is sent, and `get`
+        raises the same.
         """
-        self._limits, self._clock_ms, self._allow = (
-            Limits(max_body=max_body, timeout_s=timeout_s),
-            clock_ms,
-            tuple(allow),
-        )
+        self._limits = Limits(max_body=settings.max_body, timeout_s=settings.timeout)
+        self._clock_ms, self._allow = clock_ms, parse_networks(settings.allow_networks)
         self.user_agent = user_agent
-        self._credentials = credentials(auth or {})
+        self._credentials = credentials(settings.auth)
         self._on_request = on_request
-        self._cookies = CookieJar(lambda: clock_ms() / 1000) if cookies else None
-        self._proxy = proxies.parse_proxy(proxy) if proxy else None
-        self._trust, self._accept_untrusted = TlsContexts(tls), not verify_tls
-        self._resolver, self._pool = Resolver(nameservers), Pool()
+        self._cookies = CookieJar(lambda: clock_ms() / 1000) if settings.cookies else None
+        self._proxy = proxies.parse_proxy(settings.proxy) if settings.proxy else None
+        self._trust, self._accept_untrusted = TlsContexts(tls), not settings.verify_tls
+        self._resolver, self._pool = Resolver(settings.nameservers), Pool()
         self.probes = Probes(
             resolver=self._resolver,
             proxy=self._proxy,
             allow=self._allow,
-            timeout_s=timeout_s,
+            timeout_s=settings.timeout,
             trust=self._trust,
         )
         self._unreached = RecentSet(MAX_CACHED_HOSTS)  # hosts whose first address could not be reached

@@ -28,7 +28,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast
 from uuid import uuid4
 
 from core import ThresherError
@@ -36,6 +35,7 @@ from crawler.machine.activity import NO_PAGE, SupervisorChannel
 from crawler.render.chromium.program import find_browser
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
+from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.spiders import SpiderSpec
 from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
 from frontier import Frontier, Stats, TakeoverError
@@ -49,7 +49,6 @@ from pipeline.fleet.spider_seeds import add_start_requests
 from pipeline.project import Project
 from pipeline.terminal.progress import Progress
 from storage.crawllog.log_reader import LogFollower
-from storage.warc.compression import require_compression
 
 POLL_S = 0.5
 MAX_REPLACEMENTS = 5
@@ -320,10 +319,10 @@ def _worker_config(
     spider: SpiderSpec | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
-    if settings.render != "never" and project.config.project.cluster is None:
-        find_browser(settings.browser)  # a missing browser must raise before workers start
+    if settings.rendering.render != "never" and project.config.project.cluster is None:
+        find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
     archive_filter = None
-    if settings.archive == "kept":
+    if settings.archive.archive == "kept":
         # Its language model takes a fifth of a second to import, and no other crawl needs it.
         from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
 
@@ -335,25 +334,15 @@ def _worker_config(
             worker=worker,
             redis=address,
             store=project.store,
-            max_body=settings.max_body_bytes,
-            timeout_s=settings.timeout,
-            allow_networks=settings.allow_networks,
-            verify_tls=settings.verify_tls,
-            nameservers=settings.nameservers,
-            proxy=settings.proxy,
-            cookies=settings.cookies,
-            auth=settings.auth,
-            max_pages=goals.max_pages,
-            max_requests=goals.max_requests,
-            max_time_s=goals.max_time_s,
+            wire=settings.wire,
+            scheduling=SchedulingSettings(
+                max_pages=goals.max_pages, max_requests=goals.max_requests, max_time_s=goals.max_time_s
+            ),
+            reading=settings.reading,
+            rendering=settings.rendering,
+            archive=settings.archive,
             archive_filter=archive_filter,
-            sitemaps=settings.sitemaps,
-            obey=settings.obey,
             spider=spider,
-            render=cast("Literal['never', 'auto', 'always']", settings.render),
-            browser=settings.browser,
-            browser_sandbox=settings.browser_sandbox,
-            compression=require_compression(settings.compression),
             ttl_s=liveness.WORKER_TTL_S,
         )
 

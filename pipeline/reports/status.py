@@ -116,7 +116,10 @@ def _isolation(project: Project) -> dict[str, Any] | None:
     """Return the isolation of this machine. On a cluster each node has its own, so return None."""
     if project.config.project.cluster is not None:
         return None
-    return {**asdict(probe_confinement()), "browser_sandbox": project.config.crawler.browser_sandbox}
+    return {
+        **asdict(probe_confinement()),
+        "browser_sandbox": project.config.crawler.rendering.browser_sandbox,
+    }
 
 
 _FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]

@@ -192,7 +192,7 @@ class _SealedPartWatcher:
                         await crawl.report_backlog(
                             follower=self._follower,
                             backlog=self._backlog.bytes_of(name),
-                            limit=self._project.config.crawler.max_backlog_bytes,
+                            limit=self._project.config.crawler.follow.max_backlog,
                             ttl_ms=FOLLOWER_TTL_MS,
                         )
                     self._is_finished = is_drained and not fresh

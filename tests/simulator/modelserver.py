@@ -79,7 +79,7 @@ class ModelServer(Server):
             for lease in reply:
                 self.granted[lease.token] = lease.worker, lease.url.text, self.world.now
         for ended in before.values():
-            self.ledger.settle(ended.lease, ended.outcome, ended.asked)
+            self.ledger.settle(ended.lease, ended.outcome, ended.has_sent_request)
         return reply
 
 
@@ -93,7 +93,7 @@ class Remote(Way):
         return self._server.settings
 
     @property
-    def restarts(self) -> int:
+    def server_restarts(self) -> int:
         return self._server.model.server_restarts
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
@@ -137,8 +137,8 @@ def _shown(verb: str, args: tuple[Any, ...], reply: Any) -> str:
             return " ".join(str(each.lease.token) for each in args[0])
         case "postpone_all":
             return " ".join(str(back.lease.token) for back, _ in args[0])
-        case "holders" | "alive":
+        case "holders" | "alive_workers":
             return " ".join(sorted(reply))
-        case "reclaim" | "leave" | "beat":
+        case "reclaim" | "deregister_worker" | "send_heartbeat":
             return f"{args[0]} {reply}"
     return ""

@@ -91,7 +91,7 @@ class RedisServer(Server):
         return Witnessed(RemoteLink(self, process), CRAWL, server=self, process=process)
 
     def is_given_up(self, host: str) -> bool:
-        return any(each.host == host and each.dead for each in at_once(_states(self._outside)))
+        return any(each.host == host and each.dead_reason for each in at_once(_states(self._outside)))
 
     def snapshot(self) -> Any:
         keys = sorted(self._redis.keys())
@@ -165,7 +165,7 @@ class RedisServer(Server):
 class Direct:
     """A link of nobody, on which nothing takes time."""
 
-    clustered = False
+    is_cluster = False
 
     def __init__(self, server: RedisServer) -> None:
         self._server = server
@@ -176,14 +176,14 @@ class Direct:
     async def open(self, code: str) -> None:
         """It is loaded."""
 
-    async def list_name(self, crawl: str) -> None:
+    async def add_crawl_name(self, crawl: str) -> None:
         self._server.execute("SADD", CRAWLS, crawl)
 
 
 class RemoteLink(Way):
     """A link of a process."""
 
-    clustered = False
+    is_cluster = False
     _server: RedisServer
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
@@ -197,7 +197,7 @@ class RemoteLink(Way):
     async def open(self, code: str) -> None:
         """It is loaded."""
 
-    async def list_name(self, crawl: str) -> None:
+    async def add_crawl_name(self, crawl: str) -> None:
         await self.travel(partial(self._list, crawl))
 
     def _list(self, crawl: str, answer: asyncio.Future[Any], is_lost: bool) -> None:

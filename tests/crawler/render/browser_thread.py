@@ -11,8 +11,9 @@ from crawler.render.subresource_cache import SubresourceCache
 from crawler.render.subresource_robots import Permission
 from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import render
-from crawler.wire import Client, acquire_at_once, parse_networks, utc_ms
+from crawler.wire import acquire_at_once, utc_ms
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server
 from tests.loop_thread import LoopThread
 
@@ -104,7 +105,7 @@ class BrowserThread:
 
 @asynccontextmanager
 async def client():
-    made = Client(user_agent=AGENT, max_body=10 << 20, timeout_s=5, allow=parse_networks(("127.0.0.1/32",)))
+    made = wire_client(AGENT, max_body=10 << 20, timeout=5, allow_networks=("127.0.0.1/32",))
     try:
         yield made
     finally:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import pytest
 
 from crawler.render.same_site import allows_credentialed_read, site
-from crawler.wire import Client, parse_networks
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import NameServer
 from tests.crawler.render.browser_thread import AGENT
 from tests.crawler.render.test_tab import said, script, shell
@@ -50,11 +50,11 @@ class Web:
             self._server.answers[canonicalize(url).wire.partition(f":{self._server.port}")[2]] = answer
 
         async def rendered():
-            client = Client(
-                user_agent=AGENT,
+            client = wire_client(
+                AGENT,
                 max_body=10 << 20,
-                timeout_s=5,
-                allow=parse_networks(("127.0.0.1/32",)),
+                timeout=5,
+                allow_networks=("127.0.0.1/32",),
                 nameservers=self._names.servers,
                 **self._options,
             )

@@ -11,8 +11,8 @@ from crawler.render import subresources as module
 from crawler.render.subresource_cache import MAX_ENTRY_BYTES, SubresourceCache
 from crawler.render.subresource_robots import Permission
 from crawler.render.subresources import MAX_REDIRECTS, HostLocks, SubresourceFetcher, SubresourceRequest
-from crawler.wire import Client, parse_networks
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.render.browser_thread import UnlimitedPageLease
 from tests.crawler.server import Server, page, redirect
 
@@ -61,7 +61,7 @@ class Asked:
 
 @pytest.fixture
 async def client():
-    made = Client(user_agent="test", max_body=1 << 20, timeout_s=5, allow=parse_networks(("127.0.0.1/32",)))
+    made = wire_client("test", max_body=1 << 20, timeout=5, allow_networks=("127.0.0.1/32",))
     yield made
     await made.close()
 

@@ -19,8 +19,9 @@ from crawler.robots.robots_txt import (
     with_timestamp,
 )
 from crawler.uplink.address_limiter import AddressLimiter
-from crawler.wire import Client, Postponement, parse_networks
+from crawler.wire import Postponement
 from frontier import CrawlSettings, Fault, Kind, RobotsRecord
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, page, redirect
@@ -57,7 +58,7 @@ class Doorman:
 
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
     async with Server(answers).serve() as server:
-        client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=parse_networks(allow))
+        client = wire_client("t", max_body=1_000_000, timeout=0.5, allow_networks=tuple(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
             return await fetch_robots(
@@ -154,9 +155,7 @@ async def test_a_hop_to_another_host_waits_for_its_turn():
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
     ):
-        client = Client(
-            user_agent="t", max_body=1_000_000, timeout_s=2, allow=parse_networks(("127.0.0.0/8",))
-        )
+        client = wire_client("t", max_body=1_000_000, timeout=2, allow_networks=("127.0.0.0/8",))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             found = await fetch_robots(client, under, AddressLimiter(keeper))
@@ -219,9 +218,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         elsewhere = server.url.replace("127.0.0.1", "localhost")
         server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
         server.answers["/second"] = redirect(f"{elsewhere}/third")
-        client = Client(
-            user_agent="t", max_body=1_000_000, timeout_s=5, allow=parse_networks(("127.0.0.0/8", "::1/128"))
-        )
+        client = wire_client("t", max_body=1_000_000, timeout=5, allow_networks=("127.0.0.0/8", "::1/128"))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             waits = (2 * delay_ms, 2 * delay_ms)

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import pycares
 import pytest
 
-from crawler.wire import Client, parse_networks
 from crawler.wire.fetch_failure import connection_failure
 from crawler.wire.network.dns import Resolver
 from crawler.wire.network.probes import HostProbe
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import SERVFAIL
 from tests.crawler.server import Server, page
 from tests.crawler.wire.network.test_proxy import Proxy
@@ -93,7 +93,7 @@ async def test_a_machine_that_can_make_no_channel_has_not_said_that_there_is_no_
 
 @asynccontextmanager
 async def probes(**options):
-    client = Client(user_agent="t", max_body=1, timeout_s=0.5, **options)
+    client = wire_client("t", max_body=1, timeout=0.5, **options)
     try:
         yield client.probes
     finally:
@@ -152,7 +152,7 @@ async def test_a_knock_asks_for_nothing(names):
     names |= {"here.test": ["127.0.0.1"], "lost.test": None, "inside.test": ["10.0.0.1"]}
     async with (
         Server({"/": page("x")}).serve() as server,
-        probes(allow=parse_networks(["127.0.0.0/8"]), nameservers=names.servers) as made,
+        probes(allow_networks=("127.0.0.0/8",), nameservers=names.servers) as made,
     ):
         here = canonicalize(f"http://here.test:{server.port}/")
         assert await made.probe_host(here) == HostProbe(address="127.0.0.1", has_answered=True)
