@@ -1,11 +1,11 @@
-"""How much later than its delay a host is asked, and what a worker asks of the frontier meanwhile.
+"""How much later than its delay a host is requested, and what a worker asks of the frontier meanwhile.
 
 usage: python bench/delay.py [--delay SECONDS ...] [--pages N] [--workers N] [--idle SECONDS]
 
-Crawls one host on loopback for each --delay (0.02, 0.2 and 1 where not said) and measures, at the server, from the end of
-each answer to the next request. `extra_ms` is that without the delay. Then a host is asked for two pages --idle seconds
-apart, and what lies between is counted: the calls of functions on the frontier's server, and the CPU of the worker
-processes. Prints one JSON line for each.
+The script crawls one host on loopback for each --delay (default: 0.02, 0.2 and 1 s), and measures, at the server, the
+time from the end of each response to the start of the next request. `extra_ms` is that time minus the delay. Then it
+requests two pages of a host --idle seconds apart, and counts what happens between them: the calls of functions on the
+frontier's server, and the CPU time of the worker processes. It prints one JSON line for each.
 """
 
 import argparse
@@ -37,7 +37,7 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\
 
 
 class Host:
-    """A host on loopback that notes when each request came, and when its answer was written."""
+    """A host on loopback that records when each request came, and when its response was written."""
 
     def __init__(self) -> None:
         self.came: list[float] = []
@@ -76,7 +76,7 @@ class Host:
 
 
 def main() -> None:
-    """Measure each, and print the lines."""
+    """Measure each delay, and print the lines."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str, object]:
-    """What lies between two pages of a host that is asked so seldom."""
+    """Return what happens between two pages of a host with this delay."""
     with Host().served() as host:
         seed(address, "idle", host, 2)
         running = start(address, "idle", delay, directory / "idle", workers)
@@ -134,7 +134,7 @@ def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str,
 
 
 def seed(address: str, crawl: str, host: Host, pages: int) -> None:
-    """Add so many pages of a host."""
+    """Add this number of pages of a host."""
 
     async def add() -> None:
         link = await connect(address)
@@ -147,7 +147,7 @@ def seed(address: str, crawl: str, host: Host, pages: int) -> None:
 
 
 def start(address: str, crawl: str, delay: float, directory: Path, workers: int) -> list[psutil.Process]:
-    """Start so many workers."""
+    """Start this number of workers."""
     made = []
     for n in range(workers):
         config = WorkerConfig(
@@ -167,13 +167,13 @@ def start(address: str, crawl: str, delay: float, directory: Path, workers: int)
 
 
 def run(address: str, crawl: str, delay: float, directory: Path, workers: int) -> None:
-    """Crawl to the end."""
+    """Crawl until all workers have ended."""
     for process in start(address, crawl, delay, directory, workers):
         process.join()
 
 
 def calls(address: str) -> int:
-    """Calls of functions that the frontier's server has answered."""
+    """Return the number of function calls that the frontier's server has answered."""
     client = Redis.from_url(address)
     stats = client.info("commandstats")
     client.close()
@@ -181,7 +181,7 @@ def calls(address: str) -> int:
 
 
 def cpu_s(running: list[psutil.Process]) -> float:
-    """CPU seconds of processes so far."""
+    """Return the CPU seconds that processes have used so far."""
     return sum(sum(psutil.Process(each.pid).cpu_times()[:2]) for each in running)
 
 

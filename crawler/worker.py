@@ -2,13 +2,13 @@
 
 1. A plain crawl is the steward's alone. Scrapy is there only where a user's spider is (`crawler.spiders`): nothing else
    imports it.
-2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
-   second stops at once; then nothing is lost but open leases, and `crawler.replay.replay` takes up what was archived.
-3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.machine.heartbeat`): `GivenUp`. Another takes
-   up what it left.
+2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The second
+   stops at once; then nothing is lost but open leases, and `crawler.replay.replay` takes up what was archived.
+3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.machine.heartbeat`):
+   `GivenUp`. Another takes up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
-5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
-   delays, budgets and policy with its next lease, and the contact within a heartbeat.
+5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker
+   has delays, budgets and policy with its next lease, and the contact within a heartbeat.
 """
 
 import asyncio
@@ -106,10 +106,13 @@ class WorkerConfig:
     browser: str = ""
     """Path of Chromium; looked for where empty."""
     browser_sandbox: bool = True
-    """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
+    """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls
+    alone.
+    """
     ttl_s: float = 30.0
-    """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
-    by as much as that may hold up the event loop (`crawler.spiders.blocking_watch`)."""
+    """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is
+    longer by as much as that may hold up the event loop (`crawler.spiders.blocking_watch`).
+    """
 
 
 class HasUserAgent(Protocol):
@@ -119,11 +122,12 @@ class HasUserAgent(Protocol):
 
 
 def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
-    """Crawl, seen by a supervisor in `activity`, if there is one; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
-    user's spider has had enough. To be called in a process's main thread.
+    """Crawl, seen by a supervisor in `activity`, if there is one; returns when the crawl is at an end or was drained:
+    whether it is to end for all its workers, because a user's spider has had enough. To be called in a process's main
+    thread.
 
-    Raises `InputError`, `Unavailable` and its `TakeoverError`, and what the disk says where storage has no word for it (`OSError`);
-    never for anything that a server on the web does.
+    Raises `InputError`, `Unavailable` and its `TakeoverError`, and what the disk says where storage has no word for it
+    (`OSError`); never for anything that a server on the web does.
     """
     return asyncio.run(_run(config, activity or Activity.make()))
 

@@ -71,7 +71,7 @@ class Crawl:
         return asyncio.run(run())
 
     def update(self, settings):
-        self.ask(lambda frontier: frontier.update(settings))
+        self.ask(lambda frontier: frontier.update_settings(settings))
 
     def seed(self, *urls, scope="host", **fields):
         found = [canonicalize(url) for url in urls]

@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it; the numbers in the names are its sections."""
+"""robots.txt by RFC 9309; the numbers in the names are its sections."""
 
 import pytest
 
@@ -33,22 +33,22 @@ def rules(text, *headers):
 
 
 class Doorman:
-    """A frontier that tells those who want to ask an address how long to wait, one after the other."""
+    """A frontier that tells callers one after the other how long to wait for an address."""
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
         self.settings = CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
-    async def enter_all(self, asked):
+    async def acquire_addresses(self, asked):
         self.asked += [(address, lease.held_until_ms) for lease, address in asked]
         return [self._wait() for _ in asked]
 
-    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+    async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         assert (delay_ms, since_ms, ahead) == (0, None, 0)
         self.asked.append(host)
         return self._wait()
 
-    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
+    async def end_turn(self, host, *, delay_ms, has_lease, busy, hold_ms):
         self.ended.append((host, busy, hold_ms) if busy else host)
 
     def _wait(self):
@@ -178,7 +178,7 @@ async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its
     keeper = Doorman(ip_delay_ms=0, delay_ms=10)
 
     class Lost:
-        """A client whose second request comes to nothing."""
+        """A client whose second request fails."""
 
         async def get(self, url, *_, **__):
             if url.host == "b.test":

@@ -9,7 +9,7 @@ AGENT = "thresher/test (+mailto:test@example.org)"
 
 @pytest.fixture
 def client():
-    """Makes clients that may talk to loopback."""
+    """Return a function that makes clients that may connect to loopback."""
 
     @asynccontextmanager
     async def made(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8", "::1"), **options):

@@ -357,9 +357,9 @@ def test_a_closed_crew_leaves_no_process(files):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline.engine import test_run_step as t;"
-    "from pipeline.engine.local.worker_pool import local_crew\n"
+    "from tests.pipeline import work_functions; from pipeline.engine.local.worker_pool import local_worker_pool\n"
     "if __name__ == '__main__':\n"
-    "  with local_crew(2) as crew: t.run(t.Noting(Path(sys.argv[1])), t.labour.slow, crew, int(sys.argv[2]))"
+    "  with local_worker_pool(2) as crew: t.run(t.RecordingStore(Path(sys.argv[1])), work_functions.slow, crew, int(sys.argv[2]))"
 )
 
 

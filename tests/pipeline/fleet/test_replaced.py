@@ -16,7 +16,7 @@ class Berth:
     def __init__(self, exitcode):
         self._left = WorkerExit(exitcode=exitcode, error=None)
 
-    def left(self):
+    def poll(self):
         return self._left
 
     def wait(self):

@@ -103,7 +103,7 @@ def changed(member):
 @pytest.mark.parametrize(
     ("what", "instead", "said"),
     [
-        ("read", lost, "warcio finds a revisit record, our reader finds none"),
+        ("read_records", lost, "warcio finds a revisit record, our reader finds none"),
         ("block_of", changed, "length is 13 to our reader"),
     ],
 )

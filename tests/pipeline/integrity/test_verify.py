@@ -107,7 +107,7 @@ def test_a_changed_count_is_damage(files):
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, crew, how, monkeypatch):
     monkeypatch.setattr("storage.archive.reseal.GRACE_MS", 0)
-    monkeypatch.setattr("storage.archive.reseal.unsealed.__defaults__", (0,))
+    monkeypatch.setattr("storage.archive.reseal.unsealed_files.__defaults__", (0,))
     before = contents(files)
     name = "manifests/archive/s/a.json"
     files.delete(name) if how == "gone" else flip(files, name)

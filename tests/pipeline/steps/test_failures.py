@@ -151,11 +151,11 @@ WITH_POISON = [*ROWS[:2], {"text": POISON, "url": "https://example.org/x", "id":
 @pytest.mark.parametrize(
     ("name", "data", "where", "function"),
     [
-        ("a.jsonl", jsonl_of(WITH_POISON), jsonl, "entry"),
-        ("a.csv", csv_of(WITH_POISON), delimited, "entry"),
-        ("a.parquet", parquet_of(WITH_POISON), arrow, "entry"),
+        ("a.jsonl", jsonl_of(WITH_POISON), jsonl, "record_of_row"),
+        ("a.csv", csv_of(WITH_POISON), delimited, "record_of_row"),
+        ("a.parquet", parquet_of(WITH_POISON), arrow, "record_of_row"),
         ("a.jsonl", jsonl_of(WITH_POISON), columns, "_payload"),
-        ("a.jsonl", jsonl_of(WITH_POISON), origin, "brought_record"),
+        ("a.jsonl", jsonl_of(WITH_POISON), origin, "ingested_record"),
         (
             "a.tar",
             tarred([("a.txt", b"one"), ("b.txt", POISON.encode()), ("c.txt", b"three")]),

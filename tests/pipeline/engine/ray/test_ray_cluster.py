@@ -247,9 +247,9 @@ def test_no_process_outlives_its_crew(files, crew):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import work_functions; from tests.pipeline.engine.ray import test_ray_cluster as t;"
-    "from pipeline.engine.ray.ray_pool import ray_crew\n"
+    "from pipeline.engine.ray.ray_pool import ray_worker_pool\n"
     "if __name__ == '__main__':\n"
-    "  with ray_crew(sys.argv[1], 3) as crew: t.run(work_functions.Noting(Path(sys.argv[2])), work_functions.slow, crew, 12)"
+    "  with ray_worker_pool(sys.argv[1], 3) as crew: t.run(work_functions.RecordingStore(Path(sys.argv[2])), work_functions.slow, crew, 12)"
 )
 
 
@@ -329,7 +329,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
     toml = toml.replace("[project]", f'[project]\nengine = "ray:{nodes.address}"')
     (user.directory / "thresher.toml").write_text(toml)
     (user.directory / "seeds.txt").write_text("\n".join(demo_web.seeds))
-    user.types("seed", "seeds.txt", "--scope", "host")
+    user.run("seed", "seeds.txt", "--scope", "host")
     asked = len(demo_web.log)
     words = user.command("crawl", "--workers", "2", "--json")
     with subprocess.Popen(
@@ -352,7 +352,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
         if record.rec_type in {"response", "revisit"}
     ]
     assert demo_web.expected.pages <= set(archived)
-    processed = user.types("process", "--workers", "2", "--json")
+    processed = user.run("process", "--workers", "2", "--json")
     assert processed.json["made"] == len(list((user.directory / "data" / "documents").rglob("*.parquet")))
     assert all(line.startswith("process@4") for line in processed.err.splitlines())
 
