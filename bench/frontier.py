@@ -122,7 +122,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             again = min(args.again, count)
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
-        await frontier.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
+        await frontier.crawl.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
         probes = await false_positives(link, meter, args.probes)
         drained = await drain(
             frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain

@@ -83,7 +83,7 @@ class FleetProcess:
     async def _recover(self, generation: int) -> None:
         """Take half of what a dead process held; the rest expires."""
         with suppress(Unavailable):
-            for holder in sorted(await self.frontier.holders()):
+            for holder in sorted(await self.frontier.workers.holders()):
                 if int(holder) // SERIALS == generation and self.random.random() < 0.5:
                     await self._reclaim(int(holder))
 
@@ -105,7 +105,7 @@ class FleetProcess:
     async def _reclaim(self, worker: int) -> None:
         self.ledger.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
         with suppress(Unavailable):
-            await self.frontier.reclaim(str(worker))
+            await self.frontier.workers.reclaim(str(worker))
 
     async def _run_turn(self, worker: FleetWorker) -> None:
         leases = await self._lease(worker)

@@ -72,6 +72,7 @@ from frontier.settings import CrawlSettings, StorageId
 from frontier.takeover import TakeoverError
 from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
+from frontier.verbs.crawl import crawl_names
 from frontier.verbs.inspection import Hold, HostState, UrlState
 
 __all__ = [
@@ -105,4 +106,5 @@ __all__ = [
     "UrlPolicy",
     "UrlState",
     "canonicalize",
+    "crawl_names",
 ]

@@ -11,7 +11,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from core import InputError, Url
 from frontier.codec.arguments import (
@@ -44,21 +44,45 @@ from frontier.lease import (
 from frontier.link.link import Arg, Call, Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
+from frontier.settings import CrawlSettings, StorageId
 from frontier.urls.canonical import host_of
-from frontier.verbs.operator import OperatorCommands
+from frontier.verbs.backlog import Backlog
+from frontier.verbs.crawl import Crawl
+from frontier.verbs.inspection import Inspection
+from frontier.verbs.operator import Operator
 from frontier.verbs.queue_tail import MAX_IN_MEMORY, QueueTail, SegmentStore
+from frontier.verbs.rebuild import Rebuild
+from frontier.verbs.workers import Workers
 
 T = TypeVar("T")
 
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
-class Frontier(OperatorCommands):
-    """One crawl. `open` comes before anything else."""
+class Frontier:
+    """The URLs and hosts of one crawl. Call `open` before anything else."""
 
     def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(link, crawl, clock=clock)
+        """`clock` is that of the event loop, in seconds: leases are held by it."""
+        self.crawl = Crawl(link, crawl, clock=clock)
+        self.workers = Workers(self.crawl)
+        self.backlog = Backlog(self.crawl)
+        self.rebuild = Rebuild(self.crawl)
+        self.operator = Operator(self.crawl)
+        self.inspection = Inspection(self.crawl)
         self._next = 0
+
+    async def open(
+        self,
+        settings: CrawlSettings | None = None,
+        *,
+        storage: StorageId | None = None,
+        partitions: int | None = None,
+        update: bool = False,
+    ) -> Self:
+        """Open the crawl (`Crawl.open`); return this frontier."""
+        await self.crawl.open(settings, storage=storage, partitions=partitions, update=update)
+        return self
 
     # URLs
 
@@ -75,8 +99,8 @@ class Frontier(OperatorCommands):
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         """Return of each URL whether its page is known, in whatever state."""
         found: dict[str, bool] = {}
-        for call, some in knows_calls(urls, self._partitions, self.settings.policy):
-            (reply,) = await self._link.call([call])
+        for call, some in knows_calls(urls, self.crawl.partitions, self.crawl.settings.policy):
+            (reply,) = await self.crawl.link.call([call])
             found.update(zip((url.text for url in some), map(bool, reply), strict=True))
         return [found[url.text] for url in urls]
 
@@ -84,12 +108,12 @@ class Frontier(OperatorCommands):
         """Have unknown pages settled as they were, with their next visits; known ones stay as they are. No budget holds here.
         Returns of each whether it was unknown.
         """
-        await self._register_crawl()
+        await self.crawl.register()
         rows: dict[int, bool] = {}
-        for call, some in restore_calls(restored, self._partitions, self.settings.policy):
-            nonce, at_ms, *reply = await self._one(call)
-            await self._reconciler.record_call(
-                self._partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
+        for call, some in restore_calls(restored, self.crawl.partitions, self.crawl.settings.policy):
+            nonce, at_ms, *reply = await self.crawl.one(call)
+            await self.crawl.reconciler.record_call(
+                self.crawl.partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
             )
             rows.update(zip(map(id, some), map(bool, reply), strict=True))
         return [rows[id(each)] for each in restored]
@@ -98,7 +122,7 @@ class Frontier(OperatorCommands):
         """Return what was settled here, with no worker, and is in no log yet; at most `n` of each partition. It is returned
         again until `acknowledge_batch` says that it is.
         """
-        replies = await self._link.call(self._partitions.calls("unlogged", n))
+        replies = await self.crawl.link.call(self.crawl.partitions.calls("unlogged", n))
         return UnloggedBatch(
             settlements=tuple(decode_settlement(item) for _, _, *items in replies for item in items),
             positions=tuple(
@@ -108,8 +132,11 @@ class Frontier(OperatorCommands):
 
     async def acknowledge_batch(self, batch: UnloggedBatch) -> None:
         """Say that these are durable in a log; they are forgotten here."""
-        await self._link.call(
-            [self._partitions.call(p, "logged", life, before, n) for p, life, before, n in batch.positions]
+        await self.crawl.link.call(
+            [
+                self.crawl.partitions.call(p, "logged", life, before, n)
+                for p, life, before, n in batch.positions
+            ]
         )
 
     async def lease(
@@ -137,9 +164,9 @@ class Frontier(OperatorCommands):
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        if not await self._is_gate_open(worker):
+        if not await self.crawl.is_gate_open(worker):
             return Leases(soonest_ms=None)
-        number = self._partitions.number
+        number = self.crawl.partitions.number
         most = [-1 if each is None or number > 1 else each for each in (max_pages, max_requests)]
         shares, waits = {0: n}, []
         if number > 1:
@@ -147,25 +174,27 @@ class Frontier(OperatorCommands):
                 now = await self.stats()
                 pages = n if max_pages is None else max_pages - now.leased - now.outcomes[Outcome.FETCHED]
                 n = max(0, min(n, pages, n if max_requests is None else max_requests - now.requests))
-            due = await self._link.call(self._partitions.calls("due"))
+            due = await self.crawl.link.call(self.crawl.partitions.calls("due"))
             ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
             waits = [due[p] for p in range(number) if p not in shares]
         told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
-        known = self._journal.nonce
-        calls = [self._partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()]
-        rounds = [self._reconciler.round(p) for p in shares]
-        replies = await self._link.call(calls)
+        known = self.crawl.journal.nonce
+        calls = [
+            self.crawl.partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()
+        ]
+        rounds = [self.crawl.reconciler.round(p) for p in shares]
+        replies = await self.crawl.link.call(calls)
         rows: list[Any] = []
         void: list[Any] = []
         for p, before, (leased, _, nonce) in zip(shares, rounds, replies, strict=True):
-            is_valid = nonce == known(p) and before == self._reconciler.round(p)
+            is_valid = nonce == known(p) and before == self.crawl.reconciler.round(p)
             (rows if is_valid else void).extend(leased)
-        self._reconciler.record_grants(rows, worker, lease_ms)
+        self.crawl.reconciler.record_grants(rows, worker, lease_ms)
         for p, (_, _, nonce) in zip(shares, replies, strict=True):
-            await self._reconciler.ensure_current(p, nonce)
+            await self.crawl.reconciler.ensure_current(p, nonce)
         if void:
             back = [HostRelease(lease=decode_lease(row, worker), has_sent_request=False) for row in void]
             await self.postpone_all([(each, 0) for each in back])
@@ -183,8 +212,8 @@ class Frontier(OperatorCommands):
 
     async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
         """`acquire_address` for several, in this order."""
-        parts = self._partitions
-        return await self._link.call(
+        parts = self.crawl.partitions
+        return await self.crawl.link.call(
             [
                 parts.call(parts.of_address(address), "enter", address, lease.held_until_ms, lease.worker)
                 for lease, address in asked
@@ -203,7 +232,7 @@ class Frontier(OperatorCommands):
         """
         since = -1 if since_ms is None else since_ms
         return cast(
-            "int", await self._one(self._host_call(host, "turn", delay_ms, max_wait_ms, since, ahead))
+            "int", await self.crawl.one(self._host_call(host, "turn", delay_ms, max_wait_ms, since, ahead))
         )
 
     async def end_turn(
@@ -214,12 +243,12 @@ class Frontier(OperatorCommands):
         `busy` is the reason where the host said that it is asked too much (`status_429`, `status_503`): it rests as after such an answer to
         a page, for `hold_ms` where it said how long. No turn of it is granted meanwhile, whoever asks.
         """
-        await self._one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
+        await self.crawl.one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
 
     async def restart_address_delays(self, addresses: Collection[str]) -> None:
         """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
-        parts = self._partitions
-        await self._link.call(
+        parts = self.crawl.partitions
+        await self.crawl.link.call(
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
@@ -255,17 +284,17 @@ class Frontier(OperatorCommands):
             for (back, _), was_held in zip(left, await self._end_exchanges(calls), strict=True):
                 if was_held is not None:
                     done[back.lease.token] = bool(was_held)
-                    self._journal.remove_grant(back.lease.token)
+                    self.crawl.journal.remove_grant(back.lease.token)
         return [done[back.lease.token] for back, _ in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
-        until = self._clock() + lease_ms / 1000
+        until = self.crawl.clock() + lease_ms / 1000
         for held in leases:
-            self._journal.extend_grant(held.token, until)
+            self.crawl.journal.extend_grant(held.token, until)
         parts = self._by_partition(leases, lambda held: held.token)
-        await self._link.call(
-            [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
+        await self.crawl.link.call(
+            [self.crawl.partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
         )
 
     async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
@@ -277,7 +306,7 @@ class Frontier(OperatorCommands):
         while exchanges:
             parts = self._by_partition(exchanges, lambda ended: ended.lease.token)
             calls = [
-                self._partitions.call(p, "release", *chain.from_iterable(map(release_arguments, ended)))
+                self.crawl.partitions.call(p, "release", *chain.from_iterable(map(release_arguments, ended)))
                 for p, ended in parts
             ]
             exchanges = []
@@ -287,7 +316,7 @@ class Frontier(OperatorCommands):
                     continue
                 waits.append(wait)
                 for each in ended:
-                    self._journal.mark_released(each.lease.token)
+                    self.crawl.journal.mark_released(each.lease.token)
         return soonest_ms(waits)
 
     async def settle(
@@ -301,34 +330,36 @@ class Frontier(OperatorCommands):
         caller says that it `is_worker_dead`, and settles what it left.
         """
         if archived:
-            await self._crawl_call("archived", archived)
+            await self.crawl.call("archived", archived)
         accepted = 0
         while settlements:
             await self._add_discoveries(
                 list(chain.from_iterable(settlement.discoveries for settlement in settlements))
             )
             parts = self._by_partition(settlements, lambda ended: ended.lease.token)
-            lives = [self._journal.nonce(p) for p, _ in parts]
+            lives = [self.crawl.journal.nonce(p) for p, _ in parts]
             calls = [
-                self._partitions.call(
+                self.crawl.partitions.call(
                     p,
                     "settle",
                     life,
                     int(is_worker_dead),
-                    *chain.from_iterable(settle_arguments(each, self.settings.policy) for each in ended),
+                    *chain.from_iterable(
+                        settle_arguments(each, self.crawl.settings.policy) for each in ended
+                    ),
                 )
                 for (p, ended), life in zip(parts, lives, strict=True)
             ]
             settlements = []
             for (p, ended), call, (nonce, at_ms, *done) in zip(
-                parts, calls, await self._link.call(calls), strict=True
+                parts, calls, await self.crawl.link.call(calls), strict=True
             ):
                 accepted += sum(done)
                 if nonce == call.args[0]:
                     tokens = [settlement.lease.token for settlement in ended]
-                    await self._reconciler.record_call(p, call, nonce, at_ms, tokens)
+                    await self.crawl.reconciler.record_call(p, call, nonce, at_ms, tokens)
                 else:  # the server has restarted, and may have forgotten these leases, and what was told before
-                    await self._reconciler.ensure_current(p, nonce)
+                    await self.crawl.reconciler.ensure_current(p, nonce)
                     settlements += ended
         return accepted
 
@@ -388,9 +419,9 @@ class Frontier(OperatorCommands):
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
-        partition = self._partitions.of_host(host_of(origin))
-        version, rule, body = await self._one(
-            self._partitions.call(partition, "robots", origin, key="robots")
+        partition = self.crawl.partitions.of_host(host_of(origin))
+        version, rule, body = await self.crawl.one(
+            self.crawl.partitions.call(partition, "robots", origin, key="robots")
         )
         if version == 0:
             return None
@@ -401,74 +432,60 @@ class Frontier(OperatorCommands):
             body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
-    # Workers
-
-    async def holders(self) -> set[str]:
-        """Return every worker that holds a lease."""
-        rows = await self._link.call(self._partitions.calls("holders", key="leases"))
-        return {worker.decode() for worker in chain.from_iterable(rows)}
-
-    async def reclaim(self, worker: str, *, is_worker_dead: bool = False, has_crashed: bool = False) -> int:
-        """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
-
-        Where it `is_worker_dead`, pages and robots.txt files are known for its orphans from then on (`Lease.orphan`). Where it `has_crashed`, nobody knows of what,
-        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`; a robots.txt forbids
-        the pages of its origin for an hour, which fail for the same reason. `TakeoverError` as for `settle`.
+    async def responsive_origins(self, n: int) -> list[str]:
+        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
+        do not rest come first.
         """
-        self._journal.remove_grants(worker)
-        return sum(
-            await self._link.call(
-                self._partitions.calls("reclaim", worker, 2 if has_crashed else int(is_worker_dead))
-            )
+        rows = await self.crawl.link.call(
+            self.crawl.partitions.calls("responsive", -(-n // self.crawl.partitions.number))
         )
-
-    async def leases(self, worker: str) -> list[Lease]:
-        """Return the leases that a worker holds, oldest first of each partition."""
-        rows = await self._link.call(self._partitions.calls("leases", worker))
-        return sorted(
-            (decode_lease(row, worker) for row in chain.from_iterable(rows)), key=lambda held: held.token
-        )
+        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
 
     # The crawl
 
     async def stats(self) -> Stats:
         """Return where every URL of the crawl stands, each partition in one moment."""
         while True:
-            rows = await self._link.call(self._partitions.calls("stats"))
-            if any(row[-1] != self._agreement.creation_id for row in rows):
-                raise lost_frontier_error(self._crawl)
-            if all([await self._reconciler.ensure_current(p, row[-2]) for p, row in enumerate(rows)]):
+            rows = await self.crawl.link.call(self.crawl.partitions.calls("stats"))
+            if any(row[-1] != self.crawl.agreement.creation_id for row in rows):
+                raise lost_frontier_error(self.crawl.name)
+            if all([await self.crawl.reconciler.ensure_current(p, row[-2]) for p, row in enumerate(rows)]):
                 return decode_stats(rows)
 
     def tail(self, store: SegmentStore, *, max_in_memory: int = MAX_IN_MEMORY) -> QueueTail:
         """Return what moves URLs between memory and storage; `max_in_memory` is how many may wait in memory before any do."""
-        return QueueTail(self._link, self._partitions, store, max_in_memory=max_in_memory)
+        return QueueTail(self.crawl.link, self.crawl.partitions, store, max_in_memory=max_in_memory)
 
     def __repr__(self) -> str:
-        return f"Frontier({self._crawl!r})"
+        return f"Frontier({self.crawl.name!r})"
 
     async def _add_discoveries(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> list[Any]:
         """Add them; what was answered."""
         if discoveries:
-            await self._register_crawl()
+            await self.crawl.register()
         calls: list[Call] = []
-        for call in add_calls(discoveries, self._partitions, self.settings.policy, revive=revive):
+        for call in add_calls(discoveries, self.crawl.partitions, self.crawl.settings.policy, revive=revive):
             if calls:
                 await asyncio.sleep(0)  # who adds many lets others go on
             calls.append(call)
-        replies = await self._link.call(calls)
+        replies = await self.crawl.link.call(calls)
         for call, (_, _, nonce, at_ms, *_) in zip(calls, replies, strict=True):
-            await self._reconciler.record_call(self._partitions.of_key(call.keys[0]), call, nonce, at_ms)
+            await self.crawl.reconciler.record_call(
+                self.crawl.partitions.of_key(call.keys[0]), call, nonce, at_ms
+            )
         return replies
 
     async def _end_robots(self, lease: Lease, verb: str, *args: Arg) -> None:
-        call, p = self._token_call(lease, verb, lease.token, *args), self._partitions.of_token(lease.token)
+        call, p = (
+            self._token_call(lease, verb, lease.token, *args),
+            self.crawl.partitions.of_token(lease.token),
+        )
         while True:
-            life = self._journal.nonce(p)
-            nonce, at_ms = await self._one(call)
+            life = self.crawl.journal.nonce(p)
+            nonce, at_ms = await self.crawl.one(call)
             if nonce == life:
-                return await self._reconciler.record_call(p, call, nonce, at_ms, [lease.token])
-            await self._reconciler.ensure_current(
+                return await self.crawl.reconciler.record_call(p, call, nonce, at_ms, [lease.token])
+            await self.crawl.reconciler.ensure_current(
                 p, nonce
             )  # the server has restarted, and may have forgotten the lease
 
@@ -477,28 +494,28 @@ class Frontier(OperatorCommands):
         again by now.
         """
         found: list[Any] = []
-        parts = [self._partitions.of_key(call.keys[0]) for call in calls]
-        lives = [self._journal.nonce(p) for p in parts]
-        replies = await self._link.call(calls)
+        parts = [self.crawl.partitions.of_key(call.keys[0]) for call in calls]
+        lives = [self.crawl.journal.nonce(p) for p in parts]
+        replies = await self.crawl.link.call(calls)
         for p, life, (nonce, reply) in zip(parts, lives, replies, strict=True):
             found.append(reply if nonce == life else None)
-            await self._reconciler.ensure_current(p, nonce)
+            await self.crawl.reconciler.ensure_current(p, nonce)
         return found
 
     def _in_turn(self) -> list[int]:
         """All partitions, another one first each time."""
-        number = self._partitions.number
+        number = self.crawl.partitions.number
         self._next = (self._next + 1) % number
         return [*range(self._next, number), *range(self._next)]
 
     def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> list[tuple[int, list[T]]]:
         parts: defaultdict[int, list[T]] = defaultdict(list)
         for item in items:
-            parts[self._partitions.of_token(token(item))].append(item)
+            parts[self.crawl.partitions.of_token(token(item))].append(item)
         return list(parts.items())
 
     def _host_call(self, host: str, verb: str, *args: Arg) -> Call:
-        return self._partitions.call(self._partitions.of_host(host), verb, host, *args)
+        return self.crawl.partitions.call(self.crawl.partitions.of_host(host), verb, host, *args)
 
     def _token_call(self, lease: Lease, verb: str, *args: Arg) -> Call:
-        return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)
+        return self.crawl.partitions.call(self.crawl.partitions.of_token(lease.token), verb, *args)

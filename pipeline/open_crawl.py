@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from core import CorruptData, InputError
-from frontier import Frontier, StorageId
+from frontier import Frontier, StorageId, crawl_names
 from frontier.link.link import Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.settings import check_storage
@@ -39,10 +39,10 @@ class Every(Generic[T]):
 async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
     """Ask the frontier of every crawl of a server. One that is lost does not keep the others from answering."""
     answers, lost = {}, {}
-    for name in await Frontier.crawl_names(link):
+    for name in await crawl_names(link):
         frontier = Frontier(link, name)
         try:
-            if not await frontier.exists():  # opened, it would be made anew
+            if not await frontier.crawl.exists():  # opened, it would be made anew
                 raise lost_frontier_error(name)
             answers[name] = await question(name, await frontier.open())
         except CorruptData as error:
@@ -58,12 +58,12 @@ async def open_crawl(
     `update` replaces the crawl's settings by the project's; `rebuild` is for who makes the frontier from the archive.
     """
     frontier, store = Frontier(link, crawl), project.store
-    if await frontier.exists():
+    if await frontier.crawl.exists():
         await frontier.open()
         check_storage(
-            crawl, read_storage_id(store), store.uri, frontier.storage
+            crawl, read_storage_id(store), store.uri, frontier.crawl.storage
         )  # before anything is put into it
-        if frontier.is_rebuilding and not rebuild:
+        if frontier.rebuild.is_running and not rebuild:
             raise InputError(
                 f"crawl {crawl!r}: its frontier is being made from the archive, or was when that was interrupted; wait, or run"
                 f" `thresher frontier rebuild {crawl}` again"
@@ -82,16 +82,16 @@ async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
     """Return the frontier of a crawl for who looks at it, or tells it something: whatever its settings are. Raises `InputError`
     where nothing is seeded, or its archive is in another storage.
     """
-    if crawl not in await Frontier.crawl_names(link):
+    if crawl not in await crawl_names(link):
         raise not_seeded_error(crawl)
     frontier = await Frontier(link, crawl).open()
-    check_storage(crawl, read_storage_id(project.store), project.store.uri, frontier.storage)
+    check_storage(crawl, read_storage_id(project.store), project.store.uri, frontier.crawl.storage)
     return frontier
 
 
 async def open_seeded_crawl(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
     """`open_crawl` for a crawl that must have been seeded."""
-    if crawl not in await Frontier.crawl_names(link) and not has_archive(project.store, crawl):
+    if crawl not in await crawl_names(link) and not has_archive(project.store, crawl):
         raise not_seeded_error(crawl)
     return await open_crawl(project, link, crawl, update=update)
 

@@ -76,8 +76,8 @@ class Scheduler:
         self._concurrency, self._lease_ms = concurrency, lease_ms
         self._max_pages, self._max_requests = max_pages, max_requests
         self._until, self._sitemaps, self._clock = deadline, sitemaps, clock
-        self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.server_restarts)
-        self._restarts = frontier.server_restarts
+        self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.crawl.server_restarts)
+        self._restarts = frontier.crawl.server_restarts
         self._open: dict[int, Lease] = {}
         self._shares = SlotShares()
         self._fetching: set[int] = set()
@@ -148,9 +148,9 @@ class Scheduler:
 
     async def _start_afresh(self, settler: Settler) -> None:
         """Forget what a server that has restarted may have forgotten, and say at once that the worker lives."""
-        if self._restarts == self._frontier.server_restarts:
+        if self._restarts == self._frontier.crawl.server_restarts:
             return
-        self._restarts = self._frontier.server_restarts
+        self._restarts = self._frontier.crawl.server_restarts
         settler.known_urls.clear()
         await self._heartbeat.send_now()
 

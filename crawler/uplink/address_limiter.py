@@ -41,11 +41,11 @@ class AddressLimiter:
     @property
     def host_delay_ms(self) -> int:
         """Between two requests to one host."""
-        return self._frontier.settings.min_delay_ms
+        return self._frontier.crawl.settings.min_delay_ms
 
     @property
     def _delay_ms(self) -> int:
-        return self._frontier.settings.min_ip_delay_ms
+        return self._frontier.crawl.settings.min_ip_delay_ms
 
     def acquire_for(self, lease: Lease) -> Acquire:
         """Return what is to be asked before an exchange under a lease."""

@@ -6,10 +6,9 @@ from typing import Any, Literal
 
 from core import Url
 from frontier.codec.entries import decode_entry
-from frontier.link.link import Call
 from frontier.page_key import page_hash
 from frontier.policy import HostSwitch
-from frontier.verbs.coordination import Coordination
+from frontier.verbs.crawl import Crawl
 
 _SOME = 1_000  # hosts, or entries, of one call
 
@@ -63,19 +62,22 @@ class UrlState:
     """URLs of its host that wait in storage: a settled one may be among them."""
 
 
-class Inspection(Coordination):
-    """One crawl. `open` comes before anything else."""
+class Inspection:
+    """What an operator asks of one crawl."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
 
     async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
         """Yield how every host stands; with `is_held` those alone that are asked nothing now or were given up.
 
         In no order; a host may come twice while hosts are added.
         """
-        for p in range(self._partitions.number):
+        for p in range(self._crawl.partitions.number):
             cursor = b"0"
             while True:
-                call = self._partitions.call(p, "hosts", cursor, _SOME, int(is_held))
-                cursor, rows = await self._one(call)
+                call = self._crawl.partitions.call(p, "hosts", cursor, _SOME, int(is_held))
+                cursor, rows = await self._crawl.one(call)
                 for row in rows:
                     yield _host(row)
                 if cursor == b"0":
@@ -83,9 +85,9 @@ class Inspection(Coordination):
 
     async def find(self, url: Url) -> UrlState:
         """Return where the page of a URL is, by whichever of its URLs it was found. What is waiting is looked for in memory; what lies in storage is not read."""
-        p = self._partitions.of_host(url.host)
-        call = self._partitions.call(p, "known", url.host, page_hash(url, self._query_order))
-        known, queued, stored, rest_ms, reason = await self._one(call)
+        p = self._crawl.partitions.of_host(url.host)
+        call = self._crawl.partitions.call(p, "known", url.host, page_hash(url, self._query_order))
+        known, queued, stored, rest_ms, reason = await self._crawl.one(call)
         if not known:
             return UrlState(state="unknown")
         if place := await self._unsettled(p, url, queued):
@@ -97,14 +99,16 @@ class Inspection(Coordination):
         return UrlState(state="settled", stored=stored)
 
     async def _unsettled(self, p: int, url: Url, queued: int) -> UrlState | None:
-        for worker, entry in await self._one(self._partitions.call(p, "leased", url.host)):
+        for worker, entry in await self._crawl.one(self._crawl.partitions.call(p, "leased", url.host)):
             if (attempt := self._attempt(url, entry)) is not None:
                 return UrlState(state="leased", attempt=attempt, worker=worker.decode())
         async for due_ms, entry in self._due(p, "later", url.host):
             if (attempt := self._attempt(url, entry)) is not None:
                 return UrlState(state="later", attempt=attempt, due_ms=due_ms)
         for first in range(0, queued, _SOME):
-            for entry in await self._one(self._partitions.call(p, "queued", url.host, first, _SOME)):
+            for entry in await self._crawl.one(
+                self._crawl.partitions.call(p, "queued", url.host, first, _SOME)
+            ):
                 if (attempt := self._attempt(url, entry)) is not None:
                     return UrlState(state="waiting", attempt=attempt)
         return None
@@ -112,8 +116,8 @@ class Inspection(Coordination):
     async def _due(self, p: int, which: str, host: str) -> AsyncIterator[tuple[int, bytes]]:
         cursor = b"0"
         while True:
-            call = self._partitions.call(p, "due_later", which, host, cursor, _SOME)
-            cursor, rows = await self._one(call)
+            call = self._crawl.partitions.call(p, "due_later", which, host, cursor, _SOME)
+            cursor, rows = await self._crawl.one(call)
             for due_ms, entry in rows:
                 yield int(due_ms), entry
             if cursor == b"0":
@@ -127,11 +131,7 @@ class Inspection(Coordination):
 
     @property
     def _query_order(self) -> HostSwitch:
-        return self.settings.policy.query_order
-
-    async def _one(self, call: Call) -> Any:
-        (reply,) = await self._link.call([call])
-        return reply
+        return self._crawl.settings.policy.query_order
 
 
 def _host(row: Any) -> HostState:

@@ -24,26 +24,26 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def hold(project: Project, crawl: str, host: str, duration: str) -> None:
     """Ask a host nothing for a time such as `90s`, `15m`, `1h`, `2d`. InputError where the crawl does not know it."""
     wait_ms = parse_duration_ms(duration)
-    if not query_frontier(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
+    if not query_frontier(project, crawl, lambda frontier: frontier.operator.hold(host, wait_ms)):
         raise _unknown_host_error(crawl, host)
 
 
 def resume(project: Project, crawl: str, host: str) -> None:
     """Let a host go on, whatever held it. InputError where the crawl does not know it."""
-    if not query_frontier(project, crawl, lambda frontier: frontier.resume(host)):
+    if not query_frontier(project, crawl, lambda frontier: frontier.operator.resume(host)):
         raise _unknown_host_error(crawl, host)
 
 
 def drop(project: Project, crawl: str, scope: str) -> int:
     """Let nothing of a scope be asked any more; returns how many waiting pages are refused by that at once."""
     wanted = Scope.parse(scope)
-    return query_frontier(project, crawl, lambda frontier: frontier.drop(wanted))
+    return query_frontier(project, crawl, lambda frontier: frontier.operator.drop(wanted))
 
 
 def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
     """Ask the hosts of registered domains before others, or after them: `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
-    query_frontier(project, crawl, lambda frontier: frontier.prefer(ranks))
+    query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
 
 
 def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
@@ -53,7 +53,7 @@ def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
         raise InputError(
             f"crawl {crawl!r}: no domain has {yields.MIN_DOCUMENTS} processed documents yet; run `thresher process {crawl}`"
         )
-    query_frontier(project, crawl, lambda frontier: frontier.prefer(ranks))
+    query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
     return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
 
 

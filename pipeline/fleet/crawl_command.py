@@ -243,7 +243,7 @@ async def _supervise(
 
 async def _holds_by_reason(frontier: Frontier) -> dict[str, int]:
     """Hosts that are asked nothing for a time, by reason; those that wait for their address's turn apart."""
-    resting = [host.rest.reason async for host in frontier.hosts(is_held=True) if host.rest]
+    resting = [host.rest.reason async for host in frontier.inspection.hosts(is_held=True) if host.rest]
     return dict(Counter(reason for reason in resting if reason != "address"))
 
 
@@ -263,7 +263,7 @@ async def _was_killed_by_page(
     """Whether a worker died while it read a page. Show of what it died, if that is known."""
     page = ""
     if worker_exit.page_token > NO_PAGE:
-        held = await frontier.leases(worker)
+        held = await frontier.workers.leases(worker)
         page = next((lease.url.wire for lease in held if lease.token == worker_exit.page_token), "")
     line = f"worker {worker} died with exit code {worker_exit.exitcode}"
     if worker_exit.stalled_s is not None:

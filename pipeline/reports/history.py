@@ -131,7 +131,7 @@ def _places(project: Project, url: Url) -> dict[str, tuple[UrlState, HostSwitch]
     """Where each crawl has the URL, and on which hosts it tells pages apart by the order of parameters."""
 
     async def place(_: str, frontier: Frontier) -> tuple[UrlState, HostSwitch]:
-        return await frontier.find(url), frontier.settings.policy.query_order
+        return await frontier.inspection.find(url), frontier.crawl.settings.policy.query_order
 
     async def ask(address: str) -> Every[tuple[UrlState, HostSwitch]]:
         link = await connect(address)

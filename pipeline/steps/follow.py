@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from core import InputError
-from frontier import Frontier
+from frontier import Frontier, crawl_names
 from frontier.link.connect import connect
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
@@ -170,7 +170,7 @@ class _SealedPartWatcher:
     async def _report(self) -> None:
         link = await connect(self._address)
         try:
-            known = await Frontier.crawl_names(link)
+            known = await crawl_names(link)
             sources = self._project.sources(())
             for name in self._names:
                 if name not in known and name not in sources:
@@ -185,7 +185,7 @@ class _SealedPartWatcher:
                     over = all([await self._is_crawl_finished(name, crawl) for name, crawl in crawls.items()])
                     fresh = await asyncio.to_thread(self._find_parts)
                     for name, crawl in crawls.items():
-                        await crawl.report_backlog(
+                        await crawl.backlog.report(
                             follower=self._follower,
                             backlog=self._backlog.bytes_of(name),
                             limit=self._project.config.crawler.max_backlog_bytes,
@@ -195,7 +195,7 @@ class _SealedPartWatcher:
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
                 for crawl in crawls.values():
-                    await crawl.withdraw_backlog(self._follower)
+                    await crawl.backlog.withdraw(self._follower)
         finally:
             await link.aclose()
 

@@ -63,7 +63,7 @@ class Crawl:
             client = await connect(self.redis)
             try:
                 frontier = Frontier(client, self.name)
-                await frontier.open(None if await frontier.exists() else UNPACED)
+                await frontier.open(None if await frontier.crawl.exists() else UNPACED)
                 return await question(frontier)
             finally:
                 await client.aclose()

@@ -201,7 +201,7 @@ def test_a_contact_may_be_said_after_the_seeds(tmp_path, redis, site):
 
 
 async def settings(frontier):
-    return frontier.settings
+    return frontier.crawl.settings
 
 
 def test_what_an_operator_says_needs_no_settings(tmp_path, redis, site):

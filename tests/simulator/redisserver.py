@@ -273,7 +273,7 @@ def at_once(work: Any) -> Any:
 
 
 async def _states(frontier: Frontier) -> list[HostState]:
-    return [each async for each in frontier.hosts()]
+    return [each async for each in frontier.inspection.hosts()]
 
 
 def _shown(call: Call, reply: Any) -> str:

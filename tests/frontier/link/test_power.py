@@ -66,7 +66,7 @@ async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier, found, 
 async def all_pages(frontier, worker, tail):
     """The texts of all pages, as they are granted and settled."""
     texts = []
-    while not (await frontier.stats()).drained:
+    while not (await frontier.stats()).is_drained:
         leases = await worker.pages()
         texts += [lease.url.text for lease in leases]
         await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in leases])

@@ -179,7 +179,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         seen = set()
 
         def holders():
-            found = ask(address, lambda frontier: frontier.holders())
+            found = ask(address, lambda frontier: frontier.workers.holders())
             seen.update(found)
             return found
 
