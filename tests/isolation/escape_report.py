@@ -35,7 +35,7 @@ import json, sys
 sys.path.insert(0, "{place}")
 import escapes
 target = escapes.Target(**json.loads(sys.argv[2]))
-got = dict((escape.__name__, escapes.tried_apart(escape, target)) for escape in escapes.OF_BROWSER)
+got = dict((escape.__name__, escapes.try_in_process(escape, target)) for escape in escapes.OF_BROWSER)
 status = open("/proc/self/status").read()
 print(json.dumps(dict(got=got, status=status)))
 """

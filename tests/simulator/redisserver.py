@@ -76,11 +76,11 @@ class RedisServer(Server):
 
     @property
     def settings(self) -> CrawlSettings:
-        return self._outside.settings
+        return self._outside.crawl.settings
 
     @property
     def stats(self) -> Stats:
-        return decode_stats([self.carry_out(call) for call in self._outside._partitions.calls("stats")])
+        return decode_stats([self.carry_out(call) for call in self._outside.crawl.partitions.calls("stats")])
 
     def begin(self, settings: CrawlSettings, discoveries: Sequence[Discovery]) -> None:
         self._outside = Frontier(Direct(self), CRAWL, clock=lambda: self.world.now)
@@ -91,7 +91,7 @@ class RedisServer(Server):
         return Witnessed(RemoteLink(self, process), CRAWL, server=self, process=process)
 
     def is_given_up(self, host: str) -> bool:
-        return any(each.host == host and each.dead for each in at_once(_states(self._outside)))
+        return any(each.host == host and each.dead_reason for each in at_once(_states(self._outside)))
 
     def snapshot(self) -> Any:
         keys = sorted(self._redis.keys())
@@ -165,7 +165,7 @@ class RedisServer(Server):
 class Direct:
     """A link of nobody, on which nothing takes time."""
 
-    clustered = False
+    is_cluster = False
 
     def __init__(self, server: RedisServer) -> None:
         self._server = server
@@ -176,14 +176,14 @@ class Direct:
     async def open(self, code: str) -> None:
         """It is loaded."""
 
-    async def list_name(self, crawl: str) -> None:
+    async def add_crawl_name(self, crawl: str) -> None:
         self._server.execute("SADD", CRAWLS, crawl)
 
 
 class RemoteLink(Way):
     """A link of a process."""
 
-    clustered = False
+    is_cluster = False
     _server: RedisServer
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
@@ -197,7 +197,7 @@ class RemoteLink(Way):
     async def open(self, code: str) -> None:
         """It is loaded."""
 
-    async def list_name(self, crawl: str) -> None:
+    async def add_crawl_name(self, crawl: str) -> None:
         await self.travel(partial(self._list, crawl))
 
     def _list(self, crawl: str, answer: asyncio.Future[Any], is_lost: bool) -> None:
@@ -239,18 +239,14 @@ class Witnessed(Frontier):
     """A frontier whose journal says when it has told the server again."""
 
     def __init__(self, link: Link, crawl: str, *, server: RedisServer, process: Process) -> None:
-        self._server, self._process = server, process
         super().__init__(link, crawl, clock=process.time)
-
-    def _begin_journal(self) -> None:
-        super()._begin_journal()
-        sound = self._journal.mark_reconciled
+        sound = self.crawl.journal.mark_reconciled
 
         def caught_up(partition: int, *told: Any) -> None:
             sound(partition, *told)
-            self._server.told_again(self._process)
+            server.told_again(process)
 
-        self._journal.mark_reconciled = caught_up  # type: ignore[method-assign]
+        self.crawl.journal.mark_reconciled = caught_up  # type: ignore[method-assign]
 
 
 def raised(call: Call, reply: Any) -> Any:

@@ -62,7 +62,7 @@ def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
 
 def test_a_link_that_is_not_followed_is_found(monkeypatch):
     sound = page_reading.link_targets
-    monkeypatch.setattr(page_reading, "targets", lambda *args: sound(*args)[:1])
+    monkeypatch.setattr(page_reading, "link_targets", lambda *args: sound(*args)[:1])
     assert found([], promise="nothing forgotten")
 
 
@@ -102,7 +102,7 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
 
     monkeypatch.setattr(ModelServer, "carry_out", deaf)
     monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
-    monkeypatch.setattr("frontier.testing.crawl.Crawl.catch_up", lambda self, now: None)
+    monkeypatch.setattr("frontier.testing.crawl.CrawlState.catch_up", lambda self, now: None)
     assert found(["kill"])
 
 
@@ -112,7 +112,7 @@ def test_a_worker_that_wakes_and_sends_what_it_was_about_to_send_is_found(monkey
 
     def heartless(self, *args, **told):
         sound(self, *args, **told)
-        self._asked = lambda _: None
+        self._on_request = lambda _: None
 
     monkeypatch.setattr(SimulatedClient, "__init__", heartless)
     assert found(["pause_at_request"], promise="polite")
@@ -136,7 +136,7 @@ def test_a_worker_that_sleeps_and_goes_on_is_found(monkeypatch):
     monkeypatch.setattr(Process, "boottime", Process.time)
     monkeypatch.setattr(Liveness, "take_over", lambda *_: None)
     monkeypatch.setattr(recovery, "_recover_file", _sealed_once)
-    monkeypatch.setattr(segments.AbandonedSegments, "end", _end_of_all)
+    monkeypatch.setattr(segments.AbandonedSegments, "remove", _end_of_all)
     assert found(["suspend"], seeds=150, promise="settled is readable")
 
 
@@ -165,13 +165,13 @@ def _none_lost(self, partition, *_):
 
 def test_a_server_that_nobody_tells_again_what_it_forgot_is_found(redis, monkeypatch):
     """Clients take everything for kept (decision 34): what was settled waits again, and is fetched once more."""
-    monkeypatch.setattr(Journal, "lost", _none_lost)
+    monkeypatch.setattr(Journal, "split_by_loss", _none_lost)
     assert found(["lose_tail"], promise="archived once", redis=redis)
 
 
 def test_a_worker_that_keeps_for_known_what_the_server_forgot_is_found(redis, monkeypatch):
     """Nor is it told again, and the links that it led to are lost for good."""
-    monkeypatch.setattr(Journal, "lost", _none_lost)
+    monkeypatch.setattr(Journal, "split_by_loss", _none_lost)
     monkeypatch.setattr(scheduler.Scheduler, "_start_afresh", _nothing)
     assert found(["lose_tail"], promise="nothing forgotten", redis=redis)
 
@@ -199,5 +199,5 @@ def test_a_worker_that_sleeps_and_goes_on_is_found_on_the_functions_too(redis, m
     monkeypatch.setattr(Process, "boottime", Process.time)
     monkeypatch.setattr(Frontier, "take_over", _nothing)
     monkeypatch.setattr(recovery, "_recover_file", _sealed_once)
-    monkeypatch.setattr(segments.AbandonedSegments, "end", _end_of_all)
+    monkeypatch.setattr(segments.AbandonedSegments, "remove", _end_of_all)
     assert found(["suspend"], seeds=150, promise="settled is readable", redis=redis)

@@ -24,16 +24,16 @@ class Probes:
     def __init__(self, web: Web) -> None:
         self._web = web
 
-    async def name_servers(self) -> str:
+    async def name_server_problem(self) -> str:
         return ""
 
-    def route(self, address: str = "") -> str:
+    def route_problem(self, address: str = "") -> str:
         return ""
 
     async def address(self, url) -> str:
         return self._web.addresses[url.host]
 
-    async def knock(self, url) -> HostProbe:
+    async def probe_host(self, url) -> HostProbe:
         return HostProbe(address=self._web.addresses[url.host], has_answered=True)
 
 
@@ -42,22 +42,22 @@ class SimulatedClient:
 
     def __init__(self, web: Web, process: Process, is_calm: Callable[[], bool], **told: Any) -> None:
         self._web, self._process, self._is_calm = web, process, is_calm
-        self._asked = told["asked"]
+        self._on_request = told["on_request"]
         self._timeout_s = told["timeout_s"]
         self.user_agent = told["user_agent"]
         self.probes = Probes(web)
 
-    async def get(self, url, enter=acquire_at_once, *, headers=(), max_body=None):
+    async def get(self, url, acquire=acquire_at_once, *, headers=(), max_body=None):
         world, web = self._process.world, self._web
         address = web.addresses.get(url.host)
         if address is None:
             return FetchFailure(reason="dns", detail="no such name")
-        wait = await enter(address)
+        wait = await acquire(address)
         if wait:
             return Postponement(wait_ms=wait)
         run_traps(web.traps, self._process)
         await asyncio.sleep(world.latency())  # a connection is made
-        self._asked(address)
+        self._on_request(address)
         started_ms, begun = self._process.wall_ms(), self._process.time()
         took = min(0.005 + world.latency() * (1 + 20 * world.random.random()), LONGEST * self._timeout_s)
         is_silent = not self._is_calm() and world.random.random() < SILENT
@@ -102,7 +102,7 @@ class SimulatedClient:
             truncated=None,
         )
 
-    def learn(self, cookies) -> None:
+    def add_cookies(self, cookies) -> None:
         """No cookies."""
 
     async def close(self) -> None:
@@ -112,7 +112,7 @@ class SimulatedClient:
 class InlineProcess:
     """As `PageProcess`, in the process itself."""
 
-    async def call(self, work, *args, returns, accepts):
+    async def call(self, work, *args, returns, accepts=lambda _: True):
         said = await asyncio.to_thread(work, *args)
         return said if accepts(said) else None
 

@@ -51,8 +51,8 @@ def running(directory: Path) -> bool:
 def user(directory: Path) -> subprocess.Popen:
     """Another process that uses the server until it is killed or its standard input ends."""
     code = (
-        "import sys; from pathlib import Path; from frontier.link.embedded import embedded\n"
-        "with embedded(Path(sys.argv[1])) as address: print(address, flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from frontier.link.embedded import embedded_server\n"
+        "with embedded_server(Path(sys.argv[1])) as address: print(address, flush=True); sys.stdin.read()"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code, str(directory)],

@@ -1306,7 +1306,7 @@ async def test_every_exchange_that_is_begun_counts_as_a_request_whatever_comes(w
     await worker.frontier.release([HostRelease(lease=unasked, has_sent_request=False)])
     await worker.settle([unasked], Outcome.REFUSED)
     await worker.frontier.postpone(put_off, 0)
-    await worker.settle([refused], Outcome.REFUSED, asked=False)
+    await worker.settle([refused], Outcome.REFUSED, has_sent_request=False)
     assert (await worker.stats()).requests == 1 + 3
     await worker.frontier.workers.reclaim("w")  # what was granted and never begun
     assert await worker.frontier.postpone(held, 0) is False

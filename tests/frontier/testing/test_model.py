@@ -116,7 +116,7 @@ class End:
 
 ends = st.builds(
     End,
-    rehas_lease=st.booleans(),
+    released=st.booleans(),
     elapsed=st.sampled_from([None, 0, 400, 3 * SECOND, 10 * MINUTE]),
     how=st.sampled_from(["settle"] * 5 + ["leave", "leave", "retry", "retry", "postpone", "enter", "other"]),
     outcome=st.sampled_from(Outcome),

@@ -115,7 +115,7 @@ async def crawled(powerless, *, seed, partitions, crashes, workers=2):
     for step in range(10_000):
         if due and step >= due[0]:
             due.pop(0)
-            powerless.forget(sizes[-1 - min(chance.choice([1, 2, 5, 15]), len(sizes) - 1)])
+            powerless.lose_power(sizes[-1 - min(chance.choice([1, 2, 5, 15]), len(sizes) - 1)])
             await until_granting(powerless.address, opened)
             sizes = [powerless.size()]
         if step % 20 == 0 and not any(each.open for each in fleet) and (await opened[0].stats()).is_drained:
@@ -173,7 +173,7 @@ async def granted(frontier, n=10):
 async def test_what_was_added_is_added_again(powerless, crawl):
     durable = powerless.size()
     await crawl.add([page(1), page(2)])
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     assert (await crawl.stats()).waiting == 2
     assert crawl.crawl.server_restarts == 1
 
@@ -182,7 +182,7 @@ async def test_a_lease_that_the_server_has_forgotten_is_held_on(powerless, crawl
     await crawl.add([page(1)])
     durable = powerless.size()
     (lease,) = await granted(crawl)
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     assert (await crawl.stats()).leased == 1
     assert await crawl.workers.leases("w") != []
     assert await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]) == 1
@@ -193,7 +193,7 @@ async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless, c
     (lease,) = await granted(crawl)
     durable = powerless.size()
     await crawl.postpone(lease, 0)
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     stats = await crawl.stats()
     assert (stats.leased, stats.waiting) == (0, 1)
 
@@ -202,7 +202,7 @@ async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they
     await crawl.add([page(1), page(2)])
     await granted(crawl, 1)
     await crawl.crawl.sync()
-    powerless.forget(powerless.size())
+    powerless.lose_power(powerless.size())
     await crawl.stats()
     leases = await crawl.lease(10, worker="w", lease_ms=DAY)
     assert list(leases) == []
@@ -218,7 +218,7 @@ async def test_a_page_that_was_leased_and_settled_in_the_lost_second_is_not_gran
     durable = powerless.size()
     (second,) = await granted(crawl, 1)
     await crawl.settle([Settlement(lease=second, outcome=Outcome.FETCHED)])
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     link = await connect(powerless.address)
     other = await Frontier(link, "lost").open()
     assert list(await other.lease(10, worker="v", lease_ms=DAY)) == []
@@ -231,7 +231,7 @@ async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_u
     (first,) = await granted(crawl, 1)
     await crawl.settle([Settlement(lease=first, outcome=Outcome.FETCHED)])
     await crawl.workers.reclaim("w")
-    powerless.forget(powerless.size())
+    powerless.lose_power(powerless.size())
     await crawl.stats()
     assert len(await crawl.lease(10, worker="w", lease_ms=DAY)) == 1
 
@@ -245,11 +245,11 @@ async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerle
         if some and some[0].verb == "add" and not calls:
             calls.append(some)
             replies = await tell(some)
-            powerless.forget(durable)
+            powerless.lose_power(durable)
             return replies
         return await tell(some)
 
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     crawl.crawl.link.call = restarting
     assert (await crawl.stats()).waiting == 5
     assert calls
@@ -270,7 +270,7 @@ async def test_a_server_that_restarts_twice_within_a_second_is_told_again_only_w
 
     crawl.crawl.link.call = noted
     for _ in range(2):  # that there was a first restart is lost with the second
-        powerless.forget(durable)
+        powerless.lose_power(durable)
         assert (await crawl.stats()).outcomes["fetched"] == 1
     assert crawl.crawl.server_restarts == 2
     assert {"regrant", "add", "settle", "settle_robots"}.isdisjoint(verbs)
@@ -285,7 +285,7 @@ async def test_a_robots_txt_that_was_tried_twice_in_the_lost_second_is_known(pow
     while not second:
         second = await crawl.lease(1, worker="w", lease_ms=DAY)
     await crawl.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     stats = await crawl.stats()
     assert (stats.waiting, stats.robots) == (1, 0)
     assert (await crawl.robots("http://h1.test")).rule == "allow"
@@ -296,7 +296,7 @@ async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(p
     durable = powerless.size()
     await crawl.add([page(1)])
     await crawl.add([page(2)])
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     with pytest.raises(
         CorruptData, match=r"lost more of the frontier than .* `thresher frontier rebuild lost`"
     ):
@@ -368,7 +368,7 @@ async def test_what_was_synced_is_on_the_disk(powerless, crawl):
             stats for name, stats in (await redis.info("commandstats")).items() if name == "cmdstat_waitaof"
         )
     assert (waited["calls"], waited["failed_calls"], waited["rejected_calls"]) == (2, 0, 0)
-    powerless.forget(powerless.size())
+    powerless.lose_power(powerless.size())
     assert crawl.crawl.server_restarts == 0
     await crawl.crawl.sync()
     assert crawl.crawl.server_restarts == 1
@@ -380,6 +380,6 @@ async def test_what_a_server_forgot_to_log_is_not_taken_for_logged(powerless, cr
     await crawl.operator.drop(Scope.parse("host:h0.test"))
     durable = powerless.size()
     batch = await crawl.unlogged_batch()
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     await crawl.acknowledge_batch(batch)
     assert (await crawl.unlogged_batch()).settlements == batch.settlements != ()

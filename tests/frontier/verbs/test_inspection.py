@@ -90,7 +90,7 @@ async def test_a_host_that_was_given_up_says_what_it_died_of(worker, found):
             )
         await worker.crawl.skip(2 * HOUR)
     (host,) = (await resting(worker.frontier)).values()
-    assert (host.dead, host.rest, host.waiting) == ("dead_tls_expired", None, 0)
+    assert (host.dead_reason, host.rest, host.waiting) == ("dead_tls_expired", None, 0)
 
 
 async def test_of_several_origins_those_that_rest_are_named(worker, found):
