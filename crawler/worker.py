@@ -171,7 +171,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         proxy=config.proxy,
         cookies=config.cookies,
         auth=config.auth,
-        asked=asked,
+        on_request=asked,
     )
     decoded = DecodeBudget()
     renderer = _renderer(config, frontier, client, entrance, decoded)
