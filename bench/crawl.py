@@ -1,19 +1,18 @@
 """Pages per CPU second of the whole crawl path, from frontier to sealed WARC.
 
-usage: python bench/crawl.py [--seed URL ...] [--pages N] [--workers N] [--peer COMMAND]
+usage: python bench/crawl.py [--seed URL ...] [--pages N] [--workers N] [--peer NAME ...]
 
 Without --seed it serves the demo's web. With --seed the sites must be up, for example by
 `python bench/sites.py --dir DIR cppreference-doc-en-html python3.11-doc postgresql-doc-15`.
 CPU is user + system time of the command and every process that it waited for, the embedded Redis server included.
---peer runs another crawler's command on the same pages in the same run; it must print one JSON line with
-`cpu_ms_page`. Prints one JSON line.
+--peer runs another crawler on the same pages behind it, each with an empty Redis server of its own: `optimum` or `scrapy-redis`
+(`bench/peers`). Prints one JSON line.
 """
 
 import argparse
 import json
 import os
 import resource
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,8 +23,12 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.peers import environments
 from demo.web import Web
+from frontier.link.embedded import embedded_server
 
+PEERS = {"optimum": ("crawl_optimum.py", "optimum"), "scrapy-redis": ("crawl_scrapy.py", "scrapy")}
+"""Script and requirements, by name."""
 TOML = """
 [project]
 contact = "mailto:bench@example.org"
@@ -45,7 +48,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--scope", default="host")
     parser.add_argument("--keep", help="project directory to use and leave behind")
-    parser.add_argument("--peer")
+    parser.add_argument("--peer", action="append", default=[], choices=PEERS)
     args = parser.parse_args()
     with ExitStack() as stack:
         seeds = args.seed
@@ -56,10 +59,7 @@ def main() -> None:
         (directory / "thresher.toml").write_text(TOML)
         (directory / "seeds.txt").write_text("\n".join(seeds))
         result = crawl(directory, args)
-        if args.peer:
-            peer = json.loads(subprocess.check_output(shlex.split(args.peer), text=True).splitlines()[-1])
-            result["peer"] = peer
-            result["peer_over_ours"] = round(peer["cpu_ms_page"] / result["cpu_ms_page"], 2)
+        result["peers"] = [peer(name, seeds, args.pages, result["cpu_ms_page"]) for name in args.peer]
     print(json.dumps(result))
 
 
@@ -95,6 +95,15 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
         "warc_mb": round(stored / 1e6, 1),
         "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, 1),
     }
+
+
+def peer(name: str, seeds: list[str], pages: int, ours: float) -> dict[str, object]:
+    """The same crawl by another crawler, with CPU of its own process alone beside all of ours."""
+    with tempfile.TemporaryDirectory() as directory, embedded_server(Path(directory) / "redis") as address:
+        command = [*environments.command(*PEERS[name]), "--redis", address, "--pages", str(pages)]
+        said = subprocess.check_output([*command, "--warc", f"{directory}/peer.warc.gz", *seeds], text=True)
+    found = json.loads(said.splitlines()[-1])
+    return {**found, "over_ours": round(found["cpu_ms_page"] / ours, 2)}
 
 
 class CommandCost(NamedTuple):

@@ -1,15 +1,14 @@
 """Main text of gold pages, by us and by others, in one run: quality by source and by kind of page, and CPU time.
 
-usage: python bench/extract.py --data DIR --peers DIR [--python PYTHON] [--tools NAME ...] [--sample K]
+usage: python bench/extract.py --data DIR [--tools [NAME ...]] [--sample K]
 
-DIR of --data holds `gold.jsonl.zst` and `pages.tar.zst`, that of --peers the scoring (`extract_score.py`) and the runner of the others (`extract_eval.py`),
-which PYTHON runs, in an environment with trafilatura, resiliparse, magic-html, readability-lxml and jusText. Scores are those of that module: word-level
-precision, recall and F1 a page, means by source; snippets pooled. Pages whose kind is not an article, as `extract.page.page_kind` has it, are
-counted apart too. Ours runs on the bytes of the page, as everybody's does. Prints one JSON line.
+DIR holds `gold.jsonl.zst` and `pages.tar.zst`. The others are those of `bench/peers/extract_text.py`, in environments of their own; `--tools` without a
+name runs none. Scores are those of `bench/scoring.py`: precision, recall and F1 of the words of a page, means by source; snippets of all pages
+together. Pages whose kind is not an article, as `extract.page.page_kind` has it, are counted apart too. Ours runs on the bytes of the page, as
+everybody's does. Prints one JSON line.
 """
 
 import argparse
-import importlib
 import json
 import resource
 import subprocess
@@ -17,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from statistics import fmean, median
 
@@ -25,6 +24,8 @@ import zstandard
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench import scoring
+from bench.peers import environments
 from extract import Skip
 from extract.charset import decode
 from extract.html import EXTRACTOR, extract
@@ -32,6 +33,8 @@ from extract.html import EXTRACTOR, extract
 TOOLS = (
     "trafilatura", "trafilatura-fast", "trafilatura-precision", "trafilatura-recall", "resiliparse", "magic-html", "readability", "justext",
 )  # fmt: skip
+ENVIRONMENTS = {"magic-html": "magic-html"}
+"""Requirements of a tool, where they are not `extractors`."""
 REFERENCE = frozenset(("mozilla-readability", "newspaper4k"))
 """Sources whose gold is reviewed output of a tool."""
 
@@ -42,21 +45,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--tools", nargs="*", default=TOOLS)
     parser.add_argument("--sample", type=int)
     args = parser.parse_args()
-    sys.path.insert(0, str(args.peers))
-    scoring = importlib.import_module("extract_score")
     gold = sorted(jsonl(args.data / "gold.jsonl.zst"), key=lambda row: row["id"])
     if args.sample and args.sample < len(gold):
         gold = [gold[int(index * len(gold) / args.sample)] for index in range(args.sample)]
     bodies = dict(pages(args.data / "pages.tar.zst", {row["html"] for row in gold}))
     texts, kinds, costs = extract_ours(gold, bodies)
-    told = {"thresher": {"version": EXTRACTOR, **mean_scores(scoring, gold, texts, kinds), **speed(costs)}}
+    told = {"thresher": {"version": EXTRACTOR, **mean_scores(gold, texts, kinds), **speed(costs)}}
     for tool in args.tools:
-        told[tool] = extract_with_peer(args, tool, scoring, gold, kinds)
+        told[tool] = extract_with_peer(args.data, tool, gold, kinds)
     result = {
         "bench": "extract",
         "pages": len(gold),
@@ -80,54 +79,63 @@ def extract_ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
     return texts, kinds, costs
 
 
-def extract_with_peer(args: argparse.Namespace, tool: str, scoring: object, gold: list, kinds: dict) -> dict:
+def extract_with_peer(data: Path, tool: str, gold: list, kinds: dict) -> dict:
     """The same of another tool."""
-    with tempfile.TemporaryDirectory() as directory:
-        dump = Path(directory) / "texts.jsonl"
-        command = [args.python, str(args.peers / "extract_eval.py"), tool, "--data", str(args.data), "--dump", str(dump)]  # fmt: skip
-        if args.sample:
-            command += ["--sample", str(args.sample)]
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=False)
-        if done.returncode:
-            return {"failed": done.returncode}
-        line = json.loads(done.stdout.splitlines()[-1])
-        texts = {row["id"]: row["text"] for row in map(json.loads, dump.read_text().split("\n")[:-1])}
+    command = environments.command("extract_text.py", ENVIRONMENTS.get(tool, "extractors"))
+    with tempfile.NamedTemporaryFile("w") as names:
+        names.write("\n".join(row["html"] for row in gold))
+        names.flush()
+        done = subprocess.run(
+            [*command, tool, str(data / "pages.tar.zst"), "--names", names.name],
+            text=True,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+    if done.returncode:
+        return {"failed": done.returncode}
+    *lines, last = map(json.loads, done.stdout.splitlines())
+    by_name = {line["name"]: line for line in lines}
+    found = {row["id"]: by_name[row["html"]] for row in gold}
     return {
-        "version": line["version"],
-        **mean_scores(scoring, gold, texts, kinds),
-        "docs_s_core": round(line["docs_s_core"], 1),
-        "median_ms": round(line["median_ms"], 2),
+        **last,
+        **mean_scores(gold, {key: line["text"] for key, line in found.items()}, kinds),
+        **speed([line["cpu_s"] for line in found.values()]),
+        "errors": sum(bool(line["error"]) for line in lines),
     }
 
 
-def mean_scores(scoring: object, gold: list, texts: dict, kinds: dict) -> dict:
+def mean_scores(gold: list, texts: dict, kinds: dict) -> dict:
     """Means by source, of the full texts, of the snippets, and of pages that are no articles."""
-    by: dict[str, list] = defaultdict(list)
-    snippets, other = Counter(), Counter()
+    by: dict[str, list[scoring.Score]] = defaultdict(list)
+    snippets = other = scoring.Snippets(0, 0, 0)
     for row in gold:
         text, article = texts[row["id"]], kinds[row["id"]] in {"article", "page"}
         if row["kind"] == "snippets":
-            counts = scoring.snippet_counts(text, row["with"], row["without"])
-            snippets += counts
+            counts = scoring.snippets(text, row["with"], row["without"])
+            snippets = snippets.plus(counts)
             if not article:
-                other += counts
-        elif row["kind"] != "leading_text" and scoring.tokens(row["gold_text"]):
-            score = scoring.score(text, row["gold_text"])
+                other = other.plus(counts)
+        elif row["kind"] != "leading_text" and scoring.bag(row["gold_text"]):
+            score = scoring.words(text, row["gold_text"])
             for key in (row["source"], *(["full_text"] if row["source"] not in REFERENCE else [])):
                 by[key].append(score)
             if not article:
                 by["not_articles"].append(score)
     means = {
-        key: {"n": len(rows)}
-        | {part: round(fmean(row[part] for row in rows), 4) for part in ("p", "r", "f1")}
+        key: {"n": len(rows), **rounded(scoring.Score(*map(fmean, zip(*rows, strict=True))))}
         for key, rows in sorted(by.items())
     }
     pooled = {
-        name: {key: round(value, 4) for key, value in scoring.snippet_score(counts).items()}
+        name: rounded(counts.score())
         for name, counts in (("snippets", snippets), ("snippets_not_articles", other))
-        if counts
+        if any(counts)
     }
     return {"full_text": means.pop("full_text", {}), **pooled, "by_source": means}
+
+
+def rounded(score: scoring.Score) -> dict[str, float]:
+    """Four digits behind the point."""
+    return {name: round(value, 4) for name, value in score._asdict().items()}
 
 
 def speed(costs: list[float]) -> dict:

@@ -1,6 +1,6 @@
 """What the frontier costs its server: time and memory a URL, by verb.
 
-usage: python bench/frontier.py [--urls N] [--hosts H] [--grow M,M,...] [--giant N] [--delay MS] [--peers]
+usage: python bench/frontier.py [--urls N] [--hosts H] [--grow M,M,...] [--giant N] [--delay MS] [--peer NAME ...]
 
 N URLs (bench/urls.py) are added to a crawl on an embedded server, found again, leased, released and settled; one in ten
 is added in random order (`scattered`, the worst case), the others as links of pages, of one host together.
@@ -9,7 +9,7 @@ are per second of server CPU, wall time is a hint. Prints one JSON line for each
 
 --grow   sizes in millions, one after the other, each on a new server.
 --giant  beside it, the grants of the other hosts with and without one host of so many URLs.
---peers  the same URLs, as many as they can bear, through bench/frontier_peers.py on servers of the same kind.
+--peer   so many URLs (--peer-urls) through another queue, or none, on a server of the same kind: `bench/peers/frontier_queues.py`.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import asyncio
 import json
 import os
 import random
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -36,6 +35,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 from meter import Meter  # noqa: E402 - a script finds the packages only now
 from urls import Urls  # noqa: E402
 
+from bench.peers import environments  # noqa: E402
 from frontier import (  # noqa: E402
     Budget,
     CrawlSettings,
@@ -60,6 +60,8 @@ LEASE_BATCH = 500  # leases in one call
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 CRAWL = "bench"
+PEERS = {"scrapy-redis": "scrapy", "crawlee": "crawlee", "floor": "optimum"}
+"""Requirements, by name."""
 PREFIX = f"thresher:{{{CRAWL}:0}}:"
 
 
@@ -87,7 +89,8 @@ def main() -> None:
     parser.add_argument("--giant", type=int, default=0, help="URLs of one host")
     parser.add_argument("--delay", type=int, default=1000, help="milliseconds, of --giant")
     parser.add_argument("--seconds", type=float, default=10, help="of grants, of --giant")
-    parser.add_argument("--peers", action="append", default=[], help="command; it must print JSON lines")
+    parser.add_argument("--peer", action="append", default=[], choices=PEERS)
+    parser.add_argument("--peer-urls", type=int, default=10_000)
     args = parser.parse_args()
     sizes = [round(1e6 * float(size)) for size in args.grow.split(",")] if args.grow else [args.urls]
     if args.giant:
@@ -95,9 +98,10 @@ def main() -> None:
         return
     for size in sizes:
         print(json.dumps(asyncio.run(measure(args, size))), flush=True)
-    for command in args.peers:
+    for peer in args.peer:
+        command = [*environments.command("frontier_queues.py", PEERS[peer]), peer]
         with start_server(args) as (address, _):
-            subprocess.run([*shlex.split(command), address], check=True)
+            subprocess.run([*command, "--urls", str(args.peer_urls), address], check=True)
 
 
 async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The hostile web and the polite one: which rows hold, by name.
 
 usage: python bench/hostile.py [--dir DIR] [--row WORD ...] [--polite] [--kill N] [--seed N]
-       [--slow] [--peer COMMAND]
+       [--slow] [--peer]
 
 Every row has a host of its own on loopback; one crawl, through the real command, goes over all of them
 (`tests/hostile`). The frontier's clock is moved ahead while nothing is under way, but for --slow and --polite; --slow leaves
@@ -9,13 +9,12 @@ out the rows that would take an hour of it. Prints one JSON line: rows and archi
 
 --kill N     kills the crawl N times with SIGKILL, one worker or every process of it, in as many crawls as it takes, or as often
              as comes to pass in twenty minutes
---peer CMD   another crawler over the same web: the command is given `--seeds FILE --out DIR`, and judged by the hosts' logs
+--peer       Scrapy and warcio over the same web (`bench/peers`), judged by the hosts' logs
              (the good pages were asked for, nothing forbidden, nothing too often, no canary) and by the checks of its WARC files
 """
 
 import argparse
 import json
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.peers import environments
 from tests.hostile import kills, polite, rows
 from tests.hostile.archive import CHECKS, HOSTILE_ONLY
 from tests.hostile.crawl_run import run_crawl
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--slow", action="store_true", help="leave the frontier's clock alone")
     parser.add_argument("--kill", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--peer", default="")
+    parser.add_argument("--peer", action="store_true")
     args = parser.parse_args()
     directory = args.dir or Path(tempfile.mkdtemp(prefix="hostile-"))
     make = polite.rows if args.polite else rows.rows
@@ -71,7 +71,7 @@ def main() -> None:
     begun = time.monotonic()
     with Web(chosen, directory / "tls").served() as web:
         if args.peer:
-            told = run_peer(web, directory, args.peer)
+            told = run_peer(web, directory)
         elif args.polite:
             delays = {"min_delay": polite.MIN_DELAY, "min_ip_delay": polite.MIN_IP_DELAY}
             told = judge_run(
@@ -151,13 +151,14 @@ def run_kills(directory: Path, times: int, seed: int) -> dict:
     }
 
 
-def run_peer(web: Web, directory: Path, command: str) -> dict:
+def run_peer(web: Web, directory: Path) -> dict:
     """Another crawler, by what the hosts saw of it and what it wrote."""
     project = Project(directory / "peer", web, toml="")
     seeds = project.directory / "seeds.txt"
     seeds.write_text("\n".join(web.url(row) + path for row in web.rows for path in row.seeds))
     begun = time.time()
-    words = [*shlex.split(command), "--seeds", str(seeds), "--out", str(project.directory / "data")]
+    words = environments.command("hostile_scrapy.py", "scrapy")
+    words += ["--seeds", str(seeds), "--out", str(project.directory / "data")]
     ended = True
     try:
         subprocess.run(words, check=False, timeout=PEER_LIMIT_S, env=project.environment)
@@ -178,7 +179,7 @@ def run_peer(web: Web, directory: Path, command: str) -> dict:
         ended=time.time(),
     )
     wrong = {row.name: found for row in web.rows if (found := played.seen(row).judge_by_log())}
-    return {"peer": command, "ended": ended, **count_rows(played, wrong)}
+    return {"peer": "scrapy", "ended": ended, **count_rows(played, wrong)}
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Text of PDFs: what it costs a core, and how far it agrees with poppler's, beside other libraries in the same run.
 
-usage: python bench/pdf.py PDFS.tar.zst REFERENCE.jsonl.zst [--peer NAME=PYTHON ...]
+usage: python bench/pdf.py PDFS.tar.zst REFERENCE.jsonl.zst [--peer NAME ...]
 
 NAME is one of
 - thresher: extract.pdf
 - pdfium: the same PDFium, its text of each page as it comes, without order, furniture or anything else
-- pypdf, pdfminer: their text of the whole document; PYTHON is an interpreter that has them
-- pdftotext: poppler's program, one process a document (its start included); PYTHON is `-`
+- pypdf, pdfminer: their text of the whole document, in an environment of their own (`bench/peers`)
+- pdftotext: poppler's program, one process a document (its start included); it must be installed
 
 Each runs alone, in a process of its own, one document after another; one that dies is begun again behind the document that it
 died of, and a document has 20 s. CPU is of the process and its children. REFERENCE says what poppler's text is, and how many
@@ -45,15 +45,20 @@ def main() -> None:
         _, _, name, directory, out, skip = sys.argv
         run(name, Path(directory), Path(out), int(skip))
         return
+    sys.path.insert(0, str(ROOT))
+    from bench.peers import environments
+
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pdfs", type=Path)
     parser.add_argument("reference", type=Path)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
+    parser.add_argument("--peer", action="append", default=[], choices=["pypdf", "pdfminer", "pdftotext"])
     args = parser.parse_args()
     peers = [("thresher", sys.executable), ("pdfium", sys.executable)]
-    peers += [tuple(peer.partition("=")[::2]) for peer in args.peer]
+    peers += [
+        (peer, sys.executable if peer == "pdftotext" else environments.python("pdf")) for peer in args.peer
+    ]
     reference = [json.loads(line) for line in unpack(args.reference)]
     with tempfile.TemporaryDirectory() as directory:
         import zstandard
@@ -85,7 +90,7 @@ def measure(name: str, python: str, directory: Path, reference: list[dict]) -> d
     begun = time.monotonic()
     while (done := len(out.read_text().splitlines())) < len(names):
         told = [
-            sys.executable if python == "-" else python,
+            python,
             __file__,
             "--run",
             name,

@@ -1,18 +1,16 @@
 """Documents per CPU second from WARC to verdicts, and what part of it is extraction.
 
-usage: python bench/process.py [--warc FILE] [--preset fineweb] [--languages en] [--peer COMMAND]
+usage: python bench/process.py [--warc FILE] [--preset fineweb] [--languages en] [--peer datatrove]
 
 Without --warc it crawls the demo's web first. One process, one thread, every record of the file; CPU is user +
 system time of that process, after the language model and the extractor are loaded. In the same run, over the
 same records: from WARC to documents alone, early verdicts on; and the floor (FastWARC read and resiliparse main content, nothing judged).
---peer runs another pipeline's command on the same file in the same run; it must print one JSON line with
-`docs_s_core`. Prints one JSON line.
+--peer runs datatrove's reader and extractor (`bench/peers`) on the same file behind it. Prints one JSON line.
 """
 
 import argparse
 import json
 import resource
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 
+from bench.peers import environments
 from extract.record_document import extract_document
 from isolation.shared_int import SharedInt
 from pipeline.configuration import FiltersConfig
@@ -49,10 +48,10 @@ def main() -> None:
     parser.add_argument("--warc", type=Path)
     parser.add_argument("--preset", default="fineweb")
     parser.add_argument("--languages", default="en")
-    parser.add_argument("--peer")
+    parser.add_argument("--peer", choices=["datatrove"])
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory)
+        root, ratios = Path(directory), {}
         warc = args.warc or demo_warc(root)
         files = DirectoryStore(root / "data")
         ingest(files, "bench", locate_inputs([warc]))
@@ -73,7 +72,16 @@ def main() -> None:
         payload = sum(value for key, value in counts.items() if key.endswith(".payload_bytes"))
         extraction = cpu_time(lambda: documents_alone(warc, filters.languages))
         floor = cpu_time(lambda: floor_alone(warc))
-    result = {
+        if args.peer:
+            command = environments.command("process_datatrove.py", "datatrove")
+            said = subprocess.check_output([*command, "--warc", str(warc)], text=True)
+            peer = json.loads(said.splitlines()[-1])
+            ratios = {
+                "peer": peer,
+                "ours_over_peer": round(records / cpu / peer["docs_s_core"], 2),
+                "documents_over_peer": round(records / extraction / peer["docs_s_core"], 2),
+            }
+    result: dict[str, object] = {
         "bench": "process",
         "records": records,
         "kept": kept,
@@ -90,12 +98,7 @@ def main() -> None:
         "rss_mb": {f"{share:.0%}": resident[int((len(resident) - 1) * share)] for share in (0, 0.25, 0.5, 1)},
         "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }
-    if args.peer:
-        peer = json.loads(subprocess.check_output(shlex.split(args.peer), text=True).splitlines()[-1])
-        result["peer"] = peer
-        result["ours_over_peer"] = round(records / cpu / peer["docs_s_core"], 2)
-        result["documents_over_peer"] = round(records / extraction / peer["docs_s_core"], 2)
-    print(json.dumps(result))
+    print(json.dumps(result | ratios))
 
 
 def demo_warc(root: Path) -> Path:
@@ -105,7 +108,7 @@ def demo_warc(root: Path) -> Path:
     subprocess.run(
         [sys.executable, str(crawl), "--keep", str(project)], check=True, stdout=subprocess.DEVNULL
     )
-    return next((project / "data" / "warc").rglob("*.warc.gz"))
+    return max((project / "data" / "warc").rglob("*.warc.gz"), key=lambda path: path.stat().st_size)
 
 
 def make_part(files: DirectoryStore, step: Step, part: Part) -> PartOutputs:

@@ -54,7 +54,7 @@ def manual(site: Site) -> None:
 @cache
 def pages() -> dict[str, str]:
     """Module to page, rendered by an interpreter of its own: what this one has imported or patched is not seen."""
-    script = "import json, demo.manual as m; print(json.dumps({n: m.rendered(n) for n in m.NAMES}))"
+    script = "import json, demo.manual as m; print(json.dumps({n: m.render_module(n) for n in m.NAMES}))"
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True

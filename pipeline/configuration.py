@@ -115,11 +115,13 @@ class IngestConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
-    """`[filters]`: what is kept, and as what. `obey` names what pages say of their use for which they are dropped; `format` is `text`
+    """`[filters]`: what is kept, and as what. `rules` names rules of your own, which are asked behind those of the preset, as
+    `package.module:Class`. `obey` names what pages say of their use for which they are dropped; `format` is `text`
     or `markdown`; `blocklist` is a file of domains and addresses of which nothing is wanted, beside this file unless absolute.
     """
 
     preset: str = "fineweb"
+    rules: tuple[str, ...] = ()
     languages: tuple[str, ...] = ("en",)
     obey: tuple[str, ...] = ("noai", "tdm-reservation")
     format: str = "text"
@@ -421,6 +423,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 
 [filters]
 # preset = "fineweb"            # none | gopher | c4 | fineweb
+# rules = []                    # rules of your own, asked behind the preset's: ["package.module:Class"]; see the docs
 # languages = ["en"]            # [] keeps all
 # obey = ["noai", "tdm-reservation"] # pages that say so are dropped; also noindex, noarchive, unavailable_after, ...
 # format = "text"                # or "markdown": headings, lists, tables and code marked as such

@@ -1,6 +1,7 @@
 """A project opened: its configuration, storage, catalog and frontier, in one value."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,12 +42,18 @@ class Project:
 
     @staticmethod
     def at(directory: Path) -> "Project":
-        """The project of a directory; InputError where there is none or its thresher.toml is wrong."""
+        """The project of a directory; InputError where there is none or its thresher.toml is wrong.
+
+        If thresher.toml names rules of users, their modules are found in the directory from now on, behind all other places.
+        """
         if not directory.is_dir():
             raise InputError(
                 f"project {directory}: no such directory; make one with `thresher init {directory}`"
             )
-        return Project(config=configuration.load(directory.resolve()))
+        config = configuration.load(directory.resolve())
+        if config.filters.rules and str(config.directory) not in sys.path:
+            sys.path.append(str(config.directory))  # worker processes inherit it
+        return Project(config=config)
 
     @property
     def directory(self) -> Path:

@@ -19,8 +19,7 @@ from core import CorruptData, InputError
 from storage.manifest import Input, stored_digest
 from storage.store import Readable
 from storage.warc.members import GZIP, ZSTD
-from storage.warc.records import DAMAGED, ArchivedRecord
-from storage.warc.records import read_records
+from storage.warc.records import DAMAGED, ArchivedRecord, read_records
 
 ZSTD_CHECKSUM = 1 << 2
 """Bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""

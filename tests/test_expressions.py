@@ -16,7 +16,18 @@ from extract.page.cues import MOST_CUE, MOST_JUNK, MOST_NOTICE
 from tests.attacks import Samples, TooLongError, cpu_limit, slow_attack
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "isolation", "pipeline", "shards", "storage")
+PACKAGES = (
+    "core",
+    "crawler",
+    "extract",
+    "filters",
+    "frontier",
+    "isolation",
+    "pipeline",
+    "shards",
+    "storage",
+    "thresher",
+)
 METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
 FUNCTIONS = METHODS | {"compile"}
 BOUNDED = {

@@ -89,7 +89,7 @@ def decode_state(written: bytes) -> RequestState:
         if tag in _TEXTS:
             fields[_TEXTS[tag]] = written[begin:at].decode("utf-8", "replace")
         elif tag == _SPIDER_REQUEST:
-            fields["errand"] = written[begin:at]
+            fields["spider_request"] = written[begin:at]
         elif tag == _CHAIN:
             fields["chain"] = written[begin:at]
         elif tag == _COOKIES:

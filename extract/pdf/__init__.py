@@ -1,12 +1,12 @@
-"""PDF to text: from the boxes of characters to paragraphs, pages without text to whoever can read pictures.
+"""PDF to text: from the boxes of characters to paragraphs.
 
-A payload is opened (`pdfium`), each page becomes lines (`lines`) in the order in which they are read (`order`); what
+A payload is opened (`pdfium`), each page becomes lines (`pdf_lines`) in the order in which they are read (`reading_order`); what
 repeats over the pages is taken off (`furniture`); lines become paragraphs (`paragraphs`) and words that were parted at
 the ends of lines are whole again (`hyphens`). A page that is a picture, or whose characters are not what is seen on it
-(`quality`), goes to the OCR that was given, or is left out and counted.
+(`quality`), is left out and counted.
 """
 
-from extract.pdf.pdf_extraction import Ocr, PdfExtraction, Raster
+from extract.pdf.pdf_extraction import PdfExtraction
 from extract.pdf.pdf_text import EXTRACTOR, extract
 
-__all__ = ["EXTRACTOR", "Ocr", "PdfExtraction", "Raster", "extract"]
+__all__ = ["EXTRACTOR", "PdfExtraction", "extract"]

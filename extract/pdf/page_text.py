@@ -38,12 +38,8 @@ class PdfPageText:
     """What a page holds."""
 
     kind: PdfPageKind
-    number: int
-    """From 0."""
     lines: tuple[Line, ...] = ()
     """In the direction that most of the page is written in; not yet in reading order."""
     rotated_text: tuple[str, ...] = ()
     """Text that is written in another direction: stamps in the margin, labels of axes."""
     height: float = 0.0
-    text: str = ""
-    """What an OCR read, instead of lines."""

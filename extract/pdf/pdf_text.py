@@ -5,12 +5,10 @@
 2. No time is measured. What bounds the work is the document: `LONGEST`, `MOST_PAGES`, and what `bombs` and `pdfium` count.
 3. A page is text, or blank, or left out and counted by its reason; a document of which all pages with something on
    them are left out is a `Skip` with the reason of most of them.
-4. Where an OCR is given, it is shown the pages that are pictures and those whose characters are garbled.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 
 from extract.pdf import furniture, pdf_facts
@@ -18,7 +16,7 @@ from extract.pdf.bombs import is_bomb
 from extract.pdf.hyphens import lexicon
 from extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
 from extract.pdf.paragraphs import join_continued, paragraphs
-from extract.pdf.pdf_extraction import Ocr, PdfExtraction
+from extract.pdf.pdf_extraction import PdfExtraction
 from extract.pdf.pdf_lines import build_lines
 from extract.pdf.pdfium import MOST_STEPS, PdfDocument, PdfPage, open_document
 from extract.pdf.quality import is_garbled, normal
@@ -54,8 +52,8 @@ _REASONS: dict[PdfPageKind, str] = {
 }
 
 
-def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) -> PdfExtraction | Skip:
-    """The text of a PDF. Never raises what a document makes it raise; what `ocr` raises, it raises.
+def extract(payload: bytes, *, truncated: bool = False) -> PdfExtraction | Skip:
+    """The text of a PDF. Never raises what a document makes it raise.
 
     `truncated` says that the payload is known to be cut off; where it is, or has no end, what can be read is
     returned with the lost pages counted, or a `Skip` of reason `truncated_pdf`. Other reasons: `not_pdf`,
@@ -69,16 +67,14 @@ def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) 
         return Skip(reason="too_complex")
     with open_document(payload) as book:
         why = book if isinstance(book, str) else "broken_pdf"
-        found = (
-            Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload, ocr)
-        )
+        found = Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload)
     if isinstance(found, Skip) and found.reason == "broken_pdf" and (truncated or is_cut_off(payload)):
         return Skip(reason="truncated_pdf")
     return found
 
 
-def _extracted(book: PdfDocument, payload: bytes, ocr: Ocr | None) -> PdfExtraction | Skip:
-    pages = list(_pages(book, ocr))
+def _extracted(book: PdfDocument, payload: bytes) -> PdfExtraction | Skip:
+    pages = list(_pages(book))
     text = _text(pages)
     kinds = Counter(page.kind for page in pages)
     kinds["beyond"] += book.pages - len(pages)
@@ -98,7 +94,6 @@ def _extracted(book: PdfDocument, payload: bytes, ocr: Ocr | None) -> PdfExtract
         garbled=kinds["garbled"],
         beyond=kinds["beyond"],
         lost=kinds["lost"],
-        ocr=sum(bool(page.text) for page in pages),
         is_cut_off=is_cut_off(payload),
     )
 
@@ -108,13 +103,13 @@ def is_cut_off(payload: bytes) -> bool:
     return TRAILER not in payload[-TRAILER_WITHIN:]
 
 
-def _pages(book: PdfDocument, ocr: Ocr | None) -> Iterator[PdfPageText]:
+def _pages(book: PdfDocument) -> Iterator[PdfPageText]:
     """The pages up to what a document may cost."""
     steps = objects = characters = 0
     for number in range(min(book.pages, MOST_PAGES)):
         with book.page(number) as sheet:
             if sheet is None:
-                yield PdfPageText(kind="lost", number=number)
+                yield PdfPageText(kind="lost")
                 continue
             content = sheet.content()
             steps += content.text_objects**2
@@ -122,35 +117,27 @@ def _pages(book: PdfDocument, ocr: Ocr | None) -> Iterator[PdfPageText]:
             if steps > MOST_STEPS or objects > MOST_OBJECTS or characters > MOST_CHARACTERS:
                 return
             if content.beyond:
-                yield PdfPageText(kind="beyond", number=number)
+                yield PdfPageText(kind="beyond")
                 continue
-            page = _page(sheet, number, content.image_share, content.objects)
-            if ocr is not None and page.kind in {"scanned", "garbled"}:
-                page = _read(sheet, page, ocr)
-            characters += sum(len(line.text) + LINE for line in page.lines) + len(page.text)
+            page = _page(sheet, content.image_share, content.objects)
+            characters += sum(len(line.text) + LINE for line in page.lines)
             yield page
 
 
-def _page(sheet: PdfPage, number: int, pictured: float, objects: int) -> PdfPageText:
+def _page(sheet: PdfPage, pictured: float, objects: int) -> PdfPageText:
     words = sheet.words()
     if words is None:
-        return PdfPageText(kind="beyond", number=number)
+        return PdfPageText(kind="beyond")
     said = " ".join(word.text for word in words).replace(HYPHEN, "-")
     characters = sum(len(word.text) for word in words)
     if characters < MIN_PAGE_CHARACTERS and pictured >= MIN_SCAN_IMAGE_SHARE:
-        return PdfPageText(kind="scanned", number=number)
+        return PdfPageText(kind="scanned")
     if not words:
-        return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank", number=number)
+        return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank")
     if is_garbled(said, unmapped=sum(word.unmapped for word in words) / len(words)):
-        return PdfPageText(kind="garbled", number=number)
+        return PdfPageText(kind="garbled")
     found, aside = build_lines(words)
-    return PdfPageText(kind="text", number=number, lines=found, rotated_text=aside, height=sheet.height)
-
-
-def _read(sheet: PdfPage, page: PdfPageText, ocr: Ocr) -> PdfPageText:
-    picture = sheet.raster()
-    text = ocr(picture, page.number) if picture is not None else None
-    return replace(page, kind="text", text=text) if text and text.strip() else page
+    return PdfPageText(kind="text", lines=found, rotated_text=aside, height=sheet.height)
 
 
 def _text(pages: Sequence[PdfPageText]) -> str:
@@ -158,7 +145,7 @@ def _text(pages: Sequence[PdfPageText]) -> str:
     words = lexicon(line.text for page in texts for line in page.lines)
     found: list[str] = []
     for page, kept in zip(texts, furniture.remove_furniture(texts), strict=True):
-        found += [page.text.strip()] if page.text else paragraphs(reading_order(kept), words)
+        found += paragraphs(reading_order(kept), words)
         found += page.rotated_text
     whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in join_continued(found, words))
     # Half a surrogate pair has no bytes.

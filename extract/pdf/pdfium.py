@@ -1,4 +1,4 @@
-"""PDFium: documents opened, words and pictures of pages. The one module that calls the library.
+"""PDFium: documents opened, words of pages. The one module that calls the library.
 
 1. Nothing of a document raises; what it makes of the library is a reason. A native crash ends the process: whoever
    reads what strangers wrote does so in a process of its own (`pipeline.engine.local.part_process`).
@@ -19,7 +19,6 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from extract.pdf.page_text import HYPHEN, Word
-from extract.pdf.pdf_extraction import Raster
 
 MOST_OBJECTS = 200_000
 """On a page, those of its forms included: 0.4 s. The fullest of 1,002 real pages, a map, has 66,357."""
@@ -31,9 +30,6 @@ MOST_CHARACTERS = 200_000
 """On a page."""
 MOST_NOTES = 1_000
 """On a page, that are looked at to see whether any shows text."""
-DPI = 200
-MOST_PIXELS = 16_000_000
-"""Of a picture; a page that would have more is drawn coarser. A4 at 200 dpi has 3.9 million."""
 LONGEST_FACT = 4_096
 """Bytes of a title or a date."""
 
@@ -88,29 +84,6 @@ class PdfPage:
             return tuple(_words(text_page, count)) if count > 0 else ()
         finally:
             pdfium.FPDFText_ClosePage(text_page)
-
-    def raster(self) -> Raster | None:
-        """The page as it is seen; None where there is nothing that can be drawn."""
-        dpi = DPI
-        while dpi > 1 and self.width * self.height * (dpi / 72) ** 2 > MOST_PIXELS:
-            dpi = dpi * 3 // 4
-        width, height = int(self.width * dpi / 72), int(self.height * dpi / 72)
-        if width < 1 or height < 1:
-            return None
-        bitmap = pdfium.FPDFBitmap_CreateEx(width, height, pdfium.FPDFBitmap_Gray, None, 0)
-        if not bitmap:
-            return None
-        try:
-            pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
-            pdfium.FPDF_RenderPageBitmap(
-                bitmap, self._page, 0, 0, width, height, 0, pdfium.FPDF_ANNOT | pdfium.FPDF_GRAYSCALE
-            )
-            stride = pdfium.FPDFBitmap_GetStride(bitmap)
-            rows = ctypes.string_at(pdfium.FPDFBitmap_GetBuffer(bitmap), stride * height)
-        finally:
-            pdfium.FPDFBitmap_Destroy(bitmap)
-        pixels = b"".join(rows[at : at + width] for at in range(0, stride * height, stride))
-        return Raster(width=width, height=height, dpi=dpi, pixels=pixels)
 
     def __repr__(self) -> str:
         return f"<sheet: {self.width:.0f} x {self.height:.0f} points>"

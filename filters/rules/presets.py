@@ -9,6 +9,7 @@ from filters.models.language import LanguageRule
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
+from filters.rules.own_rules import own_rules
 from filters.text import Rule
 
 PRESETS: Mapping[str, tuple[Rule, ...]] = {
@@ -20,8 +21,15 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
 }
 
 
-def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules of a preset, after the one of languages (none where all languages are kept)."""
+RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
+"""What stands in the place of a rule for the records that other stages drop."""
+
+
+def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """Return the rule of languages (none if all are kept), the rules of a preset, and behind them users' `own`.
+
+    Raise `InputError` for an unknown preset and for what `own_rules` refuses.
+    """
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
     first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
@@ -31,15 +39,16 @@ def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
         replace(rule, unknown_is_english=english) if isinstance(rule, GopherQuality) else rule
         for rule in PRESETS[preset]
     )
-    return (*first, *asked)
+    rules = (*first, *asked)
+    return (*rules, *own_rules(own, (*RESERVED_NAMES, *(rule.name for rule in rules))))
 
 
-def preset_recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
+def preset_recipe(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> dict[str, Any]:
     """Every rule and parameter, for fingerprints."""
     return {
         "preset": preset,
         "languages": list(languages),
-        "rules": [{"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages)],
+        "rules": [{"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages, own)],
     }
 
 

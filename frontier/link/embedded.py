@@ -19,6 +19,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -129,6 +130,8 @@ def _start(directory: Path, lock: int) -> Path:
         ) from error
     while process.poll() is None:
         if _answers(path):
+            # It may end under other users than this process: whoever started it must still hear of its end.
+            threading.Thread(target=process.wait, name="embedded-valkey", daemon=True).start()
             return path
         time.sleep(_POLL_S)
     said = log.read_text(errors="replace").splitlines() if log.exists() else []

@@ -74,7 +74,7 @@ class GroupedOptions(TyperCommand):
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             heading = getattr(parameter, "rich_help_panel", None) or (
-                "Arguments" if parameter.param_type_name == "argument" else "VerifyOptions"
+                "Arguments" if parameter.param_type_name == "argument" else "Options"
             )
             if record := parameter.get_help_record(ctx):
                 groups.setdefault(heading, []).append(record)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core import InputError
-from pipeline import configuration
 from pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
 )
+from pipeline.new_project import create
 from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
@@ -34,14 +33,5 @@ def init(
     Example:
       thresher init my-crawl
     """
-    path = directory / configuration.FILE
-    if path.exists():
-        raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
-    directory.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{configuration.FILE}.new")
-    try:
-        new.write_text(configuration.TEMPLATE, encoding="utf-8")
-        new.rename(path)
-    finally:
-        new.unlink(missing_ok=True)
+    path = create(directory)
     print_result(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")

@@ -12,7 +12,7 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -82,6 +82,11 @@ def read_seeds(seeds: str, *, links: bool = False) -> Iterator[Seed]:
         raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
     except OSError as error:
         raise InputError(f"seeds {seeds}: cannot be read ({error.strerror or error})") from None
+
+
+def of_urls(urls: Iterable[str]) -> Iterator[Seed]:
+    """Return the seed of each URL; what is none is a `RefusedLine`, numbered from 1."""
+    return (_parse_seed(number, url.strip()) for number, url in enumerate(urls, 1))
 
 
 def _read_file(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:

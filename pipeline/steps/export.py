@@ -34,8 +34,7 @@ from shards.dataset import Dataset, ShardFile, SideFile
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading, tables
 from storage.directory_store import DirectoryStore
-from storage.location import SCHEMES
-from storage.location import open_store
+from storage.location import SCHEMES, open_store
 from storage.manifest import Input, Manifest, fingerprint, manifests, recipe_difference, seal
 from storage.store import Store
 

@@ -84,7 +84,7 @@ def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
-        "filters": rules_recipe(filters.preset, filters.languages),
+        "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
         "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
         "blocklist": blocklist_name,
@@ -103,6 +103,8 @@ class ProcessParameters(NamedTuple):
     source: str
     preset: str
     languages: tuple[str, ...]
+    rules: tuple[str, ...]
+    """Users' own, by name."""
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str
@@ -150,6 +152,7 @@ def parts_of(
                 source=source,
                 preset=filters.preset,
                 languages=filters.languages,
+                rules=filters.rules,
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
                 blocklist=blocklist_name,
@@ -191,7 +194,7 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
     """Make one part's three tables."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
-    chosen = _rules(task.preset, task.languages)
+    chosen = _rules(task.preset, task.languages, task.rules)
     reader = _RecordReader(
         parameters=task,
         rules=chosen,
@@ -364,8 +367,8 @@ def _sign(found: Document, payload_bytes: int) -> _SignatureRow:
 
 
 @cache
-def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
-    return preset_rules(preset, languages)
+def _rules(preset: str, languages: tuple[str, ...], own: tuple[str, ...]) -> tuple[Rule, ...]:
+    return preset_rules(preset, languages, own)
 
 
 def _extract_and_judge(

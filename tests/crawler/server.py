@@ -1,9 +1,10 @@
 """A real HTTP server on loopback that misbehaves on purpose, and remembers every byte in both directions."""
 
 import asyncio
-import threading
 from collections import Counter
 from contextlib import asynccontextmanager, contextmanager
+
+from tests.loop_thread import LoopThread
 
 ALLOW_ALL = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
@@ -91,19 +92,10 @@ class Server:
     @contextmanager
     def in_thread(self, port=0, *, tls=None):
         """Serve from a thread of its own, for crawls that run in this or another process."""
-        loop = asyncio.new_event_loop()
-        ready, stop = threading.Event(), asyncio.Event()
-
-        async def run():
-            async with self.serve(tls, port):
-                ready.set()
-                await stop.wait()
-
-        thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
-        thread.start()
-        ready.wait(10)
+        loop, serving = LoopThread(), self.serve(tls, port)
+        loop.run(serving.__aenter__())
         try:
             yield self
         finally:
-            loop.call_soon_threadsafe(stop.set)
-            thread.join(10)
+            loop.run(serving.__aexit__(None, None, None))
+            loop.close()

@@ -6,7 +6,6 @@ All listen on one port, so that rows can name each other before anybody listens.
 import asyncio
 import random
 import socket
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from tests.crawler.server import links, page, spelled
 from tests.hostile.certificates import Authority
 from tests.hostile.host import Host
 from tests.hostile.rows.row import GOOD, Row, WebAddress
+from tests.loop_thread import LoopThread
 
 WORDS = ("", "about bread and water", "of rivers and their mouths", "on the making of chairs")
 
@@ -32,22 +32,19 @@ class Web:
         self.rows: list[Row] = []
         self.canary = Host("127.0.0.1", {}, fallback=lambda _: page("the canary sings"))
         self.names = NameServer()
-        self._loop = asyncio.new_event_loop()
         self.there = WebAddress()
 
     @contextmanager
     def served(self) -> Iterator["Web"]:
         """Serve for the time of the context."""
-        thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        thread.start()
+        self._loop = LoopThread()
         try:
             self._call(self._open())
             with self.names.served():
                 yield self
         finally:
             self._call(self._close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join(10)
+            self._loop.close()
 
     def url(self, row: Row) -> str:
         """Of the row's host, without a slash."""
@@ -56,7 +53,7 @@ class Web:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.there.port}"
 
     def _call(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+        return self._loop.run(work)
 
     async def _open(self) -> None:
         canary = _free_port()

@@ -57,7 +57,7 @@ def targets(directory):
         def victim():
             environment = {**os.environ, "AWS_SECRET_ACCESS_KEY": SECRET}
             process = subprocess.Popen([sys.executable, "-c", CODE], env=environment, stdout=subprocess.PIPE)
-            held.callback(process.wait)
+            held.enter_context(process)
             held.callback(process.kill)
             return process.pid, int(process.stdout.read(14), 16)
 

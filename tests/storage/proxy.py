@@ -7,10 +7,11 @@ import asyncio
 import random
 import socket
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+
+from tests.loop_thread import LoopThread
 
 HOST = "127.0.0.1"
 
@@ -115,7 +116,7 @@ class Proxy:
         self.seen: list[Request] = []
         self.replied = 0
         self._upstream = port
-        self._loop = asyncio.new_event_loop()
+        self._loop = LoopThread()
         self._server: asyncio.Server | None = None
         self._port = 0
 
@@ -132,7 +133,7 @@ class Proxy:
         self._wait(self._stop_listening())
 
     def _wait(self, work) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        self._loop.run(work, 30)
 
     async def _listen(self) -> None:
         self._writers: set[asyncio.StreamWriter] = set()
@@ -212,15 +213,12 @@ class Proxy:
 def start_proxy(port: int) -> Iterator[Proxy]:
     """A proxy to the server at that port of this machine."""
     proxy = Proxy(port)
-    thread = threading.Thread(target=proxy._loop.run_forever, daemon=True)
-    thread.start()
     proxy.accept()
     try:
         yield proxy
     finally:
         proxy.refuse()
-        proxy._loop.call_soon_threadsafe(proxy._loop.stop)
-        thread.join(10)
+        proxy._loop.close()
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

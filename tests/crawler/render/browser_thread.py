@@ -1,7 +1,6 @@
 """One browser in a thread of its own, for tests that each need a tab of it."""
 
 import asyncio
-import threading
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from crawler.render.tab import render
 from crawler.wire import Client, acquire_at_once, parse_networks, utc_ms
 from frontier import canonicalize
 from tests.crawler.server import Server
+from tests.loop_thread import LoopThread
 
 AGENT = "thresher/test (+mailto:test@example.org)"
 
@@ -45,19 +45,16 @@ class BrowserThread:
     """Pages are served, fetched and rendered in the stage's event loop."""
 
     def __init__(self, *, sandbox):
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
+        self._loop = LoopThread()
         self.browser = self.run(start_browser(find_browser(""), sandbox=sandbox))
         self._kept = None
 
     def run(self, coroutine, timeout=60):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
+        return self._loop.run(coroutine, timeout)
 
     def close(self):
         self.run(self.browser.stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._loop.close()
 
     @contextmanager
     def cache_parts(self):

@@ -15,19 +15,15 @@ BODY = [
 ]  # fmt: skip
 
 
-def page(number, *lines):
+def page(*lines):
     return PdfPageText(
         kind="text",
-        number=number,
         lines=tuple(Line(72, y, 72 + 6 * len(text), y + 11, text) for y, text in lines),
     )
 
 
 def left(*pages):
-    return [
-        [line.text for line in lines]
-        for lines in remove_furniture([page(n, *lines) for n, lines in enumerate(pages)])
-    ]
+    return [[line.text for line in lines] for lines in remove_furniture([page(*lines) for lines in pages])]
 
 
 def test_a_running_title_and_the_number_of_the_page_go():

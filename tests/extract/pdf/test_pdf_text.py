@@ -1,15 +1,13 @@
 """PDF to text: what a document says, and what becomes of one that says nothing, or is broken."""
 
-import shutil
-import subprocess
 import zlib
 
 import pytest
+from pypdfium2 import PdfDocument
 
 from extract import Skip
 from extract.pdf import PdfExtraction, extract
-from extract.pdf.pdfium import open_document
-from tests.extract.pdf.paper import LEADING, Scan, at, glyphs, make_pdf, pdf_file, stream
+from tests.extract.pdf.paper import Scan, at, glyphs, make_pdf, pdf_file, stream
 
 TEXT = (
     "The keeper of the lighthouse wrote in his book that the wind",
@@ -17,8 +15,6 @@ TEXT = (
     "before noon, one of them with a broken mast and no flag.",
 )
 SAID = " ".join(TEXT)
-COURIER = 7.2
-"""Points from one letter to the next at 12 points."""
 DPI = 200
 
 
@@ -34,42 +30,13 @@ def skipped(payload, **said):
     return found.reason
 
 
-def picture(*pages):
-    """The first page as a scanner sees it."""
-    with open_document(make_pdf(*pages)) as book, book.page(0) as sheet:
-        return sheet.raster()
-
-
 def scan(*lines):
-    seen = picture(at(72, 700, *lines, size=12, font="C"))
-    return Scan(seen.width, seen.height, seen.pixels)
-
-
-def reader(alphabet):
-    """An OCR for Courier of 12 points whose lines begin at (72, 700): of all letters the one that looks most like it."""
-    pitch, top, high = COURIER * DPI / 72, (792 - 710) * DPI / 72, LEADING * 12 // 11 * DPI / 72
-
-    def cell(seen, column, row):
-        left, first = round(72 * DPI / 72 + column * pitch), round(top + row * high)
-        return b"".join(
-            seen.pixels[y * seen.width + left : y * seen.width + left + 18] for y in range(first, first + 34)
-        )
-
-    drawn = picture(at(72, 700, alphabet, size=12, font="C"))
-    letters = {letter: cell(drawn, place, 0) for place, letter in enumerate(alphabet)}
-
-    def unlike(one, other):
-        return sum(abs(a - b) for a, b in zip(one, other, strict=True))
-
-    def ocr(seen, _):
-        rows = []
-        for row in range(3):
-            cells = [cell(seen, column, row) for column in range(28)]
-            text = "".join(min(letters, key=lambda letter: unlike(letters[letter], each)) for each in cells)
-            rows.append(text.rstrip())
-        return "\n".join(rows).strip() or None
-
-    return ocr
+    """These lines as a scanner sees them: a picture without characters."""
+    with PdfDocument(make_pdf(at(72, 700, *lines, size=12, font="C"))) as book:
+        seen = book[0].render(scale=DPI / 72, grayscale=True)
+        rows = bytes(seen.buffer)
+    pixels = b"".join(rows[y * seen.stride : y * seen.stride + seen.width] for y in range(seen.height))
+    return Scan(seen.width, seen.height, pixels)
 
 
 def test_lines_of_a_paragraph_are_one_line_of_text():
@@ -192,50 +159,10 @@ def test_a_document_keeps_its_other_pages():
     assert (found.text, found.pages, found.scanned, found.route) == (SAID, 2, 1, "pdf/partial")
 
 
-def test_an_ocr_is_shown_what_is_seen_and_its_text_stands_in_the_place_of_the_page():
-    ocr = reader("ABCDEFGHIJKLMNOPQRSTUVWXYZ ")
-    lines = ("THE WIND HAS TURNED", "TO THE NORTH AND SHIPS", "PASS BEFORE NOON")
-    found = extract(make_pdf(at(72, 700, *TEXT), scan(*lines)), ocr=ocr)
-    assert isinstance(found, PdfExtraction)
-    assert found.text == f"{SAID}\n\n" + "\n".join(lines)
-    assert (found.ocr, found.scanned, found.route) == (1, 0, "pdf/ocr")
-
-
-def test_what_the_ocr_cannot_read_is_left_out_and_counted():
-    found = extract(make_pdf(at(72, 700, *TEXT), scan("NO ONE READS THIS")), ocr=lambda *_: None)
-    assert isinstance(found, PdfExtraction)
-    assert (found.scanned, found.ocr) == (1, 0)
-
-
-def test_an_ocr_is_not_asked_for_pages_that_say_what_they_are():
-    asked = []
-    extract(make_pdf(at(72, 700, *TEXT), b""), ocr=lambda _, page: asked.append(page))
-    assert asked == []
-
-
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
-def test_a_real_ocr_reads_the_picture(tmp_path):
-    def tesseract(seen, page):
-        (tmp_path / f"{page}.pgm").write_bytes(seen.pgm)
-        told = [shutil.which("tesseract"), str(tmp_path / f"{page}.pgm"), "-", "--dpi", str(seen.dpi)]
-        return subprocess.run(told, check=True, capture_output=True, text=True).stdout
-
-    found = extract(make_pdf(scan(*TEXT)), ocr=tesseract)
-    assert isinstance(found, PdfExtraction)
-    assert " ".join(found.text.split()) == SAID
-
-
 def test_a_font_that_does_not_say_what_its_glyphs_are_is_garbled():
     # Glyphs in the order of their fonts: three behind each letter.
     numbers = [ord(letter) - 29 for letter in SAID]
     assert skipped(make_pdf(glyphs(20, 700, numbers, size=4))) == "garbled_pdf"
-
-
-def test_a_garbled_page_goes_to_the_ocr():
-    numbers = [ord(letter) - 29 for letter in SAID]
-    found = extract(make_pdf(glyphs(20, 700, numbers, size=4)), ocr=lambda *_: SAID)
-    assert isinstance(found, PdfExtraction)
-    assert (found.text, found.ocr) == (SAID, 1)
 
 
 def test_letters_that_are_moved_in_the_alphabet_are_garbled_whatever_the_font_says():

@@ -210,7 +210,8 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.run = asyncio.Runner().run
+        self.runner = asyncio.Runner()
+        self.run = self.runner.run
         self.tokens = set()
         self.pairs = []
         self.real = None
@@ -233,13 +234,14 @@ class Machine(RuleBasedStateMachine):
         self.both("add", found)
 
     def teardown(self):
-        if self.real is None:
-            return
-        try:
-            if sys.exc_info()[0] is None:
-                self.drain()
-        finally:
-            self.run(self.real.aclose())
+        with self.runner:
+            if self.real is None:
+                return
+            try:
+                if sys.exc_info()[0] is None:
+                    self.drain()
+            finally:
+                self.run(self.real.aclose())
 
     def tell(self, verb, *told, **named):
         """Tell each of the two frontiers its own, at the same moment."""

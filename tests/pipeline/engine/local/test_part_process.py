@@ -62,11 +62,14 @@ def test_many_items_may_take_longer_than_one(tmp_path, made):
     assert isinstance(made.make(task(tmp_path, work_functions.steady)), TaskSuccess)
 
 
-def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, made, monkeypatch):
+def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended_and_its_item_is_not_blamed(
+    tmp_path, made, monkeypatch
+):
     monkeypatch.setattr(part_process, "MAX_STALL_S", 1)
     assert made.make(task(tmp_path, work_functions.never_move)) == WorkerDeath(
         exitcode=-signal.SIGKILL, item=2
     )
+    assert -signal.SIGKILL not in run_step.ITEM_CRASH_EXIT_CODES
 
 
 @pytest.mark.parametrize("work", [work_functions.never_finish, work_functions.never_read])

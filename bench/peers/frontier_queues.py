@@ -1,6 +1,6 @@
-"""What other queues in Redis cost the same server for the same URLs. Runs in an environment that has the peer.
+"""What other queues in Redis cost the same server for the same URLs. For `bench/frontier.py`.
 
-usage: python bench/frontier_peers.py PEER [--urls N] [--hosts H] [--lines] ADDRESS
+usage: frontier_queues.py PEER [--urls N] [--hosts H] ADDRESS
 
 PEER is one of
 - scrapy-redis: RFPDupeFilter and PriorityQueue, called as its Scheduler calls them: a round trip for each SADD, ZADD and pop. Its pop
@@ -27,7 +27,7 @@ from typing import Any
 
 from redis import Redis
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from meter import Meter
 from urls import Urls

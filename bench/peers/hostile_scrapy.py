@@ -1,8 +1,8 @@
 """Scrapy as it comes, with a WARC written by warcio as its users write it, over the hostile web.
 
-usage: python bench/hostile_scrapy.py --seeds FILE --out DIRECTORY [--timeout S] [--most BYTES] [--limit S]
+usage: hostile_scrapy.py --seeds FILE --out DIRECTORY [--timeout S] [--most BYTES] [--limit S]
 
-To be run with a Python that has scrapy and warcio; it needs nothing else of this repository. Links of the same host are
+For `bench/hostile.py`. Links of the same host are
 followed; settings are Scrapy's own, but for robots.txt (obeyed, as in every project that `startproject` makes) and the
 limits that the other crawler has as well.
 """

@@ -1,0 +1,53 @@
+"""`own_rules`: rules of users, by the names that `filters.rules` in thresher.toml has for them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from core import InputError
+from filters.text import Rule
+
+PARTS = ("measures", "name", "recipe")
+"""Attributes of a rule."""
+
+
+def own_rules(names: Sequence[str], taken: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """Return the rules of these names, each `package.module:NAME`, in order. NAME is a rule, or a class that makes one without arguments.
+
+    Raise `InputError` if a module cannot be imported, whatever it raises, if what it has under that name is no rule, or if two rules
+    have one name, of which `taken` are in use already.
+    """
+    rules = tuple(map(_rule, names))
+    counts = Counter([*taken, *(rule.name for rule in rules)])
+    for written, rule in zip(names, rules, strict=True):
+        if counts[rule.name] > 1:
+            raise InputError(
+                f"filters.rules: {written}: there is a rule of the name {rule.name!r} already; give it another `name`"
+            )
+    return rules
+
+
+def _rule(written: str) -> Rule:
+    where = f"filters.rules: {written}"
+    module, _, name = written.partition(":")
+    if not module or not name.isidentifier():
+        raise InputError(f"{where}: name it package.module:Class")
+    try:
+        found: Any = getattr(import_module(module), name)
+        rule = found() if isinstance(found, type) else found
+        missing = [part for part in PARTS if not hasattr(rule, part)]
+    except Exception as error:
+        detail = " ".join(str(error).split())
+        raise InputError(
+            f"{where}: it cannot be had ({type(error).__name__}: {detail}); modules are looked for in the project's directory, and"
+            " where Python looks"
+        ) from error
+    if missing or not callable(rule) or not isinstance(rule.name, str) or not rule.name.isidentifier():
+        problem = (
+            f"it has no {', '.join(missing)}"
+            if missing
+            else "it is not callable, or its `name` is no identifier"
+        )
+        raise InputError(f"{where}: {problem}; a rule is what `thresher.Rule` says")
+    return rule  # type: ignore[no-any-return]  # as far as can be told

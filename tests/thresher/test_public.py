@@ -1,0 +1,143 @@
+"""`import thresher`: what users may rely on, and nothing else."""
+
+import ast
+import asyncio
+import subprocess
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import thresher
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def python(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+
+
+def test_every_public_name_can_be_had_and_is_documented():
+    assert {"Project", "__version__"} <= set(thresher.__all__)
+    assert set(thresher.__all__) <= set(dir(thresher))
+    for name in thresher.__all__:
+        assert getattr(thresher, name) is not None
+        if name != "__version__":
+            assert getattr(thresher, name).__doc__, name
+
+
+def test_the_version_is_that_of_the_package():
+    assert thresher.__version__ == version("thresher")
+    assert thresher.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_importing_it_imports_none_of_the_rest():
+    rest = {
+        "pipeline",
+        "crawler",
+        "storage",
+        "filters",
+        "core",
+        "pyarrow",
+        "typer",
+        "asyncio",
+        "importlib.metadata",
+    }
+    loaded = ast.literal_eval(python("import sys, thresher; print(sorted(sys.modules))"))
+    assert rest & set(loaded) == set()
+
+
+def test_a_name_that_it_does_not_have_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'Crawler'"):
+        _ = thresher.Crawler
+
+
+def test_a_project_is_created_once(tmp_path):
+    directory = tmp_path / "new"
+    project = thresher.Project.create(directory, contact='mailto:"me"@example.org')
+    assert (project.directory, project.sources) == (directory, ())
+    assert 'contact = "mailto:\\"me\\"@example.org"' in (directory / "thresher.toml").read_text()
+    with pytest.raises(thresher.InputError, match="exists already"):
+        thresher.Project.create(directory)
+
+
+def test_a_contact_that_is_none_makes_no_project(tmp_path):
+    with pytest.raises(thresher.InputError, match=r"project\.contact"):
+        thresher.Project.create(tmp_path / "new", contact="me")
+    assert not (tmp_path / "new").exists()
+
+
+def test_wrong_input_is_refused_in_one_line(tmp_path):
+    project = thresher.Project.create(tmp_path)
+    refused = {
+        "nothing is archived yet": project.process,
+        "spider='package.module:Class'": lambda: project.crawl(arguments={"a": "b"}),
+        "name 'a/b'": lambda: project.ingest("a/b", tmp_path),
+        "no such file": lambda: project.export(tmp_path / "out", tokenizer=tmp_path / "none.json"),
+        "contact": project.crawl,
+    }
+    for words, call in refused.items():
+        with pytest.raises(thresher.InputError, match=words) as error:
+            call()
+        assert "\n" not in str(error.value)
+    with pytest.raises(thresher.InputError, match="no such directory"):
+        thresher.Project(tmp_path / "none")
+
+
+STORY = (
+    "The {0} keeper of the {0} lamp went down to the {0} harbour and waited for the {0} boats to come home."
+)
+
+
+def test_texts_become_shards_without_a_command(tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for number, word in enumerate(("first", "second", "third")):
+        (texts / f"{number}.txt").write_text(STORY.format(word))
+    (texts / "again.txt").write_text(STORY.format("third") + "\n")
+    project = thresher.Project.create(tmp_path / "project")
+    toml = project.directory / "thresher.toml"
+    toml.write_text(toml.read_text().replace('# preset = "fineweb"', 'preset = "none"'))
+    project = thresher.Project(project.directory)
+
+    brought = project.ingest("books", texts)
+    assert (brought.added, brought.entries, brought.refused) == (4, 4, [])
+    assert project.sources == ("books",)
+    assert project.process(workers=1).made == 1
+    assert project.process(workers=1).already == 1
+    assert project.dedup() == {"exact": 1, "url": 0, "near": 0}
+    assert len(list(project.documents())) == 4
+    assert {document["language"] for document in project.documents("books")} == {"en"}
+    dataset = project.export(tmp_path / "out", workers=1)
+    funnel = project.funnel()
+    assert dataset.documents == funnel.kept.documents == 3
+    assert sum(stage.documents for stage in funnel.stages) == funnel.records == 4
+    assert dataset.tokens == sum(shard.tokens for shard in dataset.shards) > 0
+
+
+def test_urls_are_seeded_from_a_list_a_file_and_one_by_one(tmp_path):
+    project = thresher.Project.create(tmp_path, contact="mailto:me@example.org")
+    (tmp_path / "seeds.txt").write_text("https://a.example/\nhttps://b.example/\n")
+    found = project.seed(["https://a.example/", " https://c.example/x ", "nothing"])
+    assert (found.added, found.known, found.refused) == (2, 0, 1)
+    found = project.seed(tmp_path / "seeds.txt")
+    assert (found.added, found.known) == (1, 1)
+    assert project.seed("https://b.example/").known == 1
+
+
+def test_where_no_crawl_can_run_one_line_says_so(tmp_path):
+    project = thresher.Project.create(tmp_path, contact="mailto:me@example.org")
+
+    async def in_a_loop(call):
+        call()
+
+    for call in (project.crawl, lambda: project.seed("https://a.example/")):
+        with pytest.raises(thresher.InputError, match="an event loop runs in this thread already"):
+            asyncio.run(in_a_loop(call))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(thresher.InputError, match="only the main thread can"):
+        pool.submit(project.crawl).result()

@@ -1,0 +1,67 @@
+"""Thresher for Python: the names that a user may rely on.
+
+`Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`, `export`. `Dataset` is
+an export, `Funnel` the report. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`. Every error
+that Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
+
+These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md). Everything else,
+in this package and in the packages below it, is internal and may change in any release. So may everything that an underscore begins.
+
+A name is imported when it is first used, so `import thresher` costs a few milliseconds.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
+    from filters import AnalyzedText, Finding, Rule
+    from pipeline.funnel import Funnel
+    from shards import Dataset
+    from thresher.project import Project
+
+    __version__: str
+
+__all__ = [
+    "AnalyzedText",
+    "Conflict",
+    "CorruptData",
+    "Dataset",
+    "Finding",
+    "Funnel",
+    "InputError",
+    "Interruption",
+    "Project",
+    "Rule",
+    "ThresherError",
+    "Unavailable",
+    "__version__",
+]
+
+_MODULES = {
+    **dict.fromkeys(
+        ("Conflict", "CorruptData", "InputError", "Interruption", "ThresherError", "Unavailable"), "core"
+    ),
+    **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "filters"),
+    "Dataset": "shards",
+    "Funnel": "pipeline.funnel",
+    "Project": "thresher.project",
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - it takes longer than everything else here
+
+        value: Any = version("thresher")
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

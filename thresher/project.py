@@ -1,0 +1,208 @@
+"""`Project`: a project directory, and the work of the commands as methods.
+
+Each method calls what the command of the same name calls, so a project may be worked on by both in turn.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from core import InputError
+from crawler.spiders import SpiderSpec
+from frontier.urls.scope import ScopeKind
+from pipeline import new_project, recipe
+from pipeline.commands.options import check_name, require_sources
+from pipeline.crawls import seed_files
+from pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
+from pipeline.engine.run_step import StepSummary
+from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_summary import CrawlSummary
+from pipeline.funnel import Funnel
+from pipeline.inputs.ingest import IngestSummary, ingest
+from pipeline.inputs.locate import locate_inputs
+from pipeline.project import Project as OpenProject
+from pipeline.reports import report
+from pipeline.reports.kept_documents import kept_documents
+from pipeline.steps import process
+from pipeline.terminal.progress import stderr_progress
+from shards import Dataset
+from shards.tokenizer import load_tokenizer_file
+
+
+class Project:
+    """A directory with a `thresher.toml`, and the work that is done on it.
+
+    Progress and warnings go to stderr, as with the commands. Every method may be killed and called again: it goes on where it was.
+    Worker processes import the modules that they need; they do not run the script that calls a method.
+    `seed` and `crawl` run an event loop of their own: in a notebook, which has one already, type `!thresher crawl` instead. `crawl` needs
+    the main thread, because it handles SIGINT and SIGTERM.
+
+    All methods raise `InputError` for wrong input or configuration, `Unavailable` if a server does not answer, and `Conflict` if what
+    is stored was made otherwise.
+    """
+
+    def __init__(self, directory: str | Path = ".") -> None:
+        """Open the project of a directory. Raise `InputError` if there is none, or if its `thresher.toml` is wrong."""
+        self._opened = OpenProject.at(Path(directory))
+
+    @classmethod
+    def create(cls, directory: str | Path, *, contact: str = "") -> "Project":
+        """Write a commented `thresher.toml` into a directory, which is made if it does not exist, and open the project.
+
+        `contact` (`mailto:you@example.org` or `https://...`) goes into the User-Agent; without it nothing is crawled.
+        Raise `InputError` if there is a `thresher.toml` already.
+        """
+        new_project.create(Path(directory), contact)
+        return cls(directory)
+
+    @property
+    def directory(self) -> Path:
+        """The directory that holds `thresher.toml`, as an absolute path."""
+        return self._opened.directory
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the crawls and ingests that have something archived, sorted."""
+        return self._opened.sources(())
+
+    def seed(
+        self,
+        seeds: str | Path | Iterable[str],
+        crawl: str = "main",
+        *,
+        scope: ScopeKind = "domain",
+        depth: int | None = None,
+        priority: int = 0,
+    ) -> SeedSummary:
+        """Add URLs to a crawl's frontier: those of a file, one URL, or any number of URLs. Known URLs change nothing.
+
+        `scope` says how far links are followed from a seed (`any`, `domain`, `host` or `prefix`), `depth` at most how many links away.
+        URLs of a larger `priority` are fetched sooner. Of the result, `added`, `known` and `refused` are counts of seeds.
+        """
+        _require_no_event_loop("seed")
+        plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth, priority=priority)
+        if isinstance(seeds, str | Path):
+            return seed_file(self._opened, str(seeds), plan)
+        return add_seeds(self._opened, seed_files.of_urls(seeds), plan, "of this call")
+
+    def crawl(
+        self,
+        name: str = "main",
+        *,
+        workers: int = 1,
+        max_pages: int | None = None,
+        max_requests: int | None = None,
+        max_seconds: float | None = None,
+        spider: str = "",
+        arguments: Mapping[str, str] | None = None,
+        settings: str = "",
+    ) -> CrawlSummary:
+        """Crawl until the frontier drains, a limit is reached, or Ctrl-C. Ctrl-C drains: what is in flight is archived.
+
+        `spider` is a Scrapy spider of your own, as `package.module:Class`, with the `arguments` of its constructor and the module of its
+        Scrapy `settings`. Worker processes import it, from the project's directory or from where Python looks for modules. Of the result,
+        `outcomes` counts the pages that this call settled by outcome (`fetched`, `failed`, ...), `reasons` the same by
+        `outcome:reason`; `requests` is how many were sent, `stats.drained` whether nothing waits, and `interrupted` whether a signal
+        ended the crawl.
+        """
+        _require_no_event_loop("crawl")
+        if threading.current_thread() is not threading.main_thread():
+            raise InputError(
+                "crawl: it handles signals, which only the main thread can; call it there, or run `thresher crawl`"
+            )
+        if (arguments or settings) and not spider:
+            raise InputError(
+                "arguments and settings are for a spider; name it with spider='package.module:Class'"
+            )
+        own = SpiderSpec(
+            class_path=spider,
+            arguments=tuple((arguments or {}).items()),
+            settings_path=settings,
+            directory=self.directory,
+        )
+        limits = CrawlLimits(
+            workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_seconds
+        )
+        return crawl(self._opened, check_name(name), limits, stderr_progress(), own if spider else None)
+
+    def ingest(self, name: str, *inputs: str | Path) -> IngestSummary:
+        """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the formats).
+
+        A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of files, `entries` is how
+        many records there are to process, and `refused` lists the files that were not brought in, each with `file` and `reason`.
+        """
+        self._opened.store.sweep()
+        return ingest(self._opened.store, check_name(name), locate_inputs(inputs))
+
+    def process(self, *names: str, workers: int | None = None, redo: bool = False) -> StepSummary:
+        """Extract the text of what is new in the archive, and judge it: of these sources, of all if none is named.
+
+        `workers` is one for each core if not given. `redo` forgets earlier results first, as it must be after a change of `[filters]`. Of
+        the result, `made` and `already` are counts of parts. Raise `ThresherError` if a part is in quarantine; all others are made.
+        """
+        chosen = require_sources(self._opened, list(names))
+        process.step(self._opened.config.filters)  # wrong filters are refused before anything is forgotten
+        for name in chosen if redo else ():
+            process.delete_results(self._opened.store, name)
+        with self._opened.worker_pool(workers) as pool:
+            ran = recipe.process_sources(self._opened, chosen, pool, stderr_progress())
+        ran.require_all()
+        return ran
+
+    def dedup(self, *names: str) -> dict[str, int]:
+        """Find duplicates among everything that these sources hold, of all if none is named.
+
+        Return how many documents were removed, by kind: `exact`, `url`, `near`.
+        """
+        chosen = require_sources(self._opened, list(names))
+        with self._opened.worker_pool(1) as pool:
+            manifest = recipe.find_duplicates(self._opened, chosen, pool, stderr_progress())
+        return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
+
+    def export(
+        self, out: str | Path, *names: str, tokenizer: str | Path | None = None, workers: int | None = None
+    ) -> Dataset:
+        """Write what is kept of these sources, of all if none is named, as tokenized Parquet shards into the directory `out`.
+
+        `tokenizer` is a Hugging Face `tokenizer.json`; without one each byte is a token. The shards lie in `out/data` and open in any
+        tool that reads Parquet. Of the result, `documents` and `tokens` are counts, and `shards` has `name`, `bytes`, `sha256`,
+        `documents` and `tokens` of each file.
+        """
+        vocabulary = load_tokenizer_file(None if tokenizer is None else Path(tokenizer))
+        chosen = require_sources(self._opened, list(names))
+        with self._opened.worker_pool(workers) as pool:
+            dataset, _ = recipe.export_dataset(
+                self._opened, chosen, str(out), vocabulary, pool, stderr_progress()
+            )
+        return dataset
+
+    def documents(self, *names: str) -> Iterator[dict[str, Any]]:
+        """Yield each document that the filters keep, of these sources, of all if none is named; duplicates are among them.
+
+        The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and `language` among them.
+        At most one part, some thousand documents, is in memory at a time.
+        """
+        return kept_documents(self._opened.store, require_sources(self._opened, list(names)))
+
+    def funnel(self, *names: str) -> Funnel:
+        """Return where every record of these sources went, of all if none is named.
+
+        `records` is how many entered; `stages` are in the order of the filters, each with `name`, `documents`, `payload_bytes` and
+        `text_bytes`; `kept` is the last of them. The documents of all stages add up to `records`.
+        """
+        return report.funnel_of(self._opened, require_sources(self._opened, list(names)))
+
+    def __repr__(self) -> str:
+        return f"<Project at {self.directory}>"
+
+
+def _require_no_event_loop(method: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InputError(
+        f"{method}: an event loop runs in this thread already, as in a notebook; run `thresher {method}` instead"
+    )
