@@ -1,8 +1,8 @@
-"""`Frontier`: the client of one crawl's state, which lives in Redis or Valkey: one server, or a cluster.
+"""`Frontier`: the client of one crawl's state, which lives in Redis or Valkey, on one server or a cluster.
 
-Every verb that changes something is one atomic function of `lua/` for each partition it touches, so any number
-of workers on any number of machines may call at once, and one that dies between two calls leaves nothing half done.
-Every verb may be repeated: what was done is not done again.
+Every verb that changes something is one atomic function of `lua/` for each partition that it touches. So any number of
+workers on any number of machines may call at once, and a worker that dies between two calls leaves nothing half done.
+Every verb may be repeated: a change that was made is not made again.
 """
 
 import asyncio
@@ -60,10 +60,12 @@ _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
 class Frontier:
-    """The URLs and hosts of one crawl. Call `open` before anything else."""
+    """Hold the verbs for URLs and hosts of one crawl, and its other clients as attributes. Call `open` before anything
+    else.
+    """
 
     def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` is that of the event loop, in seconds: leases are held by it."""
+        """`clock` is that of the event loop, in seconds; leases are held by it."""
         self.crawl = Crawl(link, crawl, clock=clock)
         self.workers = Workers(self.crawl)
         self.backlog = Backlog(self.crawl)
@@ -80,24 +82,24 @@ class Frontier:
         partitions: int | None = None,
         update: bool = False,
     ) -> Self:
-        """Open the crawl (`Crawl.open`); return this frontier."""
+        """Open the crawl as `Crawl.open` does, and return this frontier."""
         await self.crawl.open(settings, storage=storage, partitions=partitions, update=update)
         return self
 
     # URLs
 
     async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> AddResult:
-        """Make unknown URLs wait; known ones, in whatever state, stay as they are.
+        """Make unknown URLs wait; known URLs, in whatever state, stay as they are.
 
-        Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
-        into a trap: `AddResult.discarded` says how many, by reason. With `revive` the hosts and origins that were given up are
-        asked once more. A discovery that notifies is let in although it leads into a trap or its host is dead: it is granted
-        once as given up (`Lease.failure`).
+        A discovery is not let in, and not remembered, if the budget has no room for it, if it is barred
+        (`operator.drop`), or if it leads into a trap: `AddResult.discarded` counts these by reason. With `revive`,
+        hosts and origins that were given up are asked once more. A discovery with `notify` is let in although it leads
+        into a trap or its host is dead: it is granted once, as given up (`Lease.failure`).
         """
         return decode_add_result(await self._add_discoveries(discoveries, revive=revive))
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
-        """Return of each URL whether its page is known, in whatever state."""
+        """Return for each URL whether its page is known, in whatever state."""
         found: dict[str, bool] = {}
         for call, some in knows_calls(urls, self.crawl.partitions, self.crawl.settings.policy):
             (reply,) = await self.crawl.link.call([call])
@@ -105,8 +107,8 @@ class Frontier:
         return [found[url.text] for url in urls]
 
     async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
-        """Have unknown pages settled as they were, with their next visits; known ones stay as they are. No budget holds here.
-        Returns of each whether it was unknown.
+        """Settle unknown pages with the outcomes of before, and schedule their next visits; known pages stay as they
+        are. No budget holds here. Return for each page whether it was unknown.
         """
         await self.crawl.register()
         rows: dict[int, bool] = {}
@@ -119,8 +121,8 @@ class Frontier:
         return [rows[id(each)] for each in restored]
 
     async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
-        """Return what was settled here, with no worker, and is in no log yet; at most `n` of each partition. It is returned
-        again until `acknowledge_batch` says that it is.
+        """Return pages that the frontier settled without a worker and that are in no log yet, at most `n` of each
+        partition. They are returned again until `acknowledge_batch` says that they are logged.
         """
         replies = await self.crawl.link.call(self.crawl.partitions.calls("unlogged", n))
         return UnloggedBatch(
@@ -131,7 +133,7 @@ class Frontier:
         )
 
     async def acknowledge_batch(self, batch: UnloggedBatch) -> None:
-        """Say that these are durable in a log; they are forgotten here."""
+        """Forget the settlements of a batch: the caller says that they are durable in a log."""
         await self.crawl.link.call(
             [
                 self.crawl.partitions.call(p, "logged", life, before, n)
@@ -148,19 +150,21 @@ class Frontier:
         max_pages: int | None = None,
         max_requests: int | None = None,
     ) -> Leases:
-        """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
-        host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
-        There may be more to be had where fewer come, but not where none comes. `Leases.soonest_ms` says when to ask again.
+        """Take up to `n` leases. Within a partition, hosts of the highest rank come first, the longest waiting before
+        the others. Within a host, the lowest level comes first, as far as the head of its queue goes: behind some 32
+        URLs that are in order, the others wait in the order in which they came. If fewer than `n` leases come back,
+        there may be more to be had; if none comes back, there are none now. `Leases.soonest_ms` says when to ask
+        again.
 
-        Nothing is granted that would come to a host sooner than its delay: the crawl's (`Settings.min_delay_ms`), or what its
-        robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `max_pages` pages are fetched or
-        leased, none is granted (on several partitions: but for what others are granted at the same moment); nor is anything
-        while the gate is shut (`flow`). Nor is any once `max_requests` exchanges were begun (`Stats.requests`). Leases whose
-        deadline has passed go back before any is granted.
+        Nothing is granted that would reach a host sooner than its delay: the crawl's (`CrawlSettings.min_delay_ms`),
+        the delay that its robots rules ask for, or twice the time that it takes to answer, whichever is longest. Once
+        `max_pages` pages are fetched or leased, none is granted; on several partitions, others may be granted some at
+        the same moment. Nothing is granted while the gate is shut (`gate_state`), nor once `max_requests` requests were
+        started (`Stats.requests`). Leases whose deadline has passed go back before any is granted.
 
-        The crawl's delay also says how long what failed rests: a delay of less than a second shortens all rests that nobody
-        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there, `TakeoverError`
-        where the worker's name was taken over.
+        The crawl's delay also scales the back-off of failures: a delay of less than a second shortens, in proportion
+        and down to a thirtieth, every rest that no server asked for. Raise `CorruptData` if the crawl is no longer
+        there, and `TakeoverError` if the worker's name was taken over.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
@@ -202,10 +206,11 @@ class Frontier:
         return Leases((decode_lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
     async def acquire_address(self, lease: Lease, address: str) -> int:
-        """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
+        """Return 0 if an IP address may be asked for a lease now, or the milliseconds until its turn.
 
-        Two that are let in to one address are at least `Settings.min_ip_delay_ms` apart, whatever the fleet. Who is told to
-        wait has a place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
+        Two requests that are let in to one address are at least `CrawlSettings.min_ip_delay_ms` apart, whatever the
+        fleet. A caller that must wait has a place in the line: it gives its lease back (`postpone`) and comes again
+        with the lease that is granted then.
         """
         (wait,) = await self.acquire_addresses([(lease, address)])
         return wait
