@@ -181,7 +181,8 @@ class Frontier:
             due = await self.crawl.link.call(self.crawl.partitions.calls("due"))
             ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
-            # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
+            # The call is made even for 0 leases: leases of dead workers count towards the limit until the call
+            # takes them back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
             waits = [due[p] for p in range(number) if p not in shares]
         told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
@@ -216,7 +217,7 @@ class Frontier:
         return wait
 
     async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
-        """`acquire_address` for several, in this order."""
+        """`acquire_address` for several leases and addresses; the waits come in the same order."""
         parts = self.crawl.partitions
         return await self.crawl.link.call(
             [
@@ -228,12 +229,14 @@ class Frontier:
     async def reserve_turn(
         self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
-        """Return in how many milliseconds a host may be asked in a turn: as far from other turns and leases as leases are, or `delay_ms`,
-        which its rules ask for. A turn beyond `max_wait_ms` is not taken.
+        """Return in how many milliseconds a host may be asked in a turn. A turn is as far from other turns and from
+        leases as leases are from each other, or `delay_ms` away if the host's rules ask for more. A turn that is
+        more than `max_wait_ms` away is not taken.
 
-        The caller has no lease of the host, or had `since_ms` ago the answer for which it leased the host. Under a lease, and where no rules
-        ask for a delay, it may take `ahead` turns before their time. They are owed: no lease of the host is granted before the time
-        of the last, so over all that time the host is asked no oftener than once a delay.
+        The caller has no lease of the host, or received the answer for which it leased the host `since_ms` ago. Under a
+        lease, and if no rules ask for a delay, it may take `ahead` turns before their time. These turns are owed: no
+        lease of the host is granted before the time of the last one, so over the whole period the host is asked no more
+        often than once a delay.
         """
         since = -1 if since_ms is None else since_ms
         return cast(
@@ -243,15 +246,18 @@ class Frontier:
     async def end_turn(
         self, host: str, *, delay_ms: int = 0, has_lease: bool = False, busy: str = "", hold_ms: int = 0
     ) -> None:
-        """Say that an exchange is over that had its turn: the host's delay begins now.
+        """Say that the request of a turn is over: the host's delay begins now.
 
-        `busy` is the reason where the host said that it is asked too much (`status_429`, `status_503`): it rests as after such an answer to
-        a page, for `hold_ms` where it said how long. No turn of it is granted meanwhile, whoever asks.
+        `busy` is the reason if the host said that it is asked too much (`status_429`, `status_503`): the host rests as
+        after such an answer to a page, for `hold_ms` if it said how long. No turn of the host is granted meanwhile,
+        whoever asks.
         """
         await self.crawl.one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
 
     async def restart_address_delays(self, addresses: Collection[str]) -> None:
-        """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
+        """Say that the requests to these addresses start only now, later than their turns were acquired: the delays of
+        the addresses begin anew.
+        """
         parts = self.crawl.partitions
         await self.crawl.link.call(
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
@@ -260,8 +266,9 @@ class Frontier:
     async def postpone(
         self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
     ) -> bool:
-        """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
-        the host: it counts, and the host's delay begins now. `is_worker_dead` as for `settle`.
+        """Give a lease back, and return whether it was held. Its page goes first in the queue again, and the host waits
+        for `wait_ms`. With `has_sent_request`, a request may have reached the host: it counts, and the host's delay
+        begins now. `is_worker_dead` is as for `settle`.
         """
         (done,) = await self.postpone_all(
             [(HostRelease(lease=lease, has_sent_request=has_sent_request), wait_ms)],
@@ -272,7 +279,7 @@ class Frontier:
     async def postpone_all(
         self, waits: Sequence[tuple[HostRelease, int]], *, is_worker_dead: bool = False
     ) -> list[bool]:
-        """`postpone` for several, each for its own time."""
+        """`postpone` for several leases, each for its own time."""
         done: dict[int, bool] = {}
         while left := [each for each in waits if each[0].lease.token not in done]:
             calls = [
@@ -293,7 +300,7 @@ class Frontier:
         return [done[back.lease.token] for back, _ in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
-        """Move the deadlines of leases that are still held to `lease_ms` from now."""
+        """Move the deadlines of the leases that are still held to `lease_ms` from now."""
         until = self.crawl.clock() + lease_ms / 1000
         for held in leases:
             self.crawl.journal.extend_grant(held.token, until)
@@ -303,9 +310,10 @@ class Frontier:
         )
 
     async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
-        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled.
+        """Say that requests are over: the delays of the hosts that were asked begin now. The leases stay held until
+        they are settled.
 
-        Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
+        Return in how many milliseconds something of the partitions concerned may be leased; None if nothing has a time.
         """
         waits: list[int] = []
         while exchanges:
@@ -327,12 +335,13 @@ class Frontier:
     async def settle(
         self, settlements: Sequence[Settlement], *, archived: int = 0, is_worker_dead: bool = False
     ) -> int:
-        """End page leases; what they found is added before. Returns how many were accepted.
+        """End page leases, after adding the discoveries that their pages led to. Return how many settlements were
+        accepted.
 
-        A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
-        harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
-        the crawl has so much more to do. Raises `TakeoverError` where the leases' worker was taken over (`take_over`), unless the
-        caller says that it `is_worker_dead`, and settles what it left.
+        A token that is not held (settled before, or expired and granted again) changes nothing, so settling twice is
+        harmless. `archived` is the number of bytes by which the crawl's archive has grown, by these pages and others:
+        the follower has so much more to process. Raise `TakeoverError` if the leases' worker was taken over
+        (`Workers.take_over`), unless the caller says that `is_worker_dead` and settles on its behalf.
         """
         if archived:
             await self.crawl.call("archived", archived)
@@ -383,13 +392,14 @@ class Frontier:
         hold_ms: int = 0,
         is_worker_dead: bool = False,
     ) -> None:
-        """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
+        """Store the content of an origin's robots.txt for `ttl_ms`; its host goes on.
 
-        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
-        may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`. `is_worker_dead` as for `settle`, here and below.
+        With a `fault`, the request failed and these are the origin's rules of before: the fault counts like the fault
+        of a page, and `reason` may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`.
+        `is_worker_dead` is as for `settle`.
 
-        `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
-        less: then what it asks for counts, until another is read that asks for more.
+        `delay_ms` is the rules' crawl-delay. If several origins share a host, the slowest counts until that origin asks
+        for less; then its new delay counts, until the rules of another origin ask for more.
         """
         args = (
             rule,
@@ -412,18 +422,20 @@ class Frontier:
         reason: str = "",
         is_worker_dead: bool = False,
     ) -> None:
-        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
-        fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
+        """Give a robots.txt back that could not be fetched; its host is asked nothing for `after_ms`, or for as long as
+        the fault says. None doubles from 30 s, or from less if the crawl's delay is below a second. `reason` may
+        name the kind of the fault. `is_worker_dead` is as for `settle`.
 
-        Where URLs of several origins of the host wait, any fault but DNS is the origin's own: it alone rests, and is given
-        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before. Then the body of its
-        record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
+        If URLs of several origins of the host wait, any fault but DNS is the origin's own: it rests alone, and is given
+        up for an hour (`disallow`) at the third fault in a row, or at the eighth if it had a robots.txt before. Then
+        the body of its record is the reason, in the form that pages of a host that was given up have
+        (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
         await self._end_robots(lease, "retry_robots", wait, fault or "", reason, int(is_worker_dead))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
-        """Return the newest robots record of an origin, stale or not; None where there never was one."""
+        """Return the newest robots record of an origin, stale or not; None if there never was one."""
         partition = self.crawl.partitions.of_host(host_of(origin))
         version, rule, body = await self.crawl.one(
             self.crawl.partitions.call(partition, "robots", origin, key="robots")
@@ -438,8 +450,8 @@ class Frontier:
         )
 
     async def responsive_origins(self, n: int) -> list[str]:
-        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
-        do not rest come first.
+        """Return about `n` origins at most that have answered and are not given up. Origins whose hosts do not rest
+        come first; which origins are chosen is not defined.
         """
         rows = await self.crawl.link.call(
             self.crawl.partitions.calls("responsive", -(-n // self.crawl.partitions.number))
@@ -449,7 +461,7 @@ class Frontier:
     # The crawl
 
     async def stats(self) -> Stats:
-        """Return where every URL of the crawl stands, each partition in one moment."""
+        """Return where every URL of the crawl stands, each partition at one moment."""
         while True:
             rows = await self.crawl.link.call(self.crawl.partitions.calls("stats"))
             if any(row[-1] != self.crawl.agreement.creation_id for row in rows):
@@ -458,20 +470,22 @@ class Frontier:
                 return decode_stats(rows)
 
     def tail(self, store: SegmentStore, *, max_in_memory: int = MAX_IN_MEMORY) -> QueueTail:
-        """Return what moves URLs between memory and storage; `max_in_memory` is how many may wait in memory before any do."""
+        """Return the mover of URLs between memory and storage; `max_in_memory` is how many may wait in memory before
+        any are moved.
+        """
         return QueueTail(self.crawl.link, self.crawl.partitions, store, max_in_memory=max_in_memory)
 
     def __repr__(self) -> str:
         return f"Frontier({self.crawl.name!r})"
 
     async def _add_discoveries(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> list[Any]:
-        """Add them; what was answered."""
+        """Add discoveries and return the replies."""
         if discoveries:
             await self.crawl.register()
         calls: list[Call] = []
         for call in add_calls(discoveries, self.crawl.partitions, self.crawl.settings.policy, revive=revive):
             if calls:
-                await asyncio.sleep(0)  # who adds many lets others go on
+                await asyncio.sleep(0)  # an adder of many URLs lets other tasks run
             calls.append(call)
         replies = await self.crawl.link.call(calls)
         for call, (_, _, nonce, at_ms, *_) in zip(calls, replies, strict=True):
@@ -495,8 +509,8 @@ class Frontier:
             )  # the server has restarted, and may have forgotten the lease
 
     async def _end_exchanges(self, calls: Sequence[Call]) -> list[Any]:
-        """What calls answer that end exchanges; None of one whose server has restarted: it may have forgotten the leases, and has them
-        again by now.
+        """Return the replies to calls that end requests. A reply is None if its server has restarted: the server may
+        have forgotten the leases, and has them again by now.
         """
         found: list[Any] = []
         parts = [self.crawl.partitions.of_key(call.keys[0]) for call in calls]
@@ -508,7 +522,7 @@ class Frontier:
         return found
 
     def _in_turn(self) -> list[int]:
-        """All partitions, another one first each time."""
+        """Return all partitions, starting with another one each time."""
         number = self.crawl.partitions.number
         self._next = (self._next + 1) % number
         return [*range(self._next, number), *range(self._next)]

@@ -18,7 +18,8 @@ LEVELS = 1_000_000_000
 LONGEST_NOTE = 4096
 """Bytes of a note, at most."""
 ATTEMPTS = 3
-"""Times that a page is requested under one discovery (Nutch: db.fetch.retry.max); `lua/verbs/settle.lua` counts them.
+"""Times that a page is requested under one discovery (Nutch: db.fetch.retry.max);
+`lua/verbs/settle.lua` counts them.
 """
 
 

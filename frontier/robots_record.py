@@ -31,7 +31,8 @@ def next_review_ms(body: bytes, now_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotsRecord:
-    """The robots.txt of one origin at one version. It stays readable after it is stale, while a URL of its host waits.
+    """The robots.txt of one origin at one version. It stays readable after it is stale, while a URL
+    of its host waits.
     """
 
     origin: str

@@ -1,7 +1,7 @@
-"""`Crawl`: one crawl as a whole: what holds for it, and what all clients of it share.
+"""`Crawl`: one crawl as a whole: the settings that hold for it, and the state that all its clients share.
 
-The clients (`frontier.frontier`, `workers`, `backlog`, `rebuild`, `operator`, `inspection`) have one `Crawl` together: its link, the
-agreement that `open` has read, and the journal of what a server has to be told again after a restart.
+The clients (`frontier.frontier`, `workers`, `backlog`, `rebuild`, `operator`, `inspection`) have one `Crawl` together:
+its link, the agreement that `open` reads, and the journal of calls that must be repeated to a server after a restart.
 """
 
 import re
@@ -26,7 +26,7 @@ from frontier.verbs.journal import Journal
 from frontier.verbs.reconciler import Reconciler
 
 HOSTS_PER_CALL = 1_000
-"""Of one call that goes through all."""
+"""Hosts of one call, when calls go through all hosts."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -65,12 +65,13 @@ class Crawl:
         partitions: int | None = None,
         update: bool = False,
     ) -> None:
-        """Make the servers ready, and learn what the crawl was made with, or make it so where it is new.
+        """Make the servers ready and read the settings that the crawl was made with, or make the crawl if it is new.
 
-        `settings` and `storage` are what the caller has: an `InputError` names what the crawl has otherwise, and with `update`
-        the settings of the crawl are replaced. Who does not say them takes them as they are. `partitions` (at most 256)
-        is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where a server is too
-        old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
+        `settings` and `storage` are the caller's. If the crawl has others, `InputError` names the differences; with
+        `update` the settings of the crawl are replaced instead. A caller that passes None accepts those of the crawl.
+        `partitions` (at most 256) is for a new crawl: by default 1 on a single server and 64 on a cluster. Raise
+        `Unavailable` if a server is too old or would evict keys when its memory is full, and `CorruptData` if another
+        release made the crawl.
         """
         await self.link.open(library_code())
         wanted = partitions or (ON_A_CLUSTER if self.link.is_cluster else 1)
@@ -84,42 +85,42 @@ class Crawl:
         )
 
     async def exists(self) -> bool:
-        """Return whether anybody has made the crawl. May come before `open`, and makes nothing."""
+        """Return whether the crawl was made. May be called before `open`, and makes nothing."""
         await self.link.open(library_code())
         return await read_agreement(self.link, self.name) is not None
 
     async def has_lost_partition(self) -> bool:
-        """Return whether a part of the crawl is lost. May come before `open`, and makes nothing."""
+        """Return whether a partition of the crawl is lost. May be called before `open`, and makes nothing."""
         await self.link.open(library_code())
         found = await read_agreement(self.link, self.name)
         return found is not None and await has_lost_partition(self.link, found)
 
     @property
     def server_restarts(self) -> int:
-        """How often a server of this crawl has restarted, as far as this client has noticed: what it heard of the frontier before may
-        not hold any more. What it told has been told again.
+        """How often a server of this crawl has restarted, as far as this client has noticed. What the client read from
+        the frontier before a restart may not hold any more; its own calls have been repeated.
         """
         return self.journal.server_restarts
 
     @property
     def settings(self) -> CrawlSettings:
-        """What holds for all workers of the crawl, as of the last lease."""
+        """The settings that hold for all workers of the crawl, as of the last lease."""
         return self.agreement.settings
 
     @property
     def storage(self) -> StorageId | None:
-        """Which storage has the crawl's archive; None where nobody has said it."""
+        """The storage of the crawl's archive; None if nobody has said it."""
         return self.agreement.storage
 
     async def update_settings(self, settings: CrawlSettings) -> None:
-        """Replace the crawl's settings. From now on nothing is granted or let in under those of before; workers that run have
-        the new ones with their next lease.
+        """Replace the crawl's settings. From now on nothing is granted or let in under the former ones; running workers
+        have the new ones with their next lease.
         """
         await self.open(settings, update=True)
 
     async def sync(self) -> None:
-        """Return when the servers have all that this client has told them, and have it on their disks, as far as they write to any.
-        Whoever tells the frontier something that nobody will tell it again ends with it.
+        """Return when the servers have all that this client has sent, and have it on their disks, as far as they write
+        to any. A command whose changes nobody would repeat ends with it.
         """
         calls = self.partitions.calls("births")
         while True:
@@ -128,7 +129,9 @@ class Crawl:
                 return
 
     async def forget(self) -> None:
-        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there. `open` makes it anew."""
+        """Forget the crawl: every URL, lease and robots record of it. Its segments in storage stay. `open` makes it
+        anew.
+        """
         for call in self.partitions.calls("forget", HOSTS_PER_CALL):
             while any(await self.link.call([call])):
                 pass
@@ -138,19 +141,19 @@ class Crawl:
         self._begin_journal()
 
     async def register(self) -> None:
-        """List the crawl among those of its servers (`crawl_names`)."""
+        """List the crawl among the crawls of its servers (`crawl_names`)."""
         if not self._listed:
             await self.link.add_crawl_name(self.name)
             self._listed = True
 
     async def is_gate_open(self, worker: str) -> bool:
-        """Return whether anything may be leased, and read the crawl's settings if somebody has updated them. Raise `TakeoverError` if
-        the name of the worker was taken over.
+        """Return whether anything may be leased, and read the crawl's settings if somebody has updated them. Raise
+        `TakeoverError` if the name of the worker was taken over.
         """
         before = self.agreement
         news = await self.call("gate", before.revision, worker)
         self.agreement, admitted = read_gate_reply(self.name, news, before)
-        if self.agreement is not before:  # who changed them may have died before it told the partitions
+        if self.agreement is not before:  # the client that changed them may have died before it configured the partitions
             await self.link.call(settings_calls(self.agreement))
         return admitted
 

@@ -1,4 +1,4 @@
-"""`Operator`: the verbs by which an operator has hosts held, preferred and dropped."""
+"""`Operator`: the verbs by which an operator holds, resumes, prefers and drops hosts."""
 
 from collections import defaultdict
 from typing import Any, cast
@@ -10,13 +10,15 @@ from frontier.verbs.crawl import HOSTS_PER_CALL, Crawl
 
 
 class Operator:
-    """What an operator does to the hosts of one crawl."""
+    """The operator's commands for the hosts of one crawl."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
 
     async def hold(self, host: str, ms: int) -> bool:
-        """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
+        """Ask a host nothing for `ms` milliseconds, or for longer if it is held for longer already. Return False if the
+        host is unknown.
+        """
         return bool(
             await self._crawl.one(
                 self._crawl.partitions.call(self._crawl.partitions.of_host(host), "hold", host, max(ms, 0))
@@ -24,7 +26,9 @@ class Operator:
         )
 
     async def resume(self, host: str) -> bool:
-        """Let a host go on, whatever held it; one that was given up lives again. Its delay still holds."""
+        """Let a host go on, whatever held it; a host that was given up is asked again. Its delay still holds. Return
+        False if the host is unknown.
+        """
         return bool(
             await self._crawl.one(
                 self._crawl.partitions.call(self._crawl.partitions.of_host(host), "hold", host, -1)
@@ -32,7 +36,7 @@ class Operator:
         )
 
     async def prefer(self, ranks: dict[str, Rank]) -> None:
-        """Rank the hosts of registered domains, those to come as well."""
+        """Rank the hosts of registered domains, known and future ones."""
         chosen: defaultdict[tuple[int, Rank], list[str]] = defaultdict(list)
         async for partition, host in self._hosts():
             domain = registered_domain(host)
@@ -52,8 +56,8 @@ class Operator:
         await self._crawl.link.call(calls)
 
     async def drop(self, scope: Scope) -> int:
-        """Bar a scope: nothing of it is let in or granted any more. Returns how many pages of it were waiting and are
-        settled as refused now; under a prefix, whose pages are among others of their host, they are when their turn comes.
+        """Bar a scope: nothing of it is let in or granted any more. Return how many of its waiting pages are settled as
+        refused now. Pages under a prefix lie among others of their host and are settled when their turn comes.
         """
         parts = self._crawl.partitions
         partition = parts.of_scope(scope)
