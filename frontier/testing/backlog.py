@@ -5,7 +5,7 @@ from frontier.testing.memory_crawl import MemoryCrawl
 
 
 class MemoryBacklog:
-    """What `Backlog` promises."""
+    """Promises what `Backlog` promises."""
 
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl

@@ -1,4 +1,4 @@
-"""`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
+"""`MemoryFrontier`: the verbs for URLs and hosts on plain dictionaries of one process."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Self
@@ -37,7 +37,9 @@ _LONGEST_NAME = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
-    """What `Frontier` promises, for one process and for as long as it lives. `clock` returns milliseconds and never goes back."""
+    """Promises what `Frontier` promises, for one process and for as long as it lives. `clock` returns milliseconds and
+    never goes back.
+    """
 
     def __init__(self, *, clock: Callable[[], int]) -> None:
         self.crawl = MemoryCrawl(clock=clock)
@@ -72,7 +74,7 @@ class MemoryFrontier:
         return [self.crawl.state.knows(url) for url in urls]
 
     async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
-        """As `Frontier.unlogged`."""
+        """As `Frontier.unlogged_batch`."""
         found = tuple(self.crawl.state.unlogged_settlements[:n])
         return UnloggedBatch(
             settlements=found,
@@ -131,7 +133,7 @@ class MemoryFrontier:
     async def reserve_turn(
         self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
-        """As `Frontier.turn`."""
+        """As `Frontier.reserve_turn`."""
         return reserve_turn(
             self.crawl.state,
             host,
@@ -157,7 +159,7 @@ class MemoryFrontier:
         )
 
     async def restart_address_delays(self, addresses: Collection[str]) -> None:
-        """As `Frontier.asked`."""
+        """As `Frontier.restart_address_delays`."""
         for address in addresses:
             restart_address_delay(self.crawl.state.addresses, address, self.crawl.clock())
 
@@ -320,7 +322,7 @@ class MemoryFrontier:
         )
 
     def _check_not_taken_over(self, leases: Sequence[Lease], *, died: bool = False) -> None:
-        """Raise `TakeoverError` where one of some leases that are held is of a worker whose name was taken over."""
+        """Raise `TakeoverError` if one of the leases that are held belongs to a worker whose name was taken over."""
         held = [lease.worker for lease in leases if lease.token in self.crawl.state.open_leases]
         self.crawl.liveness.check_not_taken_over(*(() if died else held))
 

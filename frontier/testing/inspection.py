@@ -10,7 +10,7 @@ from frontier.verbs.inspection import Hold, HostState, UrlState
 
 
 class MemoryInspection:
-    """What `Inspection` promises."""
+    """Promises what `Inspection` promises."""
 
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl

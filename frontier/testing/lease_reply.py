@@ -1,4 +1,4 @@
-"""`told`: what a worker is told of a lease."""
+"""`lease_for_token`: the `Lease` that a worker gets for an open lease of the model."""
 
 from frontier.lease import Discovery, Lease
 from frontier.testing.crawl import CrawlState

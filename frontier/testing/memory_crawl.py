@@ -9,7 +9,7 @@ from frontier.testing.liveness import Liveness
 
 
 class MemoryCrawl:
-    """What `Crawl` promises, for one process and for as long as it lives.
+    """Promises what `Crawl` promises, for one process and for as long as it lives.
 
     `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate` and `liveness`.
     """

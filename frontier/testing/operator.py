@@ -7,7 +7,7 @@ from frontier.urls.scope import Scope
 
 
 class MemoryOperator:
-    """What `Operator` promises."""
+    """Promises what `Operator` promises."""
 
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl

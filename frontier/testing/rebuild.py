@@ -4,7 +4,7 @@ from frontier.testing.memory_crawl import MemoryCrawl
 
 
 class MemoryRebuild:
-    """What `Rebuild` promises."""
+    """Promises what `Rebuild` promises."""
 
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl

@@ -11,7 +11,7 @@ from frontier.testing.robots_bodies import expire_robots_bodies
 
 
 class MemoryWorkers:
-    """What `Workers` promises."""
+    """Promises what `Workers` promises."""
 
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl
