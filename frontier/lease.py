@@ -105,7 +105,7 @@ class Discovery:
     trap.
     """
     again: int = 0
-    """Token of a lease whose answer redirected back to it. A known URL waits once more for each such token; 0 for none."""
+    """Token of a lease whose answer redirected back to it; 0 for none. A known URL waits once more for each token."""
     note: bytes = b""
     """Bytes for the worker that fetches the URL, at most `LONGEST_NOTE`; they mean nothing to the frontier."""
     notify: bool = False

@@ -71,13 +71,14 @@ def check_storage(crawl: str, own: str | None, own_uri: str, its: StorageId | No
         return
     if own_uri == its.uri:
         raise InputError(
-            f"crawl {crawl!r}: its archive was in the storage {its.uri}, and that is not the same storage any more: it was"
-            " emptied or replaced; bring it back, or begin anew with what it has now by"
+            f"crawl {crawl!r}: its archive was in the storage {its.uri}, and that is not the same storage any more: it"
+            " was emptied or replaced; bring it back, or begin anew with what it has now by"
             f" `thresher frontier rebuild {crawl} --anew`"
         )
     raise InputError(
-        f"crawl {crawl!r}: its archive is in the storage {its.uri}, and project.storage here is {own_uri}, another one; name"
-        " the crawl otherwise (--crawl), give this project a project.redis of its own, or point project.storage at the crawl's"
+        f"crawl {crawl!r}: its archive is in the storage {its.uri}, and project.storage here is {own_uri}, another"
+        " one; name the crawl otherwise (--crawl), give this project a project.redis of its own, or point"
+        " project.storage at the crawl's"
     )
 
 
@@ -87,8 +88,8 @@ def check_settings(crawl: str, own: CrawlSettings | None, its: CrawlSettings | N
     """
     if own is not None and its is not None and (other := differences(own, its)):
         raise InputError(
-            f"crawl {crawl!r}: of this crawl {'; '.join(other)}; all its workers hold to the same: change thresher.toml, or"
-            " say --update to change it for all of them"
+            f"crawl {crawl!r}: of this crawl {'; '.join(other)}; all its workers hold to the same: change"
+            " thresher.toml, or say --update to change it for all of them"
         )
 
 

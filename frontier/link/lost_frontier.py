@@ -21,7 +21,7 @@ def stale_frontier_error(crawl: str) -> CorruptData:
     journal.
     """
     return CorruptData(
-        f"crawl {crawl}: its Redis server has restarted and lost more of the frontier than this process can tell it again;"
-        f" let it sync its append-only file every second (appendfsync everysec), stop all workers, and make the frontier"
-        f" again from the archive with `thresher frontier rebuild {crawl}`"
+        f"crawl {crawl}: its Redis server has restarted and lost more of the frontier than this process can tell it"
+        " again; let it sync its append-only file every second (appendfsync everysec), stop all workers, and make the"
+        f" frontier again from the archive with `thresher frontier rebuild {crawl}`"
     )

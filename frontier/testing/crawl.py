@@ -385,7 +385,7 @@ class CrawlState:
         self.requests -= not lease.released
 
     def expire_lease(self, token: int, at: int, strike: int, now: int) -> None:
-        """End a lease that nobody settled; `strike` is 1 where its deadline has passed."""
+        """End a lease that nobody settled; `strike` is 1 if its deadline has passed."""
         lease, host = self.end_lease(token, at)
         if lease.page is not None:
             lease.page.expiries += strike

@@ -37,7 +37,7 @@ _LONGEST_NAME = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
-    """Promises what `Frontier` promises, for one process and for as long as it lives. `clock` returns milliseconds and
+    """Promises what `Frontier` helds, for one process and for as long as it lives. `clock` returns milliseconds and
     never goes back.
     """
 
@@ -169,15 +169,15 @@ class MemoryFrontier:
         """As `Frontier.postpone`."""
         self._check_not_taken_over([lease], died=is_worker_dead)
         now = self.crawl.clock()
-        promise = self.crawl.state.open_leases.get(lease.token)
-        if promise is None or promise.released:
+        held = self.crawl.state.open_leases.get(lease.token)
+        if held is None or held.released:
             return False
         if not has_sent_request:
-            self.crawl.state.uncount_request(promise)
+            self.crawl.state.uncount_request(held)
         _, host = self.crawl.state.end_lease(lease.token, now + 1 if has_sent_request else 0)
         host.hold(wait_ms, now, "address")
-        if promise.page is not None:
-            self.crawl.state.put_back(promise.page, now)
+        if held.page is not None:
+            self.crawl.state.put_back(held.page, now)
         host.schedule(now)
         return True
 
@@ -195,20 +195,20 @@ class MemoryFrontier:
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
         for lease in leases:
-            if promise := self.crawl.state.open_leases.get(lease.token):
-                promise.deadline = self.crawl.clock() + lease_ms
+            if held := self.crawl.state.open_leases.get(lease.token):
+                held.deadline = self.crawl.clock() + lease_ms
 
     async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
         """As `Frontier.release`."""
         self._check_not_taken_over([exchange.lease for exchange in exchanges])
         now = self.crawl.clock()
         for exchange in exchanges:
-            promise = self.crawl.state.open_leases.get(exchange.lease.token)
-            if promise is not None and not promise.released:
+            held = self.crawl.state.open_leases.get(exchange.lease.token)
+            if held is not None and not held.released:
                 if not exchange.has_sent_request:
-                    self.crawl.state.uncount_request(promise)
-                promise.released = True
-                host = self.crawl.state.hosts[promise.host]
+                    self.crawl.state.uncount_request(held)
+                held.released = True
+                host = self.crawl.state.hosts[held.host]
                 host.end_exchange(now + 1 if exchange.has_sent_request else 0)
                 if exchange.has_sent_request and exchange.elapsed_ms is not None:
                     host.record_response_time(max(exchange.elapsed_ms, 0))
@@ -241,17 +241,17 @@ class MemoryFrontier:
         """As `Frontier.settle_robots`."""
         self._check_not_taken_over([lease], died=is_worker_dead)
         now, delay = self.crawl.clock(), delay_ms or 0
-        promise = self.crawl.state.open_leases.get(lease.token)
-        if promise is None or promise.kind is not Kind.ROBOTS:
+        held = self.crawl.state.open_leases.get(lease.token)
+        if held is None or held.kind is not Kind.ROBOTS:
             return
         _, host = self.crawl.state.end_lease(lease.token, now + 1)
-        self.crawl.state.origins[promise.origin].store(rule, body, now + ttl_ms, now)
+        self.crawl.state.origins[held.origin].store(rule, body, now + ttl_ms, now)
         if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
             hold = hold_ms if fault is Fault.BUSY else 0
-            self.crawl.state.record_exchange(host, fault, hold, promise.granted_at, now, reason=reason)
+            self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
         host.hold(hold_ms, now, hold_reason(reason, fault))
-        if delay > host.delay or promise.origin == host.slowest:
-            host.delay, host.slowest = delay, promise.origin
+        if delay > host.delay or held.origin == host.slowest:
+            host.delay, host.slowest = delay, held.origin
         host.schedule(now)
 
     async def retry_robots(
@@ -266,10 +266,10 @@ class MemoryFrontier:
         """As `Frontier.retry_robots`."""
         self._check_not_taken_over([lease], died=is_worker_dead)
         now = self.crawl.clock()
-        promise = self.crawl.state.open_leases.get(lease.token)
-        if promise is None or promise.kind is not Kind.ROBOTS:
+        held = self.crawl.state.open_leases.get(lease.token)
+        if held is None or held.kind is not Kind.ROBOTS:
             return
-        origin = self.crawl.state.origins[promise.origin]
+        origin = self.crawl.state.origins[held.origin]
         told, wait = after_ms or 0, after_ms
         if wait is None:
             wait = self.crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
@@ -280,7 +280,7 @@ class MemoryFrontier:
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
-                self.crawl.state.record_exchange(host, fault, hold, promise.granted_at, now, reason=reason)
+                self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
             host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
         host.schedule(now)
 
@@ -327,4 +327,4 @@ class MemoryFrontier:
         self.crawl.liveness.check_not_taken_over(*(() if died else held))
 
     def _leased(self) -> int:
-        return sum(promise.page is not None for promise in self.crawl.state.open_leases.values())
+        return sum(held.page is not None for held in self.crawl.state.open_leases.values())

@@ -45,9 +45,9 @@ def _find(crawl: CrawlState, url: Url, now: int) -> UrlState:
     if not crawl.knows(url):
         return UrlState(state="unknown")
     name = crawl.key_of(url)
-    for promise in crawl.open_leases.values():
-        if promise.page is not None and crawl.key_of(promise.page.discovery.url) == name:
-            return UrlState(state="leased", attempt=promise.page.attempt, worker=promise.worker)
+    for lease in crawl.open_leases.values():
+        if lease.page is not None and crawl.key_of(lease.page.discovery.url) == name:
+            return UrlState(state="leased", attempt=lease.page.attempt, worker=lease.worker)
     host = crawl.hosts[url.host]
     rest = Hold(ms=host.held_until - now, reason=host.hold_reason) if host.held_until > now else None
     for due, page in crawl.later:

@@ -55,7 +55,7 @@ _DROPPED = re.compile(
     # Tracking, as the advertisers' and mailers' own manuals name it.
     r"|utm_[a-z_]+=|_gl=|gclid=|gclsrc=|dclid=|gbraid=|wbraid="  # Google Analytics and Ads
     r"|fbclid=|msclkid=|yclid=|twclid=|ttclid=|li_fat_id=|igshid="  # Meta, Microsoft, Yandex, X, TikTok, LinkedIn
-    r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # of mailings; Firefox strips them too
+    r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # mailings; Firefox strips them too
     r")[^&]*",
     re.IGNORECASE,
 )

@@ -153,7 +153,8 @@ class Crawl:
         before = self.agreement
         news = await self.call("gate", before.revision, worker)
         self.agreement, admitted = read_gate_reply(self.name, news, before)
-        if self.agreement is not before:  # the client that changed them may have died before it configured the partitions
+        if self.agreement is not before:
+            # The client that changed the settings may have died before it configured the partitions.
             await self.link.call(settings_calls(self.agreement))
         return admitted
 
