@@ -179,8 +179,8 @@ class QueueTail:
             except CorruptData as error:
                 crawl = self._partitions.crawl
                 raise CorruptData(
-                    f"crawl {crawl}: {run.number} of its URLs wait in {run.segment}, which cannot be read ({error}); restore"
-                    f" that file, or make the frontier again with `thresher frontier rebuild {crawl} --anew`"
+                    f"crawl {crawl}: {run.number} of its URLs wait in {run.segment}, which cannot be read ({error});"
+                    f" restore that file, or make the frontier again with `thresher frontier rebuild {crawl} --anew`"
                 ) from error
         return found
 
