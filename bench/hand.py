@@ -12,7 +12,7 @@ from random import Random
 from time import monotonic_ns as now
 
 from bench.ledger import Fact, FactLog, Kind
-from bench.play import Scenario, address, crawl_delay_ms, settlement
+from bench.play import Scenario, address, crawl_delay_ms, least_delay_ms, settlement
 from core import Unavailable
 from frontier import Frontier, HostRelease, Lease
 from frontier import Kind as Wanted
@@ -152,7 +152,7 @@ class FleetProcess:
                 version=lease.robots_version,
                 worker=worker.number,
                 host=(host := host_of(lease)),
-                wait=max(play.min_delay_ms, crawl_delay_ms(play, host, lease.robots_version)),
+                wait=max(play.min_delay_ms, least_delay_ms(play, host, lease.robots_version)),
                 url=-1 if lease.kind is Wanted.ROBOTS else page_of(lease),
                 token=lease.token,
                 at=lease.deadline_ms - play.lease_ms,

@@ -113,6 +113,16 @@ def crawl_delay_ms(play: Scenario, host: int, version: int) -> int:
     return draw(play, "delay", host, version) % (play.crawl_delay_ms + 1) if version else 0
 
 
+def least_delay_ms(play: Scenario, host: int, version: int) -> int:
+    """The shortest delay that the rules of a host asked for up to this version; 0 where there are none yet.
+
+    The delay of the version itself would be too long: after a restart, the settlement of a robots.txt may be told again to a server
+    that had it (`frontier.verbs.journal` cannot tell what was written in the same millisecond as the last write). The frontier then counts
+    two versions, and both have the delay of the first.
+    """
+    return min((crawl_delay_ms(play, host, each) for each in range(1, version + 1)), default=0)
+
+
 def address(host: int) -> int | None:
     """Number of the address that a host shares with others; None where it has one of its own."""
     return None if host % SHARED else host // SHARED // 4

@@ -96,6 +96,7 @@ def lease_result(
             metadata=_capture_metadata(lease, capture, reading),
             revisit=revisit_of(decode_state(lease.note), capture),
             rendered=rendered,
+            robots=reading.rights.robots,
             decision=reading.settlement,
         )
     body = (
@@ -121,7 +122,11 @@ def lease_result(
     if dropped is not None:  # there is no record that a next visit could refer to
         whole = replace(whole, note=b"")
         return LeaseResult(
-            lease=lease, records=records, dropped=dropped, decision=without_known(whole, known_urls)
+            lease=lease,
+            records=records,
+            dropped=dropped,
+            robots=reading.rights.robots,
+            decision=without_known(whole, known_urls),
         )
     return LeaseResult(
         lease=lease,
@@ -129,6 +134,7 @@ def lease_result(
         metadata=_capture_metadata(lease, capture, reading),
         revisit=revisit_of(decode_state(lease.note), capture),
         rendered=rendered,
+        robots=reading.rights.robots,
         decision=without_known(whole, known_urls),
     )
 
@@ -141,6 +147,7 @@ class PageResult:
     dropped: DroppedPage | None
     metadata: CaptureMetadata | None
     revisit: Revisit | None
+    robots: tuple[str, ...]
 
     def to_lease_result(
         self,
@@ -157,6 +164,7 @@ class PageResult:
             metadata=self.metadata,
             revisit=self.revisit,
             rendered=None if self.dropped else rendered,
+            robots=self.robots,
             decision=without_known(replace(self.settlement, lease=lease), known_urls),
         )
 
@@ -181,7 +189,11 @@ def page_result(
     )
     assert isinstance(made.decision, Settlement)
     return PageResult(
-        settlement=made.decision, dropped=made.dropped, metadata=made.metadata, revisit=made.revisit
+        settlement=made.decision,
+        dropped=made.dropped,
+        metadata=made.metadata,
+        revisit=made.revisit,
+        robots=made.robots,
     )
 
 

@@ -257,7 +257,9 @@ class LeaseHandler:
                 # A DOM is Chromium's own writing, and within its limit.
                 has_dom = rendered is not None and rendered.html
                 is_long = is_heavy(said.body) and not has_dom
-                if not is_long and (self.archive_filter is None or not _decodes_to_heavy(found)):
+                # Whoever decides that a page is not archived reads its body, whatever it is.
+                decides = self.archive_filter is not None or "noarchive" in self.options.obey
+                if not is_long and not (decides and _decodes_to_heavy(found)):
                     return lease_result(
                         lease,
                         found,

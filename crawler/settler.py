@@ -65,6 +65,8 @@ class LeaseResult:
     """What a browser made of the page, where one did."""
     error: str = ""
     """Traceback of the exception that its reading raised, for the log."""
+    robots: tuple[str, ...] = ()
+    """What the page, or its server, asks of robots (`extract.rights`), as far as its reading came to it."""
     decision: Settlement | RobotsRuling | RobotsRetry
     """A page's settlement; or what a robots.txt came to."""
 

@@ -122,12 +122,13 @@ def _read(lease: Lease, found: PageResponse, known: Container[str], options: Pag
         return PageReading(
             settlement=settlement_for(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
+    asked = rights(found.headers, at_ms=found.received_ms)
     (html, codec), said = to_utf8(found.body, found.header("content-type")), EMPTY_SKETCH
     match detect_soft_error(found.header, html):
         case "block_page":
-            return PageReading(settlement=settlement_for(lease, BLOCK_PAGE))
+            return PageReading(settlement=settlement_for(lease, BLOCK_PAGE), rights=asked)
         case _ if found.status == HTTP_FORBIDDEN:
-            return PageReading(settlement=settlement_for(lease, judgement))
+            return PageReading(settlement=settlement_for(lease, judgement), rights=asked)
         case None:
             said = sketch(html, lease.url.text)
         case why:
@@ -161,11 +162,6 @@ def settlement_of_dropped(
     urls = (link_target(outlink, traps=options.traps) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
     return settlement_for(lease, judgement, links)
-
-
-def forbids_following(found: PageResponse, base: str) -> bool:
-    """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
-    return "nofollow" in rights_of(found, base).robots
 
 
 def rights_of(found: PageResponse, base: str) -> Rights:

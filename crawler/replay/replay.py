@@ -6,7 +6,8 @@
    `storage.crawllog.log_writer.recover`).
 3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
-   has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
+   has the payload of the record that it refers to; where that is not to be had, the page is fetched again. Payloads are held for one
+   lease at a time: a worker has dozens, and each payload may have 64 MiB.
    It is read aside (`crawler.page_process`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
    perhaps once more, for its worker may have written it.
 4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
@@ -26,7 +27,7 @@ from functools import partial
 from typing import cast
 from uuid import UUID
 
-from core import Failure, failure_boundary
+from core import Failure, RecordRef, failure_boundary
 from core.capture import Truncation
 from crawler.identifiers import record_id
 from crawler.log_entry import record_line
@@ -60,12 +61,12 @@ from storage.crawllog.log_line import LogLine
 from storage.store import Store
 from storage.warc.compression import compression_of
 from storage.warc.dropped import DROPPED, decode
-from storage.warc.records import ArchivedRecord, read_records
+from storage.warc.records import ArchivedRecord, read_records, record_at
 from storage.warc.revisit import REVISIT
 
 FindDead = Callable[[set[str]], Awaitable[set[str]]]
 """Those of some workers that are dead."""
-RecordsById = dict[str, ArchivedRecord]
+RecordsById = Mapping[str, ArchivedRecord]
 RESPONSE_TYPES = frozenset({"response", REVISIT, DROPPED, *RENDERING_TYPES})
 
 
@@ -116,22 +117,18 @@ async def _replay(
     system: System,
 ) -> int:
     leases = await frontier.workers.leases(writer)
-    wanted = {
-        record_id(crawl, writer, lease.token, hop)
-        for lease in leases
-        for hop in range(1 if lease.kind is Kind.PAGE else MAX_REDIRECTS + 1)
-    }
-    wanted |= {made(page) for page in wanted for made in (report_id, dom_id)}
+    wanted = {urn for lease in leases for urn in _urns(crawl, lease)}
     own = sealed.get(writer, [])
     others = (name for worker, names in sealed.items() if worker != writer for name in names)
-    records = await asyncio.to_thread(_find, store, own, {identity.urn for identity in wanted})
-    await asyncio.to_thread(_fill_revisits, store, [*own, *others], records)
+    heads = await asyncio.to_thread(_find, store, own, wanted)
+    payloads = await asyncio.to_thread(_payloads, store, [*own, *others], heads)
     batch: list[LeaseResult] = []
     lines: list[LogLine] = []
     ended = 0
     aside = system.page_process()
     try:
         for lease in leases:
+            records = await asyncio.to_thread(_whole, store, crawl, lease, heads, payloads)
             finished = await _lease_result(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
@@ -163,12 +160,22 @@ def _sealed_files(store: Store, crawl: str) -> Mapping[str, list[str]]:
     return {writer: names[::-1] for writer, names in found.items()}
 
 
-def _find(store: Store, names: list[str], wanted: set[str]) -> RecordsById:
-    """The wanted records of responses, and of what remains of them. Files older than one without any are not read."""
-    found: RecordsById = {}
+def _urns(crawl: str, lease: Lease) -> list[str]:
+    """The ids that the records of a lease would have."""
+    if lease.kind is Kind.ROBOTS:
+        return [record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(MAX_REDIRECTS + 1)]
+    page = record_id(crawl, lease.worker, lease.token)
+    return [each.urn for each in (page, report_id(page), dom_id(page))]
+
+
+def _find(store: Store, names: list[str], wanted: set[str]) -> dict[str, ArchivedRecord]:
+    """The wanted records of responses, and of what remains of them, without their payloads. Files older than one without any are not
+    read.
+    """
+    found: dict[str, ArchivedRecord] = {}
     for name in names if wanted else ():
         here = {
-            record.record_id: record
+            record.record_id: replace(record, payload=b"")
             for record in _response_records(store, name)
             if record.record_id in wanted
         }
@@ -178,11 +185,13 @@ def _find(store: Store, names: list[str], wanted: set[str]) -> RecordsById:
     return found
 
 
-def _fill_revisits(store: Store, names: list[str], found: RecordsById) -> None:
-    """Give revisit records the payloads that they leave out; take out those whose payload is not there.
+def _payloads(store: Store, names: list[str], found: dict[str, ArchivedRecord]) -> Mapping[str, RecordRef]:
+    """Where the payload of each record lies: that of a revisit record in the record that it refers to. Takes those out of `found` whose
+    payload is not there.
 
     A record that the server said is unchanged (304) needs none.
     """
+    payloads = {urn: record.ref for urn, record in found.items()}
     same = {
         urn: record.revisit
         for urn, record in found.items()
@@ -193,11 +202,28 @@ def _fill_revisits(store: Store, names: list[str], found: RecordsById) -> None:
         original = whole.get(revisit) if revisit else None
         # A revisit is always marked as cut: for what was left out, not for what did not come.
         if original is not None:
-            found[urn] = replace(found[urn], payload=original.payload, truncated=None)
+            found[urn] = replace(found[urn], truncated=None)
+            payloads[urn] = original.ref
         elif revisit and not revisit.refers_to:  # of the page's own last capture: nothing is read of it again
             found[urn] = replace(found[urn], truncated=None)
         else:
             del found[urn]
+    return payloads
+
+
+def _whole(
+    store: Store,
+    crawl: str,
+    lease: Lease,
+    heads: Mapping[str, ArchivedRecord],
+    payloads: Mapping[str, RecordRef],
+) -> RecordsById:
+    """The records of one lease, with their payloads."""
+    return {
+        urn: replace(heads[urn], payload=record_at(store, payloads[urn]).payload)
+        for urn in _urns(crawl, lease)
+        if urn in heads
+    }
 
 
 def _response_records(store: Store, name: str) -> Iterator[ArchivedRecord]:

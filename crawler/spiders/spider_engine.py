@@ -258,7 +258,7 @@ class SpiderEngine(ExecutionEngine):
             reason = rejection_reason(visit.lease, request, self._lease_handler.options) or self._off_site(
                 request
             )
-            if not reason and self._forbids_links(visit):
+            if not reason and forbids_links(visit, self._lease_handler.options):
                 reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
@@ -271,14 +271,6 @@ class SpiderEngine(ExecutionEngine):
             self._lease_handler.stop(error)
             return
         visit.discoveries.setdefault(found.url.text, found)
-
-    def _forbids_links(self, visit: Visit) -> bool:
-        try:
-            with self._lease_handler.reading_page(visit.lease):
-                return forbids_links(visit, self._lease_handler.options)
-        except Failure as failure:
-            visit.is_nofollow, visit.result = True, failed_result(visit, failure)
-            return True
 
     def _off_site(self, request: Request) -> str:
         try:

@@ -31,8 +31,7 @@ from crawler.lease_handler import FetchResult
 from crawler.reading import request_state
 from crawler.reading.outcome import READING_FAILED, REDIRECT_STATUSES, Judgement
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import MAX_REDIRECTS, forbids_following, settlement_for
-from crawler.reading.page_response import page_response, with_dom
+from crawler.reading.page_reading import MAX_REDIRECTS, settlement_for
 from crawler.settler import LeaseResult
 from crawler.spiders.spider_request import decode_request, encode_redirected, encode_request
 from crawler.wire import Postponement
@@ -70,8 +69,6 @@ class Visit:
     """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
     active_method: str = "a middleware"
     """What of the spider is at work on it."""
-    is_nofollow: bool | None = None
-    """Whether the page asks that its links not be followed; None until that matters."""
     discoveries: dict[str, Discovery] = field(default_factory=dict)
     """By canonical URL."""
     rejections: list[tuple[Request, str]] = field(default_factory=list)
@@ -187,16 +184,8 @@ def failed_result(visit: Visit, failure: Failure) -> LeaseResult:
 
 
 def forbids_links(visit: Visit, options: PageOptions) -> bool:
-    """Whether the page asks that its links not be followed, and that is obeyed."""
-    if visit.is_nofollow is None:
-        visit.is_nofollow = False
-        fetched = visit.fetch_result
-        if fetched is not None and isinstance(fetched.result, Capture) and "nofollow" in options.obey:
-            found = page_response(fetched.result, with_digests=False)
-            if fetched.rendered is not None:
-                found = with_dom(found, fetched.rendered.html, fetched.rendered.report)
-            visit.is_nofollow = forbids_following(found, visit.lease.url.wire)
-    return visit.is_nofollow
+    """Whether the page asks that its links not be followed, and that is obeyed. A page that cannot be read asks for nothing."""
+    return visit.result is not None and "nofollow" in options.obey and "nofollow" in visit.result.robots
 
 
 def _judge_unrequested(visit: Visit, result: object, *, is_retry: bool) -> Judgement:

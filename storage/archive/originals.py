@@ -1,6 +1,7 @@
 """Originals: the records that revisit records refer to, found through the indexes of sealed files."""
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from storage.archive.open_files import INDEX_SUFFIX
 from storage.store import Store
@@ -13,7 +14,8 @@ from storage.warc.revisit import REVISIT, Revisit
 def find_originals(
     store: Store, names: Iterable[str], wanted: Collection[Revisit]
 ) -> dict[Revisit, ArchivedRecord]:
-    """The records that are referred to, as far as they are in the archive files of these names.
+    """The records that are referred to, as far as they are in the archive files of these names. Their payloads are left out, because
+    many long ones do not fit into memory: `storage.warc.records.record_at` reads one with its payload.
 
     What is referred to by its id is the record of that id; by its URL and time, as in archives of others, one with the same payload
     digest; without a digest, one of that URL as it is written there. The files are looked through in the order given, until all are found.
@@ -28,7 +30,7 @@ def find_originals(
         for record in _at(store, name, set(missing)):
             key = _key(record.url, record.date_ms)
             here = {revisit for revisit in missing.get(key, set()) if _is_of(revisit, record)}
-            found |= dict.fromkeys(here, record)
+            found |= dict.fromkeys(here, replace(record, payload=b""))
             if here:
                 rest = missing.pop(key) - here
                 missing |= {key: rest} if rest else {}

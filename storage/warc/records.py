@@ -17,6 +17,7 @@ from typing import BinaryIO, NamedTuple
 from fastwarc.warc import HeaderMap, WarcRecord
 
 from core import Failure, InputError, RecordRef, failure_boundary
+from storage.store import Store
 from storage.warc.dropped import DROPPED, WARC_FIELDS
 from storage.warc.dropped import decode as dropped
 from storage.warc.exchange_records import PAYLOAD_SHA256
@@ -128,6 +129,12 @@ def read_records(
         if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
             raise _refusal(name, member, record.problem)
         yield record
+
+
+def record_at(store: Store, ref: RecordRef) -> ArchivedRecord:
+    """Return the record that was read at `ref` before."""
+    with store.open(ref.file) as file:
+        return next(read_records(file, ref.offset, ref.offset + 1, name=ref.file))
 
 
 def page_records(counts: Mapping[str, int]) -> int:

@@ -14,7 +14,7 @@ from crawler.decode_budget import MAX_BUDGET_BYTES, SMALL_BODY_BYTES, DecodeBudg
 from crawler.lease_handler import FetchResult, LeaseHandler
 from crawler.machine.activity import Activity
 from crawler.page_process import HEAVY_PAGE_BYTES
-from crawler.reading.page_options import DEFAULT_OPTIONS
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from storage.warc.payload import TOO_LONG, decode_content
 from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease
@@ -41,7 +41,7 @@ class Waiting:
         await self.turn.wait()
 
 
-def steward(aside, screen=None):
+def steward(aside, screen=None, options=DEFAULT_OPTIONS):
     made = LeaseHandler(
         crawl="c",
         worker="w",
@@ -53,7 +53,7 @@ def steward(aside, screen=None):
         renderer=None,
         activity=Activity.make(),
         decode_budget=DecodeBudget(),
-        options=lambda: DEFAULT_OPTIONS,
+        options=lambda: options,
     )
     made._page_process = aside
     return made
@@ -64,15 +64,24 @@ async def settle():
         await asyncio.sleep(0)
 
 
+PRIVATE = ("X-Robots-Tag", "noarchive")
+
+
 @pytest.mark.parametrize(
-    ("kind", "screen"), [(HTML, None), (ANY, lambda _: None)], ids=["pages", "what is screened"]
+    ("headers", "screen", "obey"),
+    [
+        ((HTML,), None, DEFAULT_OPTIONS.obey),
+        ((ANY,), lambda _: None, DEFAULT_OPTIONS.obey),
+        ((ANY, PRIVATE), None, ("noarchive",)),
+    ],
+    ids=["pages", "what is screened", "what is not to be archived"],
 )
-async def test_bombs_that_wait_to_be_read_are_not_held(bomb, kind, screen):
+async def test_bombs_that_wait_to_be_read_are_not_held(bomb, headers, screen, obey):
     aside = Waiting()
-    reader = steward(aside, screen)
+    reader = steward(aside, screen, PageOptions(obey=obey))
     tracemalloc.start()
     try:
-        found = FetchResult(result=capture(bomb, kind, GZIP))
+        found = FetchResult(result=capture(bomb, *headers, GZIP))
         reading = [asyncio.create_task(reader.read(lease(), found)) for _ in range(MANY)]
         await settle()
         assert aside.asked == MANY

@@ -25,6 +25,7 @@ from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.crawls.test_firewall import lines
 from tests.crawler.replay.test_replay_revisit import dead, settle_robots
 from tests.crawler.server import page
+from tests.crawler.spiders.test_spiders import project  # noqa: F401 - a fixture
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
@@ -284,3 +285,25 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
         return [*found, await leased(frontier, "w4")]
 
     assert crawl.ask(held) == [False, False, True, True]
+
+
+def test_what_the_errback_of_a_deadly_page_yields_is_taken(crawl, site, deadly, project):
+    """Whether it says nofollow is not looked for here, where its worker would die of it."""
+    site.answers["/"] = page("<a href=/deadly>")
+    site.answers["/deadly"] = page(DEADLY.decode() + " " * HEAVY_PAGE_BYTES)
+    site.answers["/instead"] = page("instead of it")
+    code = """
+    class Careful(scrapy.Spider):
+        name = "careful"
+
+        def parse(self, response):
+            for link in response.css("a"):
+                yield response.follow(link, errback=self.failed)
+
+        def failed(self, failure):
+            yield scrapy.Request(failure.request.url.replace("deadly", "instead"))
+    """
+    crawl.seed(f"{site.url}/")
+    assert life(crawl.config("w1", guest=project.guest(code, "Careful"))) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+    assert site.paths["/instead"] == 1

@@ -14,7 +14,7 @@ from redis.exceptions import TimeoutError as Silence
 from bench.fleet import run_fleet
 from bench.judge import facts, judge, read
 from bench.ledger import Fact, FactLog, Kind, Span
-from bench.play import Scenario
+from bench.play import Scenario, crawl_delay_ms, least_delay_ms
 from tests.frontier.proxy import ProxyFaults, _messages, proxy
 
 MS = 1_000_000
@@ -302,6 +302,13 @@ def test_what_a_killed_process_wrote_last_is_read_as_far_as_it_is_whole(tmp_path
 
 
 # The fleet
+
+
+def test_rules_are_held_to_the_shortest_delay_that_any_of_their_versions_asked_for(tmp_path):
+    """A settlement that is told again counts as a version more, and its delay is that of the version before."""
+    chosen = Scenario(dir=tmp_path)
+    assert [crawl_delay_ms(chosen, 188, version) for version in range(4)] == [0, 170, 189, 199]
+    assert [least_delay_ms(chosen, 188, version) for version in range(4)] == [0, 170, 170, 170]
 
 
 def play(folder, **fields):

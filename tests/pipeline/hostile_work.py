@@ -47,7 +47,7 @@ def send_to_parent(message):
 
 
 def send_a_pickle(store, step, part, watch):
-    send_to_parent(pickle.dumps(Bomb(part.task)))
+    send_to_parent(pickle.dumps(Bomb(part.parameters)))
     return double(store, step, part, watch)
 
 
@@ -76,7 +76,7 @@ def claim_to_be_done(store, step, part, watch):
 
 def seal_another_part(store, step, part, watch):
     made = double(store, step, part, watch)
-    store.ask(WriteOutput("manifests/double/main/part-9.json", b"{}"))
+    store.request(WriteOutput("manifests/double/main/part-9.json", b"{}"))
     return made
 
 
@@ -88,7 +88,7 @@ def seal_what_it_did_not_make(store, step, part, watch):
 
 def fill_the_disk(store, step, part, watch):
     for _ in range(1 << 20):
-        store.ask(WriteOutput(part.writes[0], b"x" * (1 << 20)))
+        store.request(WriteOutput(part.writes[0], b"x" * (1 << 20)))
     return double(store, step, part, watch)
 
 
@@ -102,7 +102,7 @@ def climb_out_of_the_storage(store, step, part, watch):
     for name in ("../../etc/passwd", "/etc/passwd", "in/0/../../secret", "", ".staging/gate", "a\0b"):
         for ask in (OpenObject(name), ReadObject(name, 0, 10), StampObject(name), FinishOutput(name)):
             try:
-                store.ask(ask)
+                store.request(ask)
             except ThresherError:
                 continue
             return PartOutputs(counts={"climbed": 1}, outputs=())

@@ -232,7 +232,7 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
             while len(asked) < 20 + 16:
                 time.sleep(0.005)
             now = CrawlSettings(contact="mailto:test@example.org", min_delay_ms=200, min_ip_delay_ms=0)
-            ask(project, lambda frontier: frontier.update(now))
+            ask(project, lambda frontier: frontier.crawl.update_settings(now))
             moments.append(time.monotonic())
             updated.set()
 

@@ -83,8 +83,8 @@ def double(store, step, part, watch):
     store.read(part.reads[0])
     lines = []
     for item in range(ITEMS):
-        watch.at(item)
-        lines.append("left out" if item in watch.crashed else str(part.task * step.recipe["factor"]))
+        watch.start_item(item)
+        lines.append("left out" if item in watch.crashing_items else str(part.parameters * step.recipe["factor"]))
     text = "\n".join(lines).encode()
     return PartOutputs(
         counts={"in": ITEMS}, outputs=(store.write(part.writes[0], 1, lambda file: file.write(text)),)
@@ -99,37 +99,37 @@ def segfault():
 
 def segfault_at_two_items(store, step, part, watch):
     for item in (1, 3):
-        if part.task == 1 and item not in watch.crashed:
-            watch.at(item)
+        if part.parameters == 1 and item not in watch.crashing_items:
+            watch.start_item(item)
             segfault()
     return double(store, step, part, watch)
 
 
 def never_end(store, step, part, watch):
     """The second item keeps a native function busy for ever, as it seems."""
-    watch.at(1)
-    if 2 not in watch.crashed:
-        watch.at(2)
+    watch.start_item(1)
+    if 2 not in watch.crashing_items:
+        watch.start_item(2)
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
     return double(store, step, part, watch)
 
 
 def never_move(store, step, part, watch):
     """It waits for nothing."""
-    watch.at(2)
+    watch.start_item(2)
     time.sleep(600)
 
 
 def never_finish(store, step, part, watch):
     """Begins a message to the parent, as a page may make it do, and says no more."""
-    watch.at(2)
+    watch.start_item(2)
     os.write(_pipe(), b"\0\0\1\0")
     time.sleep(600)
 
 
 def never_read(store, step, part, watch):
     """Asks for more than a pipe holds, again and again, and reads no answer."""
-    watch.at(2)
+    watch.start_item(2)
     ask = messages.encode(messages.ReadObject(name=part.reads[0], at=0, length=1))
     connection = Connection(os.dup(_pipe()))
     while True:
@@ -151,7 +151,7 @@ def _is_socket(number):
 def steady(store, step, part, watch):
     """Three CPU seconds, none of its items more than a third of one."""
     for item in range(12):
-        watch.at(item)
+        watch.start_item(item)
         begun = time.process_time()
         while time.process_time() < begun + 0.25:
             pass
@@ -160,7 +160,7 @@ def steady(store, step, part, watch):
 
 def refuse(store, step, part, watch):
     """Fails as a step fails."""
-    if part.task == 1:
+    if part.parameters == 1:
         raise CorruptData(f"{part.name}: cannot be read")
     return double(store, step, part, watch)
 
@@ -196,14 +196,14 @@ def long(store, step, part, watch):
 
 
 def kill_cell(store, step, part, watch):
-    if part.task == 1 and is_first(store):
+    if part.parameters == 1 and is_first(store):
         os.kill(os.getpid(), signal.SIGKILL)
     return double(store, step, part, watch)
 
 
 def kill_actor(store, step, part, watch):
-    if part.task == 1 and is_first(store):
-        watch.at(2)
+    if part.parameters == 1 and is_first(store):
+        watch.start_item(2)
         store.read("kill")
     return double(store, step, part, watch)
 

@@ -8,6 +8,7 @@
 | polite | no host is asked within its delay of the end of an exchange, as its server saw it, or of the life of who asked |
 | nothing forgotten | every page that a fetched page, or a sitemap, leads to has come to an end |
 | one funnel | the frontier, the log and the archive count the same |
+| nothing raises | no answer makes the code that reads it raise: what is wrong in our code does not pass for what is wrong with a page |
 """
 
 from collections import Counter, defaultdict
@@ -18,6 +19,7 @@ from itertools import pairwise
 
 from core import InputError
 from crawler.identifiers import record_id
+from crawler.reading.outcome import READING
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of
@@ -67,12 +69,16 @@ class FinishedRun:
         return found
 
     @cached_property
-    def lines(self) -> list[log_line.LogLine]:
-        """Of the log, those of pages."""
-        found = [
+    def log(self) -> list[log_line.LogLine]:
+        """Every line."""
+        return [
             line for name in log_line.files(self.store, CRAWL) for line in log_line.read(self.store, name)
         ]
-        return [line for line in found if line.kind == "page"]
+
+    @cached_property
+    def lines(self) -> list[log_line.LogLine]:
+        """Of the log, those of pages."""
+        return [line for line in self.log if line.kind == "page"]
 
     @cached_property
     def record(self) -> dict[str, ArchivedRecord]:
@@ -194,6 +200,12 @@ def one_funnel(ended: FinishedRun) -> Iterator[str]:
             yield f"the log says that {line.url} is archived as {line.record}, which is nowhere"
 
 
+def nothing_raises(ended: FinishedRun) -> Iterator[str]:
+    for line in ended.log:
+        if line.error or line.reason == READING:
+            yield f"reading the {line.kind} {line.url} raised {line.error.splitlines()[-1:]}"
+
+
 INVARIANTS: dict[str, Callable[[FinishedRun], Iterator[str]]] = {
     "settled is readable": settled_is_readable,
     "sealed": all_is_sealed,
@@ -201,4 +213,5 @@ INVARIANTS: dict[str, Callable[[FinishedRun], Iterator[str]]] = {
     "polite": polite,
     "nothing forgotten": nothing_forgotten,
     "one funnel": one_funnel,
+    "nothing raises": nothing_raises,
 }

@@ -17,7 +17,7 @@ from tests.simulator.faults import ALL, UNSUPPORTED
 from tests.simulator.modelserver import ModelServer
 from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
-from tests.simulator.wire import SimulatedClient
+from tests.simulator.wire import Inline, SimulatedClient
 
 SEEDS = 60
 
@@ -86,6 +86,12 @@ def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
         lambda self, line: None if line.url.endswith("/2") else sound(self, line),
     )
     assert found([], promise="one funnel")
+
+
+def test_code_of_ours_that_raises_is_not_taken_for_a_page_that_cannot_be_read(monkeypatch):
+    """Here a child process that cannot be called as the true one can: `accepts` has a default there."""
+    monkeypatch.setattr(Inline, "call", lambda self, work, *args, returns, accepts: None)
+    assert found(["kill"], promise="nothing raises")
 
 
 def test_open_files_that_nobody_recovers_are_found(monkeypatch):

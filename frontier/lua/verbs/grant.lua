@@ -132,9 +132,18 @@ local function grant(c, found, r, token, worker, lease_ms)
   return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, '', r.expiries}
 end
 
+-- Take back expired leases, and wake entries that are due; only then it is known which hosts need no robots.txt any more.
+local function catch_up(c)
+  expire(c)
+  wake(c, c.later, c.now, 'later')
+  wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
+  forget_bodies(c, SWEEP, c.wall)
+end
+
 verb('due', function(keys)
   local c = open(keys)
-  forget_bodies(c, SWEEP, c.wall)
+  catch_up(c)
+  close(c)
   return soonest(c)
 end, FREES)
 
@@ -147,10 +156,7 @@ verb('lease', function(keys, args)
   call('SADD', c.prefix .. 'askers', args[2])
   local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
   local partitions, partition = tonumber(args[6]), tonumber(args[7])
-  expire(c)
-  wake(c, c.later, c.now, 'later')
-  wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
-  forget_bodies(c, SWEEP, c.wall)
+  catch_up(c)
   if limit >= 0 then
     local taken = tonumber(call('HGET', c.prefix .. 'outcomes', 'fetched') or 0)
       + tonumber(call('HGET', c.count, 'leased') or 0) + (c.n.leased or 0)

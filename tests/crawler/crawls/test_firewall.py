@@ -16,7 +16,6 @@ import crawler.robots.robots_rules
 import crawler.robots.robots_txt
 import crawler.spiders.download_handler
 import crawler.spiders.spider_engine
-import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
 from crawler import run_worker
@@ -281,8 +280,6 @@ def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(craw
     ("where", "name"),
     [
         (crawler.spiders.download_handler, "response_of"),
-        (crawler.spiders.visit, "answer"),
-        (crawler.spiders.visit, "forbids_following"),
         (crawler.spiders.spider_engine, "ended"),
         (crawler.lease_handler, "finished"),
     ],

@@ -1,5 +1,8 @@
 """A worker dies between the commit of a revisit record and the settlement of its lease: nothing of the page is lost."""
 
+import gzip
+import tracemalloc
+
 import pytest
 
 from crawler import recover, run_worker
@@ -13,6 +16,8 @@ from tests.crawler.server import page
 
 SAME = page('<a href="x">x</a>' + "the same text on both pages " * 60)
 """A body that leads elsewhere from each page that has it."""
+LONG = 8 << 20
+"""Bytes of a body that is short as it is sent."""
 
 
 def fetched(crawl, url):
@@ -179,3 +184,24 @@ def records(crawl):
         for path in sorted((crawl.root / "warc" / crawl.name).glob("*.warc.zst"))
         for record in read(path)
     ]
+
+
+@pytest.mark.parametrize("revisits", [False, True])
+def test_the_payload_of_one_lease_at_a_time_is_held(crawl, site, revisits):
+    paths = [f"/{number}" for number in range(6)]
+    for number, path in enumerate(paths):
+        body = b"<p>" + bytes([number // 2 if revisits else number]) * LONG
+        site.answers[path] = page(gzip.compress(body), "Content-Encoding: gzip")
+    site.answers["/robots.txt"] = page("", status="404 Not Found")
+    crawl.seed(*(f"{site.url}{path}" for path in paths))
+    settle_robots(crawl)
+    archive, _ = dead(crawl, "dead", pages=len(paths))
+    archive.seal()
+    tracemalloc.start()
+    try:
+        assert recovered(crawl) == len(paths)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * LONG
+    assert crawl.stats.outcomes[Outcome.FETCHED] == len(paths)

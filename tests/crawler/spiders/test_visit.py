@@ -194,11 +194,10 @@ def test_the_spider_hears_where_the_request_of_a_middleware_leads_nowhere(url, a
     assert repr(came) == "IgnoreRequest('too_many_hops')"
 
 
-def test_whether_links_are_followed_is_asked_once_and_only_of_pages():
-    page = visited(captured(body=b'<meta name="robots" content="nofollow">'))
-    assert forbids_links(page, DEFAULT_OPTIONS)
-    page.fetch_result = None
-    assert forbids_links(page, DEFAULT_OPTIONS)
+def test_whether_links_are_followed_is_known_from_the_reading_of_the_page():
+    assert forbids_links(visited(captured(body=b'<meta name="robots" content="nofollow">')), DEFAULT_OPTIONS)
+    assert forbids_links(visited(captured(403, headers=(("X-Robots-Tag", "nofollow"),))), DEFAULT_OPTIONS)
+    assert not forbids_links(visited(captured()), DEFAULT_OPTIONS)
     assert not forbids_links(
         visited(captured(body=b'<meta name="robots" content="nofollow">')), PageOptions(obey=())
     )

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from frontier import HostRelease, Kind
+from frontier import HostRelease, Kind, Outcome
 from frontier.robots_record import LARGE
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, numbered
@@ -49,6 +49,17 @@ async def test_rules_are_kept_while_pages_wait(worker, found, rules):
         (page,) = await worker.take(1)
         assert await body(worker) == rules
         await worker.settle([page])
+
+
+async def test_rules_are_kept_for_a_page_whose_time_has_come(worker, found):
+    """On several partitions each is asked first whether it has anything."""
+    await worker.frontier.add(numbered(found, "a.test", 1))
+    await ask(worker, SMALL_RULES, ttl=100 * DAY)
+    await worker.settle(await worker.take(), Outcome.RETRY, retry_after_ms=DAY)
+    await worker.crawl.skip(2 * DAY)
+    (page,) = await worker.take()
+    assert page.kind is Kind.PAGE
+    assert await body(worker) == SMALL_RULES
 
 
 async def test_rules_are_kept_while_a_page_is_fetched(worker, found):

@@ -82,7 +82,7 @@ def test_what_is_archived_is_not_fetched_again_and_what_it_led_to_waits(site, re
     after = made(project).stats
     assert (settled(after), after.reasons) == (settled(before), before.reasons)
     assert after.waiting == before.waiting > 0
-    assert crawl_in_process(project).drained
+    assert crawl_in_process(project).is_drained
     asked = pages(site)
     assert set(asked.values()) == {1}
     # Two links deep: what is three links away was found by nobody.
@@ -189,7 +189,7 @@ def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):
 
 def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site, redis, project):
     seed_urls(project, f"{site.url}/")
-    ask(project, lambda frontier: frontier.rebuild())  # somebody was killed
+    ask(project, lambda frontier: frontier.rebuild.start())  # somebody was killed
     for verb in (lambda: run_crawl(project), lambda: seed_urls(project, f"{site.url}/new")):
         with pytest.raises(InputError, match=r"its frontier is being made from the archive.*rebuild main"):
             verb()
@@ -208,7 +208,7 @@ def test_without_its_log_an_archive_is_known_and_its_links_wait_where_it_is_said
     assert set(found.stats.reasons) == {f"{name}:{UNLOGGED}" for name in settled(before)}
     assert found.stats.is_drained
     assert made(project, reach=LinkScope(scope="host", max_depth=1)).stats.waiting == 4
-    assert crawl_in_process(project).drained
+    assert crawl_in_process(project).is_drained
     assert set(pages(site).values()) == {1}
 
 

@@ -160,7 +160,7 @@ def test_seeds_are_asked_again_only_where_that_is_said(site, project):
     assert seed_urls(project, urls[0]).known == 1
     again = seed_urls(project, *urls, urls[0], again=True)
     assert (again.added, again.known) == (2, 1)
-    assert crawl_in_process(project).drained
+    assert crawl_in_process(project).is_drained
     assert (site.paths["/open"], site.paths["/other"]) == (2, 1)
     # What was unknown until then is known by its address.
     assert seed_urls(project, *urls).known == 2

@@ -37,11 +37,11 @@ ROOT = Path(__file__).resolve().parents[3]
 def die(store, part, watch, item, how, once=""):
     """The process dies at an item of part 1: always, or only the first time."""
     if (
-        part.task == 1
-        and item not in watch.crashed
+        part.parameters == 1
+        and item not in watch.crashing_items
         and not (once and not work_functions.is_first(store, once))
     ):
-        watch.at(item)
+        watch.start_item(item)
         how()
 
 
@@ -62,8 +62,8 @@ def crash_at_two_items(store, step, part, watch):
 
 
 def crash_whatever_is_left_out(store, step, part, watch):
-    if part.task == 1:
-        watch.at(2)
+    if part.parameters == 1:
+        watch.start_item(2)
         segfault()
     return double(store, step, part, watch)
 
@@ -87,22 +87,22 @@ def killed_always(store, step, part, watch):
 
 def allocate(store, step, part, watch):
     """Item 2 of part 1 wants more memory than there is."""
-    if part.task == 1 and 2 not in watch.crashed:
-        watch.at(2)
+    if part.parameters == 1 and 2 not in watch.crashing_items:
+        watch.start_item(2)
         bytearray(1 << 45)
     return double(store, step, part, watch)
 
 
 def blunder(store, step, part, watch):
     """Fails as nobody thought of."""
-    if part.task == 1:
+    if part.parameters == 1:
         raise KeyError("nobody thought of it")
     return double(store, step, part, watch)
 
 
 def claim_no_storage(store, step, part, watch):
     """Says the same, of which it knows nothing."""
-    if part.task == 1:
+    if part.parameters == 1:
         raise Unavailable("the storage does not answer")
     return double(store, step, part, watch)
 
@@ -288,13 +288,13 @@ class Scripted:
     """A crew whose tasks end as a script says, and well when it is over."""
 
     def __init__(self, script):
-        self.hands, self.script, self.tasks, self.seen = 3, iter(script), [], []
+        self.workers, self.script, self.tasks, self.seen = 3, iter(script), [], []
 
-    def begin(self, task):
+    def submit(self, task):
         self.tasks.append(task)
         self.seen.append(task)
 
-    def ended(self):
+    def next_outcome(self):
         well = TaskSuccess(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)
         return self.tasks.pop(0), next(self.script, well)
 
@@ -321,9 +321,9 @@ def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
     most = 0
 
     class Counting(Scripted):
-        def begin(self, task):
+        def submit(self, task):
             nonlocal most
-            super().begin(task)
+            super().submit(task)
             most = max(most, len(self.tasks))
 
     run(RecordingStore(tmp_path), double, Counting([]), 50)
@@ -333,7 +333,7 @@ def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
 def test_workers_are_replaced_when_they_have_grown(files, monkeypatch):
     from pipeline.engine.local import part_process
 
-    monkeypatch.setattr(part_process, "RSS", 0)
+    monkeypatch.setattr(part_process, "MAX_RSS", 0)
     with local_worker_pool(1) as crew:
         ran = [run(files, note_process, crew, count) for count in (1, 2, 3)]
     assert [one.made for one in ran] == [1, 1, 1]
@@ -357,9 +357,9 @@ def test_a_closed_crew_leaves_no_process(files):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline.engine import test_run_step as t;"
-    "from pipeline.engine.local.worker_pool import local_crew\n"
+    "from tests.pipeline import work_functions; from pipeline.engine.local.worker_pool import local_worker_pool\n"
     "if __name__ == '__main__':\n"
-    "  with local_crew(2) as crew: t.run(t.Noting(Path(sys.argv[1])), t.labour.slow, crew, int(sys.argv[2]))"
+    "  with local_worker_pool(2) as crew: t.run(t.RecordingStore(Path(sys.argv[1])), work_functions.slow, crew, int(sys.argv[2]))"
 )
 
 

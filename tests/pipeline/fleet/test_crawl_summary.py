@@ -38,7 +38,7 @@ def crawled(after, before=NOTHING, **more):
         (crawled(stats(fetched=5)), ["c: 5 fetched; the frontier is drained"]),
         (crawled(stats(fetched=1, requests=1)), ["c: 1 fetched (1 request); the frontier is drained"]),
         (
-            crawled(stats(fetched=5, unchanged_profile=1, waiting=1)),
+            crawled(stats(fetched=5, unchanged=1, waiting=1)),
             ["c: 5 fetched, 1 unchanged; 1 URL waits, run again to go on"],
         ),
         (

@@ -20,7 +20,7 @@ from pipeline.fleet import liveness
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import NAME
+from storage.archive.archive_writer import NAME_PATTERN
 from storage.archive.open_files import writer_and_serial
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import Server
@@ -35,7 +35,7 @@ class Heard:
     def __init__(self, *workers):
         self.workers, self.asked = set(workers), set()
 
-    async def alive(self, workers):
+    async def alive_workers(self, workers):
         self.asked |= set(workers)
         return self.workers & set(workers)
 
@@ -44,7 +44,7 @@ def test_a_name_says_where_its_worker_is_at_home(tmp_path):
     one, other = liveness.new_worker_id(tmp_path / "a"), liveness.new_worker_id(tmp_path / "a")
     away = liveness.new_worker_id(tmp_path / "b")
     assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{8}", one)
-    assert NAME.fullmatch(one)
+    assert NAME_PATTERN.fullmatch(one)
     assert one[:9] == other[:9] != away[:9]
     assert one != other
     assert writer_and_serial("main", f"main-{one}-00012.warc.gz") == (one, 12)
@@ -185,7 +185,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
 
         wait_for(lambda: holders() and len(seen) == len(writing(data)) == 2)
         both = set(seen)
-        assert ask(address, lambda frontier: frontier.alive(both)) == both
+        assert ask(address, lambda frontier: frontier.workers.alive(both)) == both
         doomed = psutil.Process(supervisors[one].pid)
         family = [doomed, *doomed.children(recursive=True)]
         killed = {
@@ -212,7 +212,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         supervisors[two].join(120)
         assert supervisors[two].exitcode == 0
     stats = ask(address, lambda frontier: frontier.stats())
-    assert stats.drained
+    assert stats.is_drained
     archived = Counter()
     writers = set()
     for path in (data / "warc" / "main").glob("*.warc.gz"):

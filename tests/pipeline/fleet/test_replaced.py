@@ -16,7 +16,7 @@ class Berth:
     def __init__(self, exitcode):
         self._left = WorkerExit(exitcode=exitcode, error=None)
 
-    def left(self):
+    def poll(self):
         return self._left
 
     def wait(self):
@@ -32,10 +32,10 @@ class Shown:
     async def start(self):
         pass
 
-    async def show(self):
+    async def update(self):
         pass
 
-    def done(self):
+    def stop(self):
         pass
 
 
@@ -51,7 +51,7 @@ async def watched(monkeypatch, exitcodes):
         return crawl_command._FleetWorker(name=f"w{code}-{len(ended)}", handle=Berth(code))
 
     monkeypatch.setattr(crawl_command, "POLL_S", 0)
-    monkeypatch.setattr(crawl_command, "take_up", take_up)
+    monkeypatch.setattr(crawl_command, "recover_dead_workers", take_up)
     interrupts = SimpleNamespace(count=0, forward=lambda _workers: None)
     await crawl_command._supervise(None, None, "main", start, 1, interrupts, Shown())
     return ended

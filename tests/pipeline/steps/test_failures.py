@@ -84,10 +84,10 @@ def made(store):
     ("where", "function", "step"),
     [
         (process, "_payload_bytes", "record"),
-        (process, "pageless", "record"),
-        (process, "seen", "record"),
-        (process.index_facts, "told", "record"),
-        (process, "document", "extract"),
+        (process, "pageless_reason", "record"),
+        (process, "with_dom", "record"),
+        (process.index_facts, "with_index_facts", "record"),
+        (process, "extract_document", "extract"),
         (process, "rights_of", "judge"),
         (process, "judge", "judge"),
         (tables, "require_storable", "sign"),
@@ -130,7 +130,7 @@ def test_half_a_pair_in_a_text_costs_the_record_alone(files, monkeypatch):
         return replace(found, title="\ud800") if POISON in record.url else found
 
     document = process.extract_document
-    monkeypatch.setattr(process, "document", halved)
+    monkeypatch.setattr(process, "extract_document", halved)
     counts, _ = made(files)
     assert counts["keep.documents"] == 4
     assert counts["extract/failed:sign:UnicodeEncodeError.documents"] == 1
@@ -140,7 +140,7 @@ def test_damage_of_the_storage_is_no_fault_of_a_record(files, monkeypatch):
     def raising(*_, **__):
         raise CorruptData("it is not as it was sealed")
 
-    monkeypatch.setattr(process, "document", raising)
+    monkeypatch.setattr(process, "extract_document", raising)
     with pytest.raises(CorruptData):
         made(files)
 
@@ -151,11 +151,11 @@ WITH_POISON = [*ROWS[:2], {"text": POISON, "url": "https://example.org/x", "id":
 @pytest.mark.parametrize(
     ("name", "data", "where", "function"),
     [
-        ("a.jsonl", jsonl_of(WITH_POISON), jsonl, "entry"),
-        ("a.csv", csv_of(WITH_POISON), delimited, "entry"),
-        ("a.parquet", parquet_of(WITH_POISON), arrow, "entry"),
+        ("a.jsonl", jsonl_of(WITH_POISON), jsonl, "record_of_row"),
+        ("a.csv", csv_of(WITH_POISON), delimited, "record_of_row"),
+        ("a.parquet", parquet_of(WITH_POISON), arrow, "record_of_row"),
         ("a.jsonl", jsonl_of(WITH_POISON), columns, "_payload"),
-        ("a.jsonl", jsonl_of(WITH_POISON), origin, "brought_record"),
+        ("a.jsonl", jsonl_of(WITH_POISON), origin, "ingested_record"),
         (
             "a.tar",
             tarred([("a.txt", b"one"), ("b.txt", POISON.encode()), ("c.txt", b"three")]),

@@ -103,7 +103,7 @@ def finish(project):
     with project.frontier_address():
         crawled = crawl(project, "main", CrawlLimits(workers=1), LineProgress())
     assert crawled.stats.is_drained
-    with project.crew(1) as crew:
+    with project.worker_pool(1) as crew:
         process_sources(project, ("main",), crew, LineProgress())
 
 

@@ -19,6 +19,7 @@ from storage.archive.written_payloads import WrittenPayloads
 from storage.directory_store import DirectoryStore
 from storage.warc.compression import SUFFIXES
 from storage.warc.exchange_records import payload_digest, payload_sha256
+from storage.warc.records import record_at
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 
@@ -83,7 +84,7 @@ def test_a_payload_that_is_committed_is_not_written_again(files, kind):
     assert (line.offset, line.length, line.digest) == (ref.offset, ref.length, ref.digest)
     assert (line.sha256, revisit.sha256) == (payload_sha256(page(3)),) * 2
     whole = find_originals(files, [ref.file], [revisit.revisit])
-    assert whole[revisit.revisit].payload == BIG
+    assert record_at(files, whole[revisit.revisit].ref).payload == BIG
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
     whole = find_originals(
         files, [each for each in sealed_ if not each.endswith(".cdxj.gz")], [found[0].revisit]
     )
-    assert whole[found[0].revisit].payload == BIG
+    assert record_at(files, whole[found[0].revisit].ref).payload == BIG
 
 
 def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_room_for(tmp_path):
@@ -354,4 +355,4 @@ def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_o
         url: Revisit(profile="server-not-modified", refers_to="", uri=url, date_ms=STARTED_MS) for url in urls
     }
     found = find_originals(files, ["warc/main/main-w-00000.warc.gz"], wanted.values())
-    assert [found[wanted[url]].payload for url in urls] == [b"1", b"2"]
+    assert [record_at(files, found[wanted[url]].ref).payload for url in urls] == [b"1", b"2"]

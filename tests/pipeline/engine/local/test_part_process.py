@@ -31,7 +31,7 @@ def task(tmp_path, work=work_functions.double, **changes):
 
 
 def test_a_process_killed_before_it_began_died_by_somebody_elses_doing(tmp_path, monkeypatch, made):
-    monkeypatch.setattr(part_process, "_serve", work_functions.serve_never)
+    monkeypatch.setattr(part_process, "_run_parts", work_functions.serve_never)
     ended = []
     thread = threading.Thread(target=lambda: ended.append(made.make(task(tmp_path))))
     thread.start()
@@ -43,7 +43,7 @@ def test_a_process_killed_before_it_began_died_by_somebody_elses_doing(tmp_path,
 
 
 def test_a_process_that_cannot_begin_is_an_error_for_so_will_the_next(tmp_path, monkeypatch, made):
-    monkeypatch.setattr(part_process, "_serve", work_functions.serve_badly)
+    monkeypatch.setattr(part_process, "_run_parts", work_functions.serve_badly)
     with pytest.raises(ThresherError, match=r"ended before it could begin \(exit code 7\)"):
         made.make(task(tmp_path))
 
@@ -54,7 +54,7 @@ def test_an_item_that_does_not_end_is_a_crash_and_is_left_out_the_next_time(tmp_
     )
     assert {-signal.SIGXCPU} <= run_step.ITEM_CRASH_EXIT_CODES
     assert isinstance(
-        made.make(task(tmp_path, work_functions.never_end, crashed=frozenset({2}))), TaskSuccess
+        made.make(task(tmp_path, work_functions.never_end, crashing_items=frozenset({2}))), TaskSuccess
     )
 
 

@@ -51,14 +51,14 @@ def server(files):
 
 
 def test_an_input_is_read_where_it_is_asked_for(server):
-    assert server.answer(OpenObject("in/0")) == ObjectSize(1_000_000)
-    assert server.answer(ReadObject("in/0", 7, 5)) == ObjectBytes(b"78901")
-    assert server.answer(ReadObject("in/0", 999_995, 50)) == ObjectBytes(b"56789")
-    assert server.answer(ReadObject("in/0", 1 << 40, 5)) == ObjectBytes(b"")
+    assert server.respond(OpenObject("in/0")) == ObjectSize(1_000_000)
+    assert server.respond(ReadObject("in/0", 7, 5)) == ObjectBytes(b"78901")
+    assert server.respond(ReadObject("in/0", 999_995, 50)) == ObjectBytes(b"56789")
+    assert server.respond(ReadObject("in/0", 1 << 40, 5)) == ObjectBytes(b"")
 
 
 def test_it_reads_like_a_file(server):
-    store = PartStore(server.answer)
+    store = PartStore(server.respond)
     assert store.read("in/0") == b"0123456789" * 100_000
     with store.open("in/0") as file:
         file.seek(-3, os.SEEK_END)
@@ -71,13 +71,13 @@ def test_it_reads_like_a_file(server):
 @pytest.mark.parametrize("name", ["other", "manifests/double/main/part-0.json", NAME, "../secret", ""])
 @pytest.mark.parametrize("ask", [OpenObject, StampObject, lambda name: ReadObject(name, 0, 1)])
 def test_what_the_part_is_not_made_from_cannot_be_read(server, ask, name):
-    answer = server.answer(ask(name))
+    answer = server.respond(ask(name))
     assert isinstance(answer, ErrorMessage)
     assert "of which it is not made" in answer.text
 
 
 def test_nothing_is_there_before_it_is_sealed_and_all_of_it_is_after(server, files):
-    store = PartStore(server.answer)
+    store = PartStore(server.respond)
     output = store.write(NAME, 1, lambda file: file.write(b"a" * 500_000))
     assert not files.exists(NAME)
     assert server.seal(DONE) == (output,)
@@ -96,8 +96,8 @@ def test_what_is_not_sealed_leaves_nothing(files):
 def test_nothing_is_made_under_another_name(server, files, name):
     before = set(files.list())
     with pytest.raises(ThresherError, match="none of its outputs"):
-        server.answer(WriteOutput(name, b"forged"))
-    assert isinstance(server.answer(FinishOutput(name)), ErrorMessage)
+        server.respond(WriteOutput(name, b"forged"))
+    assert isinstance(server.respond(FinishOutput(name)), ErrorMessage)
     assert set(files.list()) == before
 
 
@@ -109,46 +109,46 @@ def test_a_part_without_its_outputs_is_not_sealed(server, files, rows):
 
 
 def test_digests_are_not_what_the_worker_says(server):
-    server.answer(WriteOutput(NAME, b"abc"))
-    assert server.answer(FinishOutput(NAME)) == OutputDigest(
+    server.respond(WriteOutput(NAME, b"abc"))
+    assert server.respond(FinishOutput(NAME)) == OutputDigest(
         3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
 
 
 def test_an_output_that_is_longer_than_memory_is_refused(server):
     for _ in range(2):
-        server.answer(WriteOutput(NAME, b"x" * (MOST // 2)))
+        server.respond(WriteOutput(NAME, b"x" * (MOST // 2)))
     with pytest.raises(ThresherError, match="more than 1,048,576 bytes"):
-        server.answer(WriteOutput(NAME, b"x"))
+        server.respond(WriteOutput(NAME, b"x"))
 
 
 def test_trouble_of_the_storage_is_raised_as_it_was(server, files):
-    assert server.answer(ReadObject("gone", 0, 1)) == ErrorMessage(
+    assert server.respond(ReadObject("gone", 0, 1)) == ErrorMessage(
         "Unavailable", "the storage does not answer"
     )
-    error = server.error(ErrorMessage("Unavailable", "the storage does not answer"))
+    error = server.work_error(ErrorMessage("Unavailable", "the storage does not answer"))
     assert type(error) is Unavailable
 
 
 def test_a_missing_object_is_corrupt_data(server, files):
     files.delete("in/0")
     with pytest.raises(CorruptData, match="in/0 is missing"):
-        PartStore(server.answer).read("in/0")
+        PartStore(server.respond).read("in/0")
 
 
 @pytest.mark.parametrize("kind", ["Unavailable", "InputError", "Conflict", "Interrupted", "SystemExit"])
 def test_a_worker_cannot_say_that_the_run_is_wrong(server, kind):
-    assert type(server.error(ErrorMessage(kind, "nothing is wrong"))) is ThresherError
+    assert type(server.work_error(ErrorMessage(kind, "nothing is wrong"))) is ThresherError
 
 
 def test_a_full_disk_ends_the_run_in_one_line(server, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    server.answer(WriteOutput(NAME, b"x"))
+    server.respond(WriteOutput(NAME, b"x"))
     monkeypatch.setattr(PartServer, "_write", full)
     with pytest.raises(Unavailable, match=r"no room left for the storage at .*: free some"):
-        server.answer(WriteOutput(NAME, b"x"))
+        server.respond(WriteOutput(NAME, b"x"))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_worker_whose_event_loop_turns_is_left_alone(worker):
 
 
 def test_a_worker_that_computes_without_a_turn_is_ended_once(worker):
-    with worker.activity.reading(7):
+    with worker.activity.reading_page(7):
         worker.passes(MAX_BUSY_S, cpu=1.0)
         assert worker.signals == []
         worker.passes(5, cpu=1.0)
@@ -78,7 +78,7 @@ def test_while_nobody_looked_nothing_is_held_against_a_worker(worker):
     """The machine slept, or the supervisor was stopped."""
     for _ in range(100):
         worker.now += MAX_STALL_S
-        worker.supervision.look()
+        worker.supervision.check()
     assert worker.signals == []
 
 
@@ -89,17 +89,17 @@ def test_before_the_first_turn_and_after_the_last_nothing_counts(worker):
 
 
 def test_a_spider_may_compute_for_as_long_as_it_may(worker):
-    worker.activity.entertain()
+    worker.activity.set_spider_active()
     worker.passes(MAX_STALL_S - 1, cpu=1.0)
     assert worker.signals == []
 
 
 def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker):
-    worker.activity.entertain()
-    with worker.activity.reading(7):
-        assert worker.activity.reads == 7
+    worker.activity.set_spider_active()
+    with worker.activity.reading_page(7):
+        assert worker.activity.page_token == 7
         worker.passes(MAX_BUSY_S + 1, cpu=1.0)
-    assert worker.activity.reads == SPIDER
+    assert worker.activity.page_token == SPIDER
     assert worker.signals == [signal.SIGKILL]
 
 

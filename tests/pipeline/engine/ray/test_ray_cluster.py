@@ -247,9 +247,9 @@ def test_no_process_outlives_its_crew(files, crew):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import work_functions; from tests.pipeline.engine.ray import test_ray_cluster as t;"
-    "from pipeline.engine.ray.ray_pool import ray_crew\n"
+    "from pipeline.engine.ray.ray_pool import ray_worker_pool\n"
     "if __name__ == '__main__':\n"
-    "  with ray_crew(sys.argv[1], 3) as crew: t.run(work_functions.Noting(Path(sys.argv[2])), work_functions.slow, crew, 12)"
+    "  with ray_worker_pool(sys.argv[1], 3) as crew: t.run(work_functions.RecordingStore(Path(sys.argv[2])), work_functions.slow, crew, 12)"
 )
 
 
