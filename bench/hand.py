@@ -1,6 +1,7 @@
 """`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies.
 
-Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.verbs.journal`) dies with it.
+Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.verbs.journal`) dies
+with it.
 """
 
 import asyncio

@@ -95,7 +95,9 @@ class Crawl:
                     await self.link.redis.hset(robots, origin, state[:4] + expires + state[10:])
 
     async def places(self) -> dict[str, list[tuple[int, str]]]:
-        """Where the server keeps URLs that are not settled for good, by generation, text, and the lease that led back."""
+        """Where the server keeps URLs that are not settled for good, by generation, text, and the
+        lease that led back.
+        """
         found = defaultdict(list)
         redis, partitions = self.link.redis, self.frontier.crawl.partitions
         for partition in range(partitions.number):

@@ -90,7 +90,9 @@ def run_unconfined(pipe, target):
 
 
 def work(store, step, part, watch):
-    """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another program."""
+    """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another
+    program.
+    """
     target, walls = part.parameters
     every = () if walls.lacks else escapes.EVERY
     got = json.dumps({escape.__name__: escapes.try_escape(escape, target) for escape in every}).encode()

@@ -84,7 +84,9 @@ def double(store, step, part, watch):
     lines = []
     for item in range(ITEMS):
         watch.start_item(item)
-        lines.append("left out" if item in watch.crashing_items else str(part.parameters * step.recipe["factor"]))
+        lines.append(
+            "left out" if item in watch.crashing_items else str(part.parameters * step.recipe["factor"])
+        )
     text = "\n".join(lines).encode()
     return PartOutputs(
         counts={"in": ITEMS}, outputs=(store.write(part.writes[0], 1, lambda file: file.write(text)),)

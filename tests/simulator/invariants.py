@@ -19,7 +19,7 @@ from itertools import pairwise
 
 from core import InputError
 from crawler.identifiers import record_id
-from crawler.reading.outcome import READING
+from crawler.reading.outcome import READING_STEP
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of
@@ -202,7 +202,7 @@ def one_funnel(ended: FinishedRun) -> Iterator[str]:
 
 def nothing_raises(ended: FinishedRun) -> Iterator[str]:
     for line in ended.log:
-        if line.error or line.reason == READING:
+        if line.error or line.reason == READING_STEP:
             yield f"reading the {line.kind} {line.url} raised {line.error.splitlines()[-1:]}"
 
 

@@ -1,6 +1,7 @@
 """Who asks an address says so where that is later than the frontier was told."""
 
 import asyncio
+from types import SimpleNamespace
 
 from core import Unavailable
 from crawler.uplink import address_limiter
@@ -15,12 +16,13 @@ class Recorder:
     """Lets everybody in, and remembers who is said to have been late."""
 
     def __init__(self, delay_ms):
-        self.late, self.settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
+        self.late, settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
+        self.crawl = SimpleNamespace(settings=settings)
 
-    async def enter_all(self, asked):
+    async def acquire_addresses(self, asked):
         return [0 for _ in asked]
 
-    async def asked(self, addresses):
+    async def restart_address_delays(self, addresses):
         self.late += addresses
 
 

@@ -101,7 +101,9 @@ async def until_granting(address, frontiers):
 
 
 async def crawled(powerless, *, seed, partitions, crashes, workers=2):
-    """Crawl the web to its end although power is lost; what was fetched, how often, and what the frontier says of it."""
+    """Crawl the web to its end although power is lost; what was fetched, how often, and what the
+    frontier says of it.
+    """
     chance, archive = random.Random(seed), Counter()
     opened = [
         await Frontier(await connect(powerless.address), "lost").open(UNPACED, partitions=partitions)

@@ -1,4 +1,6 @@
-"""What has no room in memory lies in storage, and comes back: nothing twice, nothing never, whatever dies in between."""
+"""What has no room in memory lies in storage, and comes back: nothing twice, nothing never,
+whatever dies in between.
+"""
 
 import asyncio
 from io import BufferedReader, BytesIO

@@ -33,11 +33,11 @@ class Heard:
     """A frontier that heard of some workers, and remembers of whom it was asked."""
 
     def __init__(self, *workers):
-        self.workers, self.asked = set(workers), set()
+        self.heard, self.asked, self.workers = set(workers), set(), self
 
-    async def alive_workers(self, workers):
+    async def alive(self, workers):
         self.asked |= set(workers)
-        return self.workers & set(workers)
+        return self.heard & set(workers)
 
 
 def test_a_name_says_where_its_worker_is_at_home(tmp_path):
