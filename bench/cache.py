@@ -2,13 +2,13 @@
 
 usage: python bench/cache.py [--directory DIR] [--blocks 100000]
 
-One process, one thread; CPU is user + system time. Beside every hit a plain read of a file of the same bytes, and
-beside every miss a plain write, in the same run; files are in the page cache. Hit rate: Zipf (exponent 1) over
-20,000 keys with room for 2,000, against an exact LRU of as many blocks in memory; the times of the last reading
-are written at once in `ours` (a run of seconds stands for hours) and once a second, as the cache does it, in
-`ours_touched_once_a_second`. Eviction: misses into a full cache of `--blocks` blocks, and the room for 3,000 of them made alone. What files cost
-to make and remove is the file system's affair and varies; a --directory on tmpfs shows the cache's own part. Prints one
-JSON line.
+One process, one thread; CPU is user + system time. In the same run, each hit is compared with a plain read of a file of
+the same bytes, and each miss with a plain write; the files are in the page cache. Hit rate: Zipf (exponent 1) over
+20,000 keys with room for 2,000, compared with an exact LRU of as many blocks in memory. `ours` writes the time of every
+read at once (a run of seconds stands for hours); `ours_touched_once_a_second` writes it once a second, as the cache
+does. Eviction: misses into a full cache of `--blocks` blocks, and making room for 3,000 of them alone. The cost of
+making and removing files belongs to the file system and varies; a --directory on tmpfs shows the cache's own part.
+Prints one JSON line.
 """
 
 import argparse

@@ -1,13 +1,13 @@
-"""One pipeline four times: on one machine and on a Ray cluster, each undisturbed and with things dying under it.
+"""Run one pipeline four times: on one machine and on a Ray cluster, each undisturbed and with processes killed.
 
 usage: python bench/chaos.py --dir DIR --tokenizer FILE --warc FILE [FILE ...] [--kills N] [--seed N]
        [--between LEAST MOST] [--storage URI] [--s3-restart CMD] [--redis-restart CMD] [--redis ADDRESS]
 
-Every run is a new project: the archives are ingested, then process, dedup and export are typed as a user types
-them, and typed again where they were killed. The Ray cluster is three nodes that this script starts. What dies, by
-SIGKILL and in an order that follows from the seed: cells (the processes that make parts), actors, a node (another one
-joins), the driver; where a command to restart them is given, the S3 server and Redis (`{}` in --storage is the name
-of the run). Between two deaths lie --between seconds; nothing is killed any more after --kills.
+Every run is a new project: it ingests the archives, then runs process, dedup and export as a user types them, and
+again if they were killed. This script starts a Ray cluster of three nodes. It sends SIGKILL, in an order that follows
+from the seed, to worker processes that make parts (`cell`), actors, a node (another one joins) and the driver. If a
+command to restart them is given, the S3 server and Redis die as well. `{}` in --storage is the name of the run.
+Between two deaths lie --between seconds, and nothing is killed after --kills deaths.
 
 Prints one JSON line and a table: what was killed, what was made again, and whether every byte of documents, verdicts,
 signatures, removals, their Manifests and the shards is the same as in the first run.
@@ -43,7 +43,7 @@ WORKERS = "3"
 KINDS = ("documents", "verdicts", "signatures", "dedup", "manifests")
 POLL_S = 0.05
 REFUSED = 2
-"""Exit code of a command that found its storage gone."""
+"""Exit code of a command that lost its storage."""
 
 
 @dataclass(kw_only=True)
@@ -58,27 +58,27 @@ class Run:
     killed: Counter[str] = field(default_factory=Counter)
     commands: int = 0
     repeated_commands: int = 0
-    """Commands that were typed again."""
+    """Commands that were started again."""
     deaths: int = 0
-    """Workers that the engine saw die, in commands that lived to tell."""
+    """Dead workers that the engine counted, in commands that ended by themselves."""
     sealed: dict[str, str] = field(default_factory=dict)
-    """Manifests that were there at some death, with their stamps."""
+    """Manifests that existed at a death, with their stamps."""
     wall_s: float = 0.0
     bytes: dict[str, str] = field(default_factory=dict)
 
     @property
     def store(self) -> Store:
-        """Its storage."""
+        """The storage of the project."""
         return open_store(self.storage, self.directory)
 
     @property
     def remade_parts(self) -> int:
-        """Parts that were sealed at some death and were made again nevertheless."""
+        """Parts that were sealed at a death and were made again nevertheless."""
         return sum(self.store.stamp(name) != stamp for name, stamp in self.sealed.items())
 
 
 def main() -> None:
-    """Run four times, compare, tell."""
+    """Run four times, compare, print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -117,11 +117,11 @@ def main() -> None:
 
 
 def pipeline(run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
-    """Ingest, then everything else with things dying."""
+    """Ingest, then run everything else while processes are killed."""
     run.directory.mkdir(parents=True)
     (run.directory / "thresher.toml").write_text(
         f'[project]\nengine = "{run.engine}"\nstorage = "{run.storage}"\nredis = "{args.redis}"\n'
-        '[filters]\npreset = "none"\nlanguages = []\n'  # the more is kept, the more there is to compare
+        '[filters]\npreset = "none"\nlanguages = []\n'  # more kept documents give more to compare
     )
     run_command(run, lambda _: None, "ingest", "real", *map(str, args.warc))
     deaths = FaultSchedule(run, args, nodes)
@@ -135,15 +135,15 @@ def pipeline(run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
 
 
 def run_command(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -> None:
-    """One command, typed again until it has done what it says."""
+    """Run one command until it has succeeded."""
     command = [sys.executable, "-m", "pipeline", *words, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     while True:
         run.commands += 1
         with (
             (run.directory / "log").open("a") as log,
-            (run.directory / "said").open("w") as said,
-            psutil.Popen(command, cwd=run.directory, env=environment, stdout=said, stderr=log) as process,
+            (run.directory / "output").open("w") as output,
+            psutil.Popen(command, cwd=run.directory, env=environment, stdout=output, stderr=log) as process,
         ):
             while process.poll() is None:
                 tick(process)
@@ -155,11 +155,11 @@ def run_command(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -
                 f"{run.name}: {' '.join(words)} ended with {process.returncode}; look at {run.directory}/log"
             )
         run.repeated_commands += 1
-    run.deaths += json.loads((run.directory / "said").read_text()).get("deaths", 0)
+    run.deaths += json.loads((run.directory / "output").read_text()).get("deaths", 0)
 
 
 class FaultSchedule:
-    """Who dies when, by a seed: every kind in turn, in an order of its own each time."""
+    """Decides by a seed what dies when: every kind in turn, in a new order each time."""
 
     def __init__(self, run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
         self._run, self._nodes, self._between = run, nodes, args.between
@@ -176,7 +176,7 @@ class FaultSchedule:
         self._next = time.monotonic() + self._random.uniform(*self._between)
 
     def tick(self, driver: psutil.Popen) -> None:
-        """Kill what is due."""
+        """Kill one process if it is due."""
         if self._run.killed.total() >= self._run.kills or time.monotonic() < self._next:
             return
         if not self._deck:
@@ -206,7 +206,7 @@ class FaultSchedule:
         return True
 
     def _kill_driver(self, driver: psutil.Popen) -> bool:
-        # Not before it does something: a command killed while it starts says nothing about what it makes.
+        # Only a driver at work: a command that is killed while it starts proves nothing about its results.
         working = (
             any(map(is_part_process, driver.children())) if self._run.engine == "local" else bool(actors())
         )
@@ -227,30 +227,30 @@ class FaultSchedule:
 
 
 def actors() -> list[psutil.Process]:
-    """The hands on the cluster that this process started."""
+    """Return the actors on the cluster that this process started."""
     return [
         process
         for process in psutil.Process().children(recursive=True)
-        if process.status() != psutil.STATUS_ZOMBIE and process.name().startswith("ray::Hand")
+        if process.status() != psutil.STATUS_ZOMBIE and process.name().startswith("ray::PartActor")
     ]
 
 
 def is_part_process(process: psutil.Process) -> bool:
-    """Whether it makes parts."""
+    """Return whether a process makes parts."""
     return any("spawn_main" in word for word in process.cmdline())
 
 
 def sealed(run: Run) -> Mapping[str, str]:
-    """Manifests that are there now, with their stamps."""
+    """Return the Manifests that exist now, with their stamps."""
     try:
         return {name: run.store.stamp(name) for name in run.store.list("manifests/")}
-    except Exception as error:  # noqa: BLE001 - the server may be the one that was killed
+    except Exception as error:  # noqa: BLE001 - the storage server may have been killed
         sys.stderr.write(f"{run.name}: {error}\n")
         return {}
 
 
 def digests(run: Run) -> Iterator[tuple[str, str]]:
-    """Name and SHA-256 of all that was made."""
+    """Yield the name and SHA-256 of every output."""
     for kind in KINDS:
         for name in run.store.list(f"{kind}/"):
             yield name, hashlib.sha256(run.store.read(name)).hexdigest()
@@ -263,7 +263,7 @@ def digests(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def print_results(runs: list[Run]) -> None:
-    """One line for programs, a table for people."""
+    """Print one line for programs, and a table for people."""
     first, *others = runs
     parts = [name for name in first.bytes if name.startswith("manifests/process/")]
     counts = [load_manifest(first.store, name).counts for name in parts]
@@ -291,15 +291,16 @@ def print_results(runs: list[Run]) -> None:
     }
     print(json.dumps(body))
     print(
-        "\n| run | wall, s | killed | attempts that died, as the engine saw | commands typed again | sealed parts made again | same bytes |"
+        "\n| run | wall, s | killed | attempts that died, as the engine saw | commands typed again"
+        " | sealed parts made again | same bytes |"
     )
     print("|---|---|---|---|---|---|---|")
     for run in runs:
         killed = ", ".join(f"{count} {kind}" for kind, count in sorted(run.killed.items())) or "nothing"
         same = "yes" if run.bytes == first.bytes else "NO"
         print(
-            f"| {run.name} | {run.wall_s:.0f} | {killed} | {run.deaths} | {run.repeated_commands} | {run.remade_parts} of {len(run.sealed)} "
-            f"| {same} |"
+            f"| {run.name} | {run.wall_s:.0f} | {killed} | {run.deaths} | {run.repeated_commands} "
+            f"| {run.remade_parts} of {len(run.sealed)} | {same} |"
         )
     sys.exit(0 if body["same_bytes"] else 1)
 

@@ -1,11 +1,11 @@
-"""What it costs to bring in Common Crawl: look-ups, single records, whole files; and the memory of it.
+"""Measure ingestion from Common Crawl: look-ups, single records, whole files, and the memory that each takes.
 
 usage: python bench/commoncrawl.py [--pages N] [--files F] [--domains D]
 
-A server on loopback, in a process of its own, has a crawl of N pages on D domains in F files, both indexes with it. One command
-brings in all records of every second domain through each index, another the whole files. Prints one JSON line a command:
-records, seconds, records and megabytes a second, and the highest resident memory of the process in MB. A real network
-is slower than loopback: the figures say what our side costs.
+A server on loopback, in a process of its own, has a crawl of N pages on D domains in F files, with both indexes. One
+run for each index ingests all records of every second domain; another run ingests the whole files. The command prints
+one JSON line a run: records, seconds, records and megabytes a second, and the peak resident memory of the process in
+MB. A real network is slower than loopback: the figures show the cost of Thresher itself.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tests.commoncrawl import CRAWL, Page, article, serve_files, write_crawl
 
 
 def main() -> None:
-    """Make the crawl, serve it, and bring it in."""
+    """Generate the crawl, serve it, and ingest it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -39,7 +39,9 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory) / "theirs"
-        maker = context.Process(target=write_crawl, args=(root, args.pages, args.files, args.domains))
+        maker = context.Process(
+            target=write_synthetic_crawl, args=(root, args.pages, args.files, args.domains)
+        )
         maker.start()
         maker.join()
         ports = context.Queue()
@@ -59,7 +61,7 @@ def main() -> None:
 
 
 def write_synthetic_crawl(root: Path, pages: int, files: int, domains: int) -> None:
-    """Write the crawl."""
+    """Write a crawl of generated pages."""
     found = [
         Page(url=f"https://host{number % domains:05d}.test/{number:07d}", body=article(f"page {number}") * 4)
         for number in range(pages)
@@ -68,14 +70,14 @@ def write_synthetic_crawl(root: Path, pages: int, files: int, domains: int) -> N
 
 
 def serve(root: Path, ports: multiprocessing.Queue) -> None:
-    """Serve it until the end."""
+    """Serve the crawl until the process is ended."""
     with serve_files(root) as server:
         ports.put(server.base)
         time.sleep(1e6)
 
 
 def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSelection) -> None:
-    """Bring in what is wanted, and print the line."""
+    """Ingest the selection, and print the line."""
     config = parse(
         f'[project]\ncontact = "mailto:bench@example.org"\n[ingest]\ncommoncrawl = "{base}"\n', directory
     )
@@ -89,7 +91,7 @@ def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSel
     seconds = time.perf_counter() - begun
     records = found.added if wanted.is_selective else found.entries
     size = sum(store.size(each) for each in store.list("warc/") if each.endswith(".warc.gz"))
-    told = {
+    result = {
         "what": name,
         "records": records,
         "s": round(seconds, 1),
@@ -97,7 +99,7 @@ def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSel
         "MB_s": round(size / seconds / 1e6, 1),
         "peak_MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
-    print(json.dumps(told), flush=True)
+    print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""What confinement costs: commands of two checkouts in turn, round by round, so that both meet the same machine.
+"""What confinement costs: commands of two checkouts take turns, round by round, so both meet the same machine.
 
-usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--parts N] [--heavy N] [--rounds N] [--workers N]
+usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--parts N]
+       [--heavy N] [--rounds N] [--workers N]
 
-`process` is measured if a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
-a server on loopback; every `--heavy`th has 600 kB and is read in the process for heavy pages. `render` opens `--rendered` pages in
-Chromium, each of which asks for `--parts` parts. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
-the web server. Medians of the rounds and the ratios of this checkout to the other are printed, one JSON line a command.
+`process` is measured if a file is named: any input of some thousand pages that `thresher ingest` takes. `crawl` fetches
+`--pages` pages of a server on loopback; every `--heavy`th has 600 kB and is read in the process for heavy pages.
+`render` opens `--rendered` pages in Chromium, each of which requests `--parts` parts. CPU is user + system time of a
+command and of every process that it started, browsers and servers included, but without the web server. Prints one JSON
+line per command: medians of the rounds, and the ratios of this checkout to the other.
 """
 
 import argparse
@@ -28,7 +30,7 @@ from random import Random
 
 HERE = Path(__file__).resolve().parents[1]
 PR_SET_CHILD_SUBREAPER = 36
-"""Of prctl(2): processes that lose their parent become ours, and their CPU time is counted (`linux/prctl.h`)."""
+"""Option of prctl(2): orphaned processes become our children, so their CPU time is counted (`linux/prctl.h`)."""
 PROGRAM = """import sys
 from pipeline.__main__ import main
 
@@ -56,10 +58,13 @@ SYLLABLES = (
     "jat",
 )
 WORDS = 15
-"""Of a sentence, which is some 110 bytes long."""
+"""Words of a sentence, which is about 110 bytes long."""
 SCRIPT = """<div id=root></div><script>
-for (let part = 0; part < {parts}; part++) fetch(`/part${{part}}${{location.pathname}}`).then(answer => answer.text());
-for (const text of {texts}) {{ const p = document.createElement('p'); p.textContent = text; document.getElementById('root').append(p) }}
+for (let part = 0; part < {parts}; part++)
+    fetch(`/part${{part}}${{location.pathname}}`).then(answer => answer.text());
+for (const text of {texts}) {{
+    const p = document.createElement('p'); p.textContent = text; document.getElementById('root').append(p)
+}}
 </script>"""
 
 
@@ -68,16 +73,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--against", type=Path, required=True)
-    parser.add_argument("--input", type=Path)
-    parser.add_argument("--pages", type=int, default=2000, help="0: do not measure `crawl`")
-    parser.add_argument("--rendered", type=int, default=100, help="0: do not measure `render`")
+    parser.add_argument("--against", type=Path, required=True, help="checkout to compare with")
     parser.add_argument(
-        "--parts", type=int, default=0, help="requests that a script of each rendered page makes"
+        "--input", type=Path, help="measure `process` with this file; not measured by default"
     )
-    parser.add_argument("--heavy", type=int, default=50, help="0 for none")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--pages", type=int, default=2000, help="crawl N pages; 0 does not measure `crawl`")
+    parser.add_argument(
+        "--rendered", type=int, default=100, help="render N pages; 0 does not measure `render`"
+    )
+    parser.add_argument("--parts", type=int, default=0, help="let each rendered page make N requests")
+    parser.add_argument("--heavy", type=int, default=50, help="make every Nth page heavy; 0 for none")
+    parser.add_argument("--rounds", type=int, default=3, help="repeat each command N times")
+    parser.add_argument("--workers", type=int, default=1, help="run N worker processes")
     args = parser.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     workers = ("--workers", str(args.workers))
@@ -95,7 +102,7 @@ def main() -> None:
 def compare(
     name: str, args: argparse.Namespace, before: list[list[str]], words: list[str], crawler: str
 ) -> None:
-    """Run a command in fresh projects, of this checkout and of the other, and print what it took."""
+    """Run a command in fresh projects of both checkouts, and print its costs."""
     checkouts = {"this": HERE, "against": args.against.resolve()}
     found: dict[str, list[dict[str, float]]] = {each: [] for each in checkouts}
     for _ in range(args.rounds):
@@ -110,7 +117,7 @@ def compare(
 
 
 def measure(checkout: Path, before: list[list[str]], words: list[str], crawler: str) -> dict[str, float]:
-    """One round of one checkout."""
+    """Measure one round of one checkout."""
     project = Path(tempfile.mkdtemp(prefix="thresher-bench-"))
     try:
         (project / "thresher.toml").write_text(
@@ -128,7 +135,7 @@ def measure(checkout: Path, before: list[list[str]], words: list[str], crawler: 
 
 
 def command(checkout: Path, project: Path, words: list[str]) -> None:
-    """Run `thresher` of a checkout, to the end of the last process that it started."""
+    """Run `thresher` of a checkout, and wait for the last process that it started."""
     program = project / "command.py"
     program.write_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
@@ -141,14 +148,14 @@ def command(checkout: Path, project: Path, words: list[str]) -> None:
 
 
 def cpu_seconds() -> float:
-    """Of the processes that were waited for."""
+    """Return the CPU seconds of the processes that were waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 @contextmanager
 def serve_site(pages: int, *, heavy: int = 0, scripted: bool = False, parts: int = 0) -> Iterator[str]:
-    """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
+    """Serve a site of so many pages for the time of the context. Yield the URL of a page that links to all."""
 
     made: dict[str, bytes] = {}
     asked: set[str] = set()
@@ -169,7 +176,7 @@ def serve_site(pages: int, *, heavy: int = 0, scripted: bool = False, parts: int
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -180,7 +187,7 @@ def serve_site(pages: int, *, heavy: int = 0, scripted: bool = False, parts: int
 
 
 def page(path: str, pages: int, *, heavy: int, scripted: bool, parts: int) -> str:
-    """The HTML of a page."""
+    """Return the HTML of a page."""
     if not path[1:].isdigit():
         return "".join(f"<a href=/{number}>{number}</a>" for number in range(1, pages))
     number = int(path[1:])

@@ -2,11 +2,10 @@
 
 usage: python bench/crawl.py [--seed URL ...] [--pages N] [--workers N] [--peer NAME ...]
 
-Without --seed it serves the demo's web. With --seed the sites must be up, for example by
-`python bench/sites.py --dir DIR cppreference-doc-en-html python3.11-doc postgresql-doc-15`.
-CPU is user + system time of the command and every process that it waited for, the embedded Redis server included.
---peer runs another crawler on the same pages behind it, each with an empty Redis server of its own: `optimum` or `scrapy-redis`
-(`bench/peers`). Prints one JSON line.
+Without --seed it serves the demo's web. With --seed the sites must be up, for example by `python bench/sites.py --dir
+DIR cppreference-doc-en-html python3.11-doc postgresql-doc-15`. CPU is user + system time of the command and every
+process that it waited for, the embedded Redis server included. --peer runs another crawler on the same pages behind
+it, each with an empty Redis server of its own: `optimum` or `scrapy-redis` (`bench/peers`). Prints one JSON line.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""How much later than its delay a host is asked, and what a worker asks of the frontier meanwhile.
+"""How much later than its delay a host is requested, and what a worker asks of the frontier meanwhile.
 
 usage: python bench/delay.py [--delay SECONDS ...] [--pages N] [--workers N] [--idle SECONDS]
 
-Crawls one host on loopback for each --delay (0.02, 0.2 and 1 where not said) and measures, at the server, from the end of
-each answer to the next request. `extra_ms` is that without the delay. Then a host is asked for two pages --idle seconds
-apart, and what lies between is counted: the calls of functions on the frontier's server, and the CPU of the worker
-processes. Prints one JSON line for each.
+The script crawls one host on loopback for each --delay (default: 0.02, 0.2 and 1 s), and measures, at the server, the
+time from the end of each response to the start of the next request. `extra_ms` is that time minus the delay. Then it
+requests two pages of a host --idle seconds apart, and counts what happens between them: the calls of functions on the
+frontier's server, and the CPU time of the worker processes. It prints one JSON line for each.
 """
 
 import argparse
@@ -27,7 +27,8 @@ import psutil
 from redis import Redis
 
 from crawler import WorkerConfig, run_worker
-from frontier import Discovery, Frontier, Scope, canonicalize
+from crawler.wire import WireSettings
+from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from storage.directory_store import DirectoryStore
@@ -37,7 +38,7 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\
 
 
 class Host:
-    """A host on loopback that notes when each request came, and when its answer was written."""
+    """A host on loopback that records when each request came, and when its response was written."""
 
     def __init__(self) -> None:
         self.came: list[float] = []
@@ -76,7 +77,7 @@ class Host:
 
 
 def main() -> None:
-    """Measure each, and print the lines."""
+    """Measure each delay, and print the lines."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -89,8 +90,8 @@ def main() -> None:
         for delay in args.delay:
             with Host().served() as host:
                 crawl = f"delay-{delay:g}"
-                seed(address, crawl, host, args.pages)
-                run(address, crawl, delay, Path(name) / crawl, args.workers)
+                seed(address, crawl, host, args.pages, delay)
+                run(address, crawl, Path(name) / crawl, args.workers)
                 extra = [
                     1000 * (came - went - delay) for went, came in zip(host.went, host.came[1:], strict=False)
                 ]
@@ -111,10 +112,10 @@ def main() -> None:
 
 
 def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str, object]:
-    """What lies between two pages of a host that is asked so seldom."""
+    """Return what happens between two pages of a host with this delay."""
     with Host().served() as host:
-        seed(address, "idle", host, 2)
-        running = start(address, "idle", delay, directory / "idle", workers)
+        seed(address, "idle", host, 2, delay)
+        running = start(address, "idle", directory / "idle", workers)
         while len(host.came) < 2:  # robots.txt and the first page
             time.sleep(0.01)
         time.sleep(1.0)
@@ -133,12 +134,15 @@ def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str,
     }
 
 
-def seed(address: str, crawl: str, host: Host, pages: int) -> None:
-    """Add so many pages of a host."""
+def seed(address: str, crawl: str, host: Host, pages: int, delay: float) -> None:
+    """Add this number of pages of a host that is asked at that delay."""
 
     async def add() -> None:
         link = await connect(address)
-        frontier = await Frontier(link, crawl).open()
+        settings = CrawlSettings(
+            contact="mailto:bench@example.org", min_delay_ms=round(delay * 1000), min_ip_delay_ms=0
+        )
+        frontier = await Frontier(link, crawl).open(settings)
         urls = [canonicalize(f"http://127.0.0.1:{host.port}/{n}") for n in range(pages)]
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
         await link.aclose()
@@ -146,8 +150,8 @@ def seed(address: str, crawl: str, host: Host, pages: int) -> None:
     asyncio.run(add())
 
 
-def start(address: str, crawl: str, delay: float, directory: Path, workers: int) -> list[psutil.Process]:
-    """Start so many workers."""
+def start(address: str, crawl: str, directory: Path, workers: int) -> list[psutil.Process]:
+    """Start this number of workers."""
     made = []
     for n in range(workers):
         config = WorkerConfig(
@@ -155,10 +159,7 @@ def start(address: str, crawl: str, delay: float, directory: Path, workers: int)
             worker=f"w{n}",
             redis=address,
             store=DirectoryStore(directory),
-            contact="mailto:bench@example.org",
-            min_delay_s=delay,
-            min_ip_delay_s=0.0,
-            allow_networks=("127.0.0.0/8",),
+            wire=WireSettings(allow_networks=("127.0.0.0/8",)),
         )
         process = SPAWN.Process(target=run_worker, args=(config,))
         process.start()
@@ -166,14 +167,14 @@ def start(address: str, crawl: str, delay: float, directory: Path, workers: int)
     return made
 
 
-def run(address: str, crawl: str, delay: float, directory: Path, workers: int) -> None:
-    """Crawl to the end."""
-    for process in start(address, crawl, delay, directory, workers):
+def run(address: str, crawl: str, directory: Path, workers: int) -> None:
+    """Crawl until all workers have ended."""
+    for process in start(address, crawl, directory, workers):
         process.join()
 
 
 def calls(address: str) -> int:
-    """Calls of functions that the frontier's server has answered."""
+    """Return the number of function calls that the frontier's server has answered."""
     client = Redis.from_url(address)
     stats = client.info("commandstats")
     client.close()
@@ -181,7 +182,7 @@ def calls(address: str) -> int:
 
 
 def cpu_s(running: list[psutil.Process]) -> float:
-    """CPU seconds of processes so far."""
+    """Return the CPU seconds that processes have used so far."""
     return sum(sum(psutil.Process(each.pid).cpu_times()[:2]) for each in running)
 
 

@@ -1,14 +1,14 @@
-"""What the engine costs beside the work: overhead, scaling, memory, one huge file against many small ones.
+"""What the engine costs besides the work: overhead, scaling, memory, one huge file against many small ones.
 
 usage: python bench/engine.py --warc FILE [FILE ...] [--pages N] [--huge BYTES] [QUESTION ...]
 
-QUESTION is scaling, memory, huge; all of them without any. The files are WARCs of real pages, such as a crawl of
-`bench/sites.py` leaves. Each question prints one JSON line.
+QUESTION is scaling, memory or huge; all of them by default. The files are WARCs of real pages, such as a crawl of
+`bench/sites.py`. Each question prints one JSON line.
 
-- scaling: N pages through the process step with one worker and with two: CPU seconds that were not spent in the
-  step's own work, as a share of all, worker starts counted and not; wall-clock ratio of one to two workers.
-- memory: peak resident memory of driver and workers together for N/10 and N pages.
-- huge: the same pages, once in many small files and once in a single one that other payloads blow up to --huge bytes.
+- scaling: N pages through the process step with one worker and with two: CPU seconds outside the step's own work as a
+  share of all, worker starts included; ratio of the wall-clock times of one and two workers.
+- memory: peak resident memory of driver and workers together for N/10 and for N pages.
+- huge: the same pages, once in many small files and once in a single file that other payloads enlarge to --huge bytes.
 """
 
 import argparse
@@ -45,7 +45,7 @@ FILLER = 1 << 20
 
 
 def main() -> None:
-    """Answer the questions."""
+    """Answer each question, and print its line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--huge", type=int, default=2 << 30)
     args = parser.parse_args()
-    for question in args.knows_calls:
+    for question in args.questions:
         with tempfile.TemporaryDirectory() as directory:
             answer = {"scaling": scaling, "memory": memory, "huge": huge}[question]
             found = answer(Path(directory), args)
@@ -62,9 +62,9 @@ def main() -> None:
 
 
 def scaling(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """One worker against two."""
+    """Compare one worker with two."""
     files = write_small_files(directory, args.warc, args.pages)
-    runs = {hands: run(directory / f"{hands}", files, hands) for hands in (1, 2)}
+    runs = {workers: run(directory / f"{workers}", files, workers) for workers in (1, 2)}
     one, two = runs[1], runs[2]
     return {
         "pages": args.pages,
@@ -76,7 +76,7 @@ def scaling(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 
 
 def memory(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """A tenth of the pages against all of them."""
+    """Compare a tenth of the pages with all of them."""
     found = {}
     for pages in (args.pages // 10, args.pages):
         (directory / f"in-{pages}").mkdir()
@@ -87,7 +87,7 @@ def memory(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 
 
 def huge(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """Many small files against a single one."""
+    """Compare many small files with a single one."""
     small = write_small_files(directory, args.warc, args.pages)
     whole = directory / "whole.warc.gz"
     write_huge_file(whole, args.warc, args.pages, args.huge)
@@ -103,15 +103,15 @@ def huge(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 
 
 def run(directory: Path, warcs: list[Path], workers: int) -> dict[str, float]:
-    """The process step over these files, by so many workers."""
+    """Run the process step over these files, and return its costs."""
     files = DirectoryStore(directory / "data")
     ingest(files, "bench", locate_inputs(warcs))
     step, parts = process.step(FILTERS), list(process.parts(files, "bench", FILTERS))
     own, children = cpu(resource.RUSAGE_SELF), cpu(resource.RUSAGE_CHILDREN)
     with peak() as most:
-        with local_worker_pool(workers) as crew:
+        with local_worker_pool(workers) as pool:
             begun = time.perf_counter()
-            ran = run_step.run_step(files, step, parts, process.work, pool=crew, progress=LineProgress())
+            ran = run_step.run_step(files, step, parts, process.work, pool=pool, progress=LineProgress())
             wall = time.perf_counter() - begun
         spent = cpu(resource.RUSAGE_SELF) - own + cpu(resource.RUSAGE_CHILDREN) - children
     return {
@@ -126,7 +126,7 @@ def run(directory: Path, warcs: list[Path], workers: int) -> dict[str, float]:
 
 
 def write_small_files(directory: Path, warcs: list[Path], pages: int) -> list[Path]:
-    """The first pages of some files, `PAGES_PER_FILE` in a file."""
+    """Write the first pages of some files, `PAGES_PER_FILE` in a file."""
     made: list[Path] = []
     file = None
     for number, (head, data) in enumerate(responses(warcs, pages)):
@@ -143,7 +143,7 @@ def write_small_files(directory: Path, warcs: list[Path], pages: int) -> list[Pa
 
 
 def write_huge_file(path: Path, warcs: list[Path], pages: int, size: int) -> None:
-    """One file of all pages and, evenly between them, enough that is no page to reach the size."""
+    """Write one file of all pages, with enough other records evenly between them to reach the size."""
     noise = os.urandom(FILLER)
     with path.open("wb") as file:
         for number, (head, data) in enumerate(responses(warcs, pages)):
@@ -155,7 +155,7 @@ def write_huge_file(path: Path, warcs: list[Path], pages: int, size: int) -> Non
 
 
 def noise_record(noise: bytes) -> bytes:
-    """A response record that is no page."""
+    """Return a response record that is not a page."""
     http = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + noise
     head = (
         "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000000>\r\n"
@@ -166,8 +166,9 @@ def noise_record(noise: bytes) -> bytes:
 
 
 def responses(warcs: list[Path], pages: int) -> Iterator[tuple[bytes, bytes]]:
-    """The stored bytes of the warcinfo record of a file, and of one response after another; from the beginning
-    again when the files are at an end.
+    """Yield the stored bytes of a file's warcinfo record and of one response after another.
+
+    After the last file it starts with the first again.
     """
     count = 0
     while True:
@@ -188,7 +189,7 @@ def responses(warcs: list[Path], pages: int) -> Iterator[tuple[bytes, bytes]]:
 
 @contextmanager
 def peak() -> Iterator[list[int]]:
-    """Most resident bytes of this process and its children together, looked at every tenth of a second."""
+    """Yield the peak of the resident bytes of this process and its children together, sampled every 0.1 s."""
     most, over = [0], threading.Event()
     this = psutil.Process()
 
@@ -212,7 +213,7 @@ def peak() -> Iterator[list[int]]:
 
 
 def cpu(whose: int) -> float:
-    """CPU seconds so far."""
+    """Return the CPU seconds used so far."""
     used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime
 

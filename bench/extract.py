@@ -1,11 +1,12 @@
-"""Main text of gold pages, by us and by others, in one run: quality by source and by kind of page, and CPU time.
+"""Extract the main text of gold pages with Thresher and other tools, in one run: quality by source and kind, CPU time.
 
 usage: python bench/extract.py --data DIR [--tools [NAME ...]] [--sample K]
 
-DIR holds `gold.jsonl.zst` and `pages.tar.zst`. The others are those of `bench/peers/extract_text.py`, in environments of their own; `--tools` without a
-name runs none. Scores are those of `bench/scoring.py`: precision, recall and F1 of the words of a page, means by source; snippets of all pages
-together. Pages whose kind is not an article, as `extract.page.page_kind` has it, are counted apart too. Ours runs on the bytes of the page, as
-everybody's does. Prints one JSON line.
+DIR holds `gold.jsonl.zst` and `pages.tar.zst`. The other tools are those of `bench/peers/extract_text.py`, each in an
+environment of its own; `--tools` without a name runs none of them. The scores are those of `bench/scoring.py`:
+precision, recall and F1 of the words of a page, averaged by source; snippets of all pages are pooled. Pages whose kind
+is not an article (`extract.page.page_kind`) are also counted separately. Every tool starts from the bytes of the page.
+The command prints one JSON line.
 """
 
 import argparse
@@ -31,16 +32,17 @@ from extract.charset import decode
 from extract.html import EXTRACTOR, extract
 
 TOOLS = (
-    "trafilatura", "trafilatura-fast", "trafilatura-precision", "trafilatura-recall", "resiliparse", "magic-html", "readability", "justext",
+    "trafilatura", "trafilatura-fast", "trafilatura-precision", "trafilatura-recall", "resiliparse", "magic-html",
+    "readability", "justext",
 )  # fmt: skip
 ENVIRONMENTS = {"magic-html": "magic-html"}
-"""Requirements of a tool, where they are not `extractors`."""
+"""Environments of the tools that do not run in `extractors`."""
 REFERENCE = frozenset(("mozilla-readability", "newspaper4k"))
-"""Sources whose gold is reviewed output of a tool."""
+"""Sources whose gold text is the reviewed output of a tool."""
 
 
 def main() -> None:
-    """Extract everything with everybody, and print the line."""
+    """Run all tools on all pages, and print the line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -53,21 +55,21 @@ def main() -> None:
         gold = [gold[int(index * len(gold) / args.sample)] for index in range(args.sample)]
     bodies = dict(pages(args.data / "pages.tar.zst", {row["html"] for row in gold}))
     texts, kinds, costs = extract_ours(gold, bodies)
-    told = {"thresher": {"version": EXTRACTOR, **mean_scores(gold, texts, kinds), **speed(costs)}}
+    results = {"thresher": {"version": EXTRACTOR, **mean_scores(gold, texts, kinds), **speed(costs)}}
     for tool in args.tools:
-        told[tool] = extract_with_peer(args.data, tool, gold, kinds)
+        results[tool] = extract_with_peer(args.data, tool, gold, kinds)
     result = {
         "bench": "extract",
         "pages": len(gold),
         "not_articles": sum(kind not in {"article", "page"} for kind in kinds.values()),
         "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-        "tools": told,
+        "tools": results,
     }
     print(json.dumps(result))
 
 
 def extract_ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
-    """Text and kind of every page, and the CPU seconds of each."""
+    """Return text and kind of every page, and the CPU seconds of each."""
     texts, kinds, costs = {}, {}, []
     for row in gold:
         begun = time.process_time()
@@ -80,7 +82,7 @@ def extract_ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
 
 
 def extract_with_peer(data: Path, tool: str, gold: list, kinds: dict) -> dict:
-    """The same of another tool."""
+    """Return the scores and the speed of another tool."""
     command = environments.command("extract_text.py", ENVIRONMENTS.get(tool, "extractors"))
     with tempfile.NamedTemporaryFile("w") as names:
         names.write("\n".join(row["html"] for row in gold))
@@ -105,7 +107,7 @@ def extract_with_peer(data: Path, tool: str, gold: list, kinds: dict) -> dict:
 
 
 def mean_scores(gold: list, texts: dict, kinds: dict) -> dict:
-    """Means by source, of the full texts, of the snippets, and of pages that are no articles."""
+    """Return mean scores by source, of full texts, of snippets, and of pages that are not articles."""
     by: dict[str, list[scoring.Score]] = defaultdict(list)
     snippets = other = scoring.Snippets(0, 0, 0)
     for row in gold:
@@ -134,23 +136,23 @@ def mean_scores(gold: list, texts: dict, kinds: dict) -> dict:
 
 
 def rounded(score: scoring.Score) -> dict[str, float]:
-    """Four digits behind the point."""
+    """Return the score with four decimals."""
     return {name: round(value, 4) for name, value in score._asdict().items()}
 
 
 def speed(costs: list[float]) -> dict:
-    """Of all pages, from bytes to text."""
+    """Return pages a second on one core, and the median of a page in milliseconds, from bytes to text."""
     return {"docs_s_core": round(len(costs) / sum(costs), 1), "median_ms": round(1000 * median(costs), 2)}
 
 
 def jsonl(path: Path) -> list:
-    """Rows of a compressed file of JSON lines."""
+    """Return the rows of a compressed file of JSON lines."""
     data = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(path.open("rb")).read()
     return [json.loads(line) for line in data.decode().split("\n") if line]
 
 
 def pages(path: Path, wanted: set[str]):
-    """Names and bytes of the wanted members of a compressed tar."""
+    """Yield names and bytes of the wanted members of a compressed tar."""
     with (
         zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(path.open("rb")) as stream,
         tarfile.open(fileobj=stream, mode="r|") as tar,

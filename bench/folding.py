@@ -1,15 +1,15 @@
 """Which different URLs the frontier takes for one page, in real material.
 
-usage: python bench/folding.py PATH...
+usage: python bench/folding.py PATH... [--show]
 
-A PATH is a tar.zst of HTML pages (a gold.jsonl.zst beside it says their URLs; without one each page is a host of its own), a
-directory of HTML files (a site of its own, as `bench/sites.py` unpacks them), or a file of anything that has URLs in it, plain or
-.zst. Of pages the links are taken, as a crawl finds them.
+A PATH is a tar.zst of HTML pages (a gold.jsonl.zst beside it has their URLs; without one each page is a host of its
+own), a directory of HTML files (a site of its own, as `bench/sites.py` unpacks them), or any file with URLs in it,
+plain or .zst. From pages it takes the links, as a crawl finds them.
 
-URLs are told apart by the form that is requested. Prints a JSON line for each PATH and for all of them: how many forms there are, how
-many canonical texts, how many pages; how many sets of texts fold by the order of their parameters; and how many of the sets of forms that
-fold Scrapy's fingerprint would keep apart (sessions, tracking, empty parameters, a final dot). With --show the sets follow,
-one URL a line, so that they can be looked at.
+URLs are told apart by the form that is requested. Prints a JSON line for each PATH and for all of them: the number of
+forms, of canonical texts and of pages; the number of sets of texts that fold by the order of their parameters; and the
+number of sets of forms that fold here and that Scrapy's fingerprint would keep apart (sessions, tracking, empty
+parameters, a final dot). With --show the sets follow, one URL per line, for inspection.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def report(name: str, found: dict[str, Url], *, show: bool) -> None:
-    """One line, and the sets that fold."""
+    """Print one line, and the sets that fold."""
     pages: defaultdict[str, list[Url]] = defaultdict(list)
     for url in found.values():
         pages[page_key(url.text)].append(url)
@@ -80,7 +80,7 @@ def report(name: str, found: dict[str, Url], *, show: bool) -> None:
 
 
 def urls(path: Path) -> Iterator[Url]:
-    """Every URL of a PATH."""
+    """Yield every URL of a PATH."""
     if path.is_dir():
         pages = (file for file in sorted(path.rglob("*")) if file.suffix.lower() in HTML and file.is_file())
         for file in pages:
@@ -93,7 +93,7 @@ def urls(path: Path) -> Iterator[Url]:
 
 
 def of_pages(path: Path) -> Iterator[Url]:
-    """The links of packed pages."""
+    """Yield the links of packed pages."""
     gold = path.with_name("gold.jsonl.zst")
     where = {}
     if gold.exists():
@@ -110,14 +110,14 @@ def of_pages(path: Path) -> Iterator[Url]:
 
 
 def of_page(body: bytes, base: str) -> Iterator[Url]:
-    """The links of one page."""
+    """Yield the links of one page."""
     html, codec = to_utf8(body, None)
     page = extract_links(html, base, codec)
     return parse_urls(page.hrefs, page.base)
 
 
 def parse_urls(written: Iterable[str], base: str | None = None) -> Iterator[Url]:
-    """Those that are URLs."""
+    """Yield those texts that are URLs."""
     for text in written:
         try:
             yield canonicalize(text, base)
@@ -126,7 +126,7 @@ def parse_urls(written: Iterable[str], base: str | None = None) -> Iterator[Url]
 
 
 def unpack(data: bytes, path: Path) -> bytes:
-    """What a file holds."""
+    """Return the uncompressed content of a file."""
     if path.suffix != ".zst":
         return data
     return zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(data).read()

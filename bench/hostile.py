@@ -3,14 +3,15 @@
 usage: python bench/hostile.py [--dir DIR] [--row WORD ...] [--polite] [--kill N] [--seed N]
        [--slow] [--peer]
 
-Every row has a host of its own on loopback; one crawl, through the real command, goes over all of them
-(`tests/hostile`). The frontier's clock is moved ahead while nothing is under way, but for --slow and --polite; --slow leaves
-out the rows that would take an hour of it. Prints one JSON line: rows and archive checks that hold and that do not, why, and how long it took.
+Every row has a host of its own on loopback; one crawl, through the real command, visits all of them (`tests/hostile`).
+The frontier's clock is moved ahead while nothing is in progress, except with --slow and --polite; --slow leaves out the
+rows that would take an hour. The script prints one JSON line: the rows and archive checks that hold and that do not,
+why, and how long it took.
 
---kill N     kills the crawl N times with SIGKILL, one worker or every process of it, in as many crawls as it takes, or as often
-             as comes to pass in twenty minutes
---peer       Scrapy and warcio over the same web (`bench/peers`), judged by the hosts' logs
-             (the good pages were asked for, nothing forbidden, nothing too often, no canary) and by the checks of its WARC files
+--kill N     kills the crawl N times with SIGKILL, one worker or all its processes, in as many crawls as that takes, or
+             as often as is possible in twenty minutes --peer       runs Scrapy and warcio over the same web
+             (`bench/peers`); they are judged by the hosts' logs (the good pages were requested, nothing forbidden,
+             nothing too often, no canary) and by the checks of their WARC files
 """
 
 import argparse
@@ -34,9 +35,9 @@ from tests.hostile.web import Web
 
 PEER_LIMIT_S = 400
 KILLING_S = 1_200
-"""No crawl is killed for longer: what was reached is said."""
+"""Seconds after which no crawl is killed any more; the output says how many kills were reached."""
 OURS = {5, 9}
-"""Rows that take a clock of the crawler's that can be moved."""
+"""Rows that need a crawler whose clock can be moved."""
 
 
 def main() -> None:
@@ -90,7 +91,7 @@ def main() -> None:
 
 
 def judge_run(played: CrawlRun, but: Container[str] = frozenset()) -> dict:
-    """Rows of our own crawl, and the checks of its archive but for some; and by the hosts' logs, as a peer is judged."""
+    """Judge our own crawl by its rows and by the checks of its archive, and, like a peer, by the hosts' logs."""
     wrong = {row.name: found for row in played.web.rows if (found := played.seen(row).judge())}
     by_log = [
         row for row in played.web.rows if row.number not in OURS and not played.seen(row).judge_by_log()
@@ -99,7 +100,7 @@ def judge_run(played: CrawlRun, but: Container[str] = frozenset()) -> dict:
 
 
 def count_rows(played: CrawlRun, wrong: dict[str, list[str]], but: Container[str] = frozenset()) -> dict:
-    """Of both, how many hold, and which do not."""
+    """Return how many rows and checks hold, and which do not."""
     judging = {name: check for name, check in CHECKS.items() if name not in but}
     numbers = sorted({row.number for row in played.web.rows})
     broken = {row.number for row in played.web.rows if row.name in wrong}
@@ -122,7 +123,7 @@ def count_rows(played: CrawlRun, wrong: dict[str, list[str]], but: Container[str
 
 
 def run_kills(directory: Path, times: int, seed: int) -> dict:
-    """Kills, in as many crawls as it takes."""
+    """Kill crawls `times` times, in as many crawls as that takes; judge each crawl."""
     total = {"kills": 0, "leased": 0, "again": 0, "archived_twice": 0, "pages": 0}
     faults: list[str] = []
     crawls = 0
@@ -152,7 +153,7 @@ def run_kills(directory: Path, times: int, seed: int) -> dict:
 
 
 def run_peer(web: Web, directory: Path) -> dict:
-    """Another crawler, by what the hosts saw of it and what it wrote."""
+    """Judge another crawler by the hosts' logs and by its files."""
     project = Project(directory / "peer", web, toml="")
     seeds = project.directory / "seeds.txt"
     seeds.write_text("\n".join(web.url(row) + path for row in web.rows for path in row.seeds))

@@ -1,10 +1,10 @@
-"""What it costs to notice a flipped bit in a table, and which flips go unseen, by three ways of reading.
+"""What it costs to notice a flipped bit in a table, and which flips go unseen, for three ways of reading.
 
 usage: python bench/integrity.py [--documents N] [--flips N]
 
 The table holds generated documents, as the process step writes them. Each way is timed alone, best of 15, CPU of this
-process. A flip counts as unseen where the six columns that an export reads come out, and are not what they were. A third of the
-flips lie in the last 6 kB of the file. Prints one JSON line.
+process. A flip counts as unseen if the six columns that an export reads come out changed and without an error. A third
+of the flips lie in the last 6 kB of the file. Prints one JSON line.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""The main job killed with SIGKILL, every process of it, at five stages, and run again.
+"""Kill every process of the main job with SIGKILL at five stages, and run the job again.
 
 usage: python bench/kill.py --dir DIR --tokenizer FILE --seed URL [--seed URL ...] [STAGE ...]
 
-The sites must be up (`python bench/sites.py`). First an undisturbed run; then for each stage a new project, a
-kill when the stage is reached, and the same command again. Prints one JSON line for each: what was archived more
-than once, and whether pages, texts and tokens are those of the undisturbed run.
+The sites must be up (`python bench/sites.py`). The first run is undisturbed. Then each stage gets a new project, a kill
+when the stage is reached, and the same command again. Prints one JSON line per stage: how much was archived more than
+once, and whether pages, texts and tokens are those of the undisturbed run.
 """
 
 import argparse
@@ -29,17 +29,17 @@ contact = "mailto:bench@example.org"
 min_delay = 0
 allow_networks = ["127.0.0.0/8"]
 [filters]
-preset = "none"     # the more documents are kept, the more there is to compare
+preset = "none"     # more kept documents give more to compare
 """
 
 
 def sealed(directory: Path, step: str) -> int:
-    """Manifests of a step."""
+    """Return the number of Manifests of a step."""
     return sum(1 for _ in (directory / "data" / "manifests" / step).rglob("*.json"))
 
 
 def archived_bytes(directory: Path) -> int:
-    """Bytes of WARC files, open ones too."""
+    """Return the bytes of WARC files, open ones included."""
     return sum(path.stat().st_size for path in (directory / "data" / "warc").rglob("*.warc.gz"))
 
 
@@ -84,10 +84,10 @@ def main() -> None:
         begun = time.monotonic()
         processes = kill_at_stage(command, directory, STAGES[stage])
         at = time.monotonic() - begun
-        said = run_again(command, directory)
+        result = run_again(command, directory)
         pages, documents = archived_urls(directory), dataset(directory)
-        stages = said["funnel"]["stages"]
-        result = {
+        stages = result["funnel"]["stages"]
+        line = {
             "bench": "kill",
             "stage": stage,
             "killed_after_s": round(at, 1),
@@ -96,15 +96,15 @@ def main() -> None:
             "archived_again": pages.total() - len(pages),
             "same_pages": set(pages) == expected[0],
             "documents": len(documents),
-            "tokens": said["dataset"]["tokens"],
+            "tokens": result["dataset"]["tokens"],
             "same_texts_and_tokens": documents == expected[1],
-            "funnel_adds_up": sum(stage["documents"] for stage in stages) == said["funnel"]["records"],
+            "funnel_adds_up": sum(stage["documents"] for stage in stages) == result["funnel"]["records"],
         }
-        print(json.dumps(result), flush=True)
+        print(json.dumps(line), flush=True)
 
 
 def project(directory: Path, seeds: list[str]) -> Path:
-    """A new project."""
+    """Make a new project."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     (directory / "thresher.toml").write_text(TOML)
@@ -113,7 +113,7 @@ def project(directory: Path, seeds: list[str]) -> Path:
 
 
 def kill_at_stage(command: list[str], directory: Path, reached: Callable[[Path], bool]) -> int:
-    """Start the job and kill every process of it when the stage is reached; returns how many."""
+    """Start the job, and kill every process of it when the stage is reached. Return how many."""
     with (directory / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log, start_new_session=True)
     while not reached(directory):
@@ -130,18 +130,18 @@ def kill_at_stage(command: list[str], directory: Path, reached: Callable[[Path],
 
 
 def run_again(command: list[str], directory: Path) -> dict:
-    """The same command, to its end."""
+    """Run the same command to its end, and return its JSON."""
     with (directory / "log").open("a") as log:
         return json.loads(subprocess.check_output(command, cwd=directory, stderr=log, text=True))
 
 
 def archived_urls(directory: Path) -> Counter[str]:
-    """Responses with status 200, by URL; robots.txt apart, which a crawl may ask for again."""
+    """Count responses with status 200 by URL, without robots.txt, which a crawl may request again."""
     return Counter(url for url in ok_responses(directory) if not url.endswith("/robots.txt"))
 
 
 def ok_responses(directory: Path) -> Iterator[str]:
-    """Every one, by an independent reader."""
+    """Yield the URL of every such response, with an independent reader."""
     for path in (directory / "data" / "warc").rglob("*.warc.gz"):
         with path.open("rb") as stream:
             for record in ArchiveIterator(stream):
@@ -153,7 +153,7 @@ def ok_responses(directory: Path) -> Iterator[str]:
 
 
 def dataset(directory: Path) -> list[tuple[str, str, tuple[int, ...]]]:
-    """What a trainer would read, sorted."""
+    """Return the rows that a trainer would read, sorted."""
     shards = sorted((directory / "out").glob("data/shard-*.parquet"))
     rows = (row for shard in shards for row in pq.read_table(shard).to_pylist())
     return sorted((row["url"], row["text"], tuple(row["input_ids"])) for row in rows)

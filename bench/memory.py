@@ -2,10 +2,10 @@
 
 usage: python bench/memory.py [--pages N] [--kilobytes K] [--every S]
 
-A server in a process of its own makes every page when it is asked for: some 100 links to other pages, words of its own,
-about K kilobytes. One worker crawls N of them. Resident memory of both is read every S seconds. Prints one JSON line: the
-highest at each mark of pages (a tenth, a quarter, half and all of N), in MB; `growth` is what the worker has more at the
-end than at a quarter, by when its caches are full.
+A server in a process of its own makes every page on request: about 100 links to other pages, words of its own, about
+K kilobytes. One worker crawls N pages. Resident memory of both processes is read every S seconds. Prints one JSON
+line: the highest value, in MB, until a tenth, a quarter, half and all of the pages. `growth` is the worker's memory
+at the end minus that at a quarter, because its caches are full by then.
 """
 
 import argparse
@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from meter import Meter
 
 from crawler import WorkerConfig, run_worker
+from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.wire import WireSettings
 from frontier import CrawlSettings, Discovery, Frontier, Outcome, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
@@ -53,8 +55,8 @@ def main() -> None:
             worker="w1",
             redis=address,
             store=DirectoryStore(Path(directory) / "data"),
-            allow_networks=("127.0.0.0/8",),
-            max_pages=args.pages,
+            wire=WireSettings(allow_networks=("127.0.0.0/8",)),
+            scheduling=SchedulingSettings(max_pages=args.pages),
         )
         worker = context.Process(target=run_worker, args=(config,))
         print(json.dumps(asyncio.run(measure(worker, address, f"http://127.0.0.1:{ports.get()}/0", args))))
@@ -65,7 +67,7 @@ def main() -> None:
 async def measure(
     worker: multiprocessing.process.BaseProcess, address: str, seed: str, args: argparse.Namespace
 ) -> dict[str, object]:
-    """Seed and crawl; what was seen of both processes."""
+    """Seed and crawl. Return the memory of both processes."""
     link = await connect(address)
     try:
         settings = CrawlSettings(contact="mailto:bench@example.org", min_delay_ms=0, min_ip_delay_ms=0)
@@ -83,7 +85,7 @@ async def measure(
             try:
                 seen.append((pages, meter.rss() / 1e6, server.rss() / 1e6))
             except (OSError, StopIteration):
-                break  # it has ended
+                break  # the process has ended
     finally:
         await link.aclose()
     marks = {mark: [one for one in seen if one[0] <= mark * args.pages] for mark in MARKS}
@@ -105,7 +107,7 @@ async def measure(
 
 
 async def process_of(address: str) -> int:
-    """The server's process."""
+    """Return the process id of the server."""
     client = Redis.from_url(address)
     try:
         return int((await client.info("server"))["process_id"])
@@ -114,7 +116,7 @@ async def process_of(address: str) -> int:
 
 
 def serve(pages: int, kilobytes: int, ports: "multiprocessing.Queue[int]") -> None:
-    """Serve pages 0 to `pages` and some more until killed."""
+    """Serve pages 0 to `pages`, and a fifth more, until killed."""
     asyncio.run(_serve(round(pages * 1.2), kilobytes, ports))
 
 
@@ -137,7 +139,7 @@ async def _serve(pages: int, kilobytes: int, ports: "multiprocessing.Queue[int]"
 
 
 def page_body(number: int, pages: int, kilobytes: int) -> bytes:
-    """One page: a tree of links by which all are reached, and others that are spread; words that differ by page."""
+    """Return one page. Its links form a tree that reaches all pages, and others spread; its words differ by page."""
     near = [(number * 2 + n) % pages for n in (1, 2)]
     far = [(number * 7919 + n * 104_729) % pages for n in range(LINKS - 2)]
     spelled = "".join(chr(97 + int(digit)) for digit in str(number))

@@ -1,4 +1,4 @@
-"""What a server costs: CPU, memory and written bytes of its process, from /proc. Standard library only."""
+"""Costs of a server process: CPU, memory and written bytes, from /proc. Standard library only."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Meter:
-    """Measures named phases of work that one client makes one server do."""
+    """Measures named phases of work that one client gives to one server."""
 
     def __init__(self, pid: int) -> None:
         self._proc = Path("/proc") / str(pid)
@@ -16,7 +16,7 @@ class Meter:
 
     @contextmanager
     def phase(self, name: str) -> Iterator["Phase"]:
-        """Add what is spent inside to a phase; the block adds to its `n` what it has done."""
+        """Add the costs of the block to a phase. The block adds its operations to `n` of the phase."""
         phase = self.phases.setdefault(name, Phase())
         wall, client, server, written = time.perf_counter(), time.process_time(), self.cpu_s(), self.written()
         try:
@@ -28,28 +28,28 @@ class Meter:
             phase.written += self.written() - written
 
     def cpu_s(self) -> float:
-        """CPU seconds of all threads so far, to the nanosecond; children that rewrite its file are not counted."""
+        """Return the CPU seconds of all threads so far, to the nanosecond, without children that rewrite files."""
         return sum(int(_read(task / "schedstat").split()[0]) for task in self._tasks()) / 1e9
 
     def rewriting_s(self) -> float:
-        """CPU seconds of its children that have ended."""
+        """Return the CPU seconds of children that have ended."""
         fields = _read(self._proc / "stat").rpartition(")")[2].split()
         return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
     def written(self) -> int:
-        """Bytes it has written to files."""
+        """Return the bytes that the process has written to files."""
         return int(_field(_read(self._proc / "io"), "write_bytes"))
 
     def rss(self) -> int:
-        """Resident bytes now."""
+        """Return the resident bytes now."""
         return 1024 * int(_field(_read(self._proc / "status"), "VmRSS").split()[0])
 
     def peak_rss(self) -> int:
-        """Most resident bytes ever."""
+        """Return the peak of the resident bytes."""
         return 1024 * int(_field(_read(self._proc / "status"), "VmHWM").split()[0])
 
     def report(self) -> dict[str, dict[str, float]]:
-        """Every phase, by name."""
+        """Return the costs of every phase, by name."""
         return {name: phase.report() for name, phase in self.phases.items()}
 
     def _tasks(self) -> list[Path]:
@@ -57,7 +57,7 @@ class Meter:
 
 
 class Phase:
-    """What some operations cost together."""
+    """The costs of some operations together."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -67,7 +67,7 @@ class Phase:
         self.written = 0
 
     def report(self) -> dict[str, float]:
-        """Per operation."""
+        """Return the costs per operation."""
         n = max(self.n, 1)
         return {
             "n": self.n,

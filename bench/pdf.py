@@ -1,20 +1,21 @@
-"""Text of PDFs: what it costs a core, and how far it agrees with poppler's, beside other libraries in the same run.
+"""Measure text extraction from PDFs: CPU time and agreement with poppler, beside other libraries in the same run.
 
 usage: python bench/pdf.py PDFS.tar.zst REFERENCE.jsonl.zst [--peer NAME ...]
 
 NAME is one of
 - thresher: extract.pdf
-- pdfium: the same PDFium, its text of each page as it comes, without order, furniture or anything else
+- pdfium: the same PDFium, with its unprocessed text of each page
 - pypdf, pdfminer: their text of the whole document, in an environment of their own (`bench/peers`)
-- pdftotext: poppler's program, one process a document (its start included); it must be installed
+- pdftotext: poppler's program, one process per document (including its start); it must be installed
 
-Each runs alone, in a process of its own, one document after another; one that dies is begun again behind the document that it
-died of, and a document has 20 s. CPU is of the process and its children. REFERENCE says what poppler's text is, and how many
-pages a document has; agreement is counted over the documents of which it has more than 200 characters: the harmonic mean of
-precision and recall of words as in a bag, and the share of runs of five words that are in both. Prints one JSON line.
+Each library runs alone, in a process of its own, one document after another. If it crashes, it is restarted after the
+document that crashed it. A document has 20 s. CPU time is that of the process and its children. REFERENCE holds
+poppler's text and the number of pages of each document. Agreement is measured on the documents for which it has more
+than 200 characters: the harmonic mean of precision and recall of the bag of words, and the share of runs of five words
+that both texts have. The command prints one JSON line.
 """
 
-# ruff: noqa: PLC0415 - each library is imported by its own process alone
+# ruff: noqa: PLC0415 - only the process of a library imports it
 
 import argparse
 import io

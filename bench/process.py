@@ -1,11 +1,12 @@
-"""Documents per CPU second from WARC to verdicts, and what part of it is extraction.
+"""Documents per CPU second from WARC to verdicts, and the share of extraction.
 
 usage: python bench/process.py [--warc FILE] [--preset fineweb] [--languages en] [--peer datatrove]
 
-Without --warc it crawls the demo's web first. One process, one thread, every record of the file; CPU is user +
-system time of that process, after the language model and the extractor are loaded. In the same run, over the
-same records: from WARC to documents alone, early verdicts on; and the floor (FastWARC read and resiliparse main content, nothing judged).
---peer runs datatrove's reader and extractor (`bench/peers`) on the same file behind it. Prints one JSON line.
+Without --warc it crawls the demo's web first. One process, one thread, every record of the file. CPU is user + system
+time of that process, after the language model and the extractor are loaded. The same run also measures, over the same
+records: from WARC to documents alone, with early verdicts; and the floor (FastWARC reads, resiliparse extracts the main
+content, and nothing is judged). --peer then runs datatrove's reader and extractor (`bench/peers`) on the same file.
+Prints one JSON line.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def main() -> None:
         filters = FiltersConfig(preset=args.preset, languages=tuple(args.languages.split(",")))
         step = process.step(filters)
         parts = list(process.parts(files, "bench", filters))
-        make_part(files, step, empty_part(parts[0]))  # loads what is loaded once a process
+        make_part(files, step, empty_part(parts[0]))  # loads what a process loads once
         wall, cpu = time.perf_counter(), cpu_seconds()
         counts: dict[str, int] = {}
         resident: list[float] = []
@@ -74,8 +75,8 @@ def main() -> None:
         floor = cpu_time(lambda: floor_alone(warc))
         if args.peer:
             command = environments.command("process_datatrove.py", "datatrove")
-            said = subprocess.check_output([*command, "--warc", str(warc)], text=True)
-            peer = json.loads(said.splitlines()[-1])
+            output = subprocess.check_output([*command, "--warc", str(warc)], text=True)
+            peer = json.loads(output.splitlines()[-1])
             ratios = {
                 "peer": peer,
                 "ours_over_peer": round(records / cpu / peer["docs_s_core"], 2),
@@ -102,7 +103,7 @@ def main() -> None:
 
 
 def demo_warc(root: Path) -> Path:
-    """A WARC of the demo's web."""
+    """Return a WARC file of the demo's web."""
     project = root / "crawl"
     crawl = Path(__file__).with_name("crawl.py")
     subprocess.run(
@@ -112,49 +113,49 @@ def demo_warc(root: Path) -> Path:
 
 
 def make_part(files: DirectoryStore, step: Step, part: Part) -> PartOutputs:
-    """Make a part, in this process."""
+    """Make a part in this process."""
     task = Task(store=files, step=step, part=part, work=process.work)
     with PartServer(task.assignment(), most_bytes=1 << 40) as server:
         return process.work(PartStore(server.respond), step, part, ItemTracker(SharedInt.create(NO_ITEM)))
 
 
 def empty_part(part: Part) -> Part:
-    """The part with no record in it."""
+    """Return the part without any record."""
     (span,) = part.inputs
     return replace(part, inputs=(Input(name=span.name, sha256=span.sha256, first=0, end=0),))
 
 
 def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
-    """From WARC to documents, early verdicts on; no rule is asked."""
-    glance = partial(process.language_precheck, languages)
+    """Read from WARC to documents, with early verdicts and without rules."""
+    precheck = partial(process.language_precheck, languages)
     with warc.open("rb") as file:
         for record in read_records(file, name=str(warc)):
             if record.type == "response" and process.pageless_reason(record) is None:
-                extract_document(record, "bench", language_precheck=glance)
+                extract_document(record, "bench", language_precheck=precheck)
 
 
 def floor_alone(warc: Path) -> None:
-    """The least that any pipeline does."""
+    """Do the least that any pipeline does."""
     with warc.open("rb") as stream:
         for record in ArchiveIterator(stream, record_types=WarcRecordType.response, parse_http=True):
             extract_plain_text(record.reader.read().decode("utf-8", "replace"), main_content=True)
 
 
 def rss_mb() -> float:
-    """Resident memory of this process."""
+    """Return the resident memory of this process, in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return round(pages * resource.getpagesize() / 1e6, 1)
 
 
 def cpu_time(work: object) -> float:
-    """CPU seconds."""
+    """Return the CPU seconds of a call."""
     begun = cpu_seconds()
     work()  # type: ignore[operator]
     return cpu_seconds() - begun
 
 
 def cpu_seconds() -> float:
-    """User and system time of this process."""
+    """Return user and system time of this process, in seconds."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 

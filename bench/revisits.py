@@ -2,9 +2,9 @@
 
 usage: python bench/revisits.py [--pages N] [--bodies N] [--kills N] [--workers N]
 
-Eight hosts on loopback serve pages, each of which has one of so many bodies of some 3 kB. Every process of the crawl is killed with SIGKILL each time that an
-equal share of the pages has been asked for, and the same command is typed again. A duplicate is a capture whose payload digest another capture
-of the archive has; the archive is read by warcio. Prints one JSON line.
+Eight hosts on loopback serve pages. Each page has one of N bodies of about 3 kB. Each time an equal share of the pages
+has been requested, every process of the crawl is killed with SIGKILL, and the same command runs again. A duplicate is a
+capture whose payload digest another capture of the archive has; warcio reads the archive. Prints one JSON line.
 """
 
 import argparse
@@ -38,7 +38,7 @@ allow_networks = ["127.0.0.0/8"]
 
 
 class Site:
-    """The hosts, and how often they were asked for a page."""
+    """The hosts, and how often a page was requested."""
 
     def __init__(self, bodies: int) -> None:
         self.bodies = [body(number) for number in range(bodies)]
@@ -75,13 +75,13 @@ class Site:
 
 
 def body(number: int) -> bytes:
-    """Text that no other body has."""
+    """Return text that no other body has."""
     words = " ".join(hashlib.sha256(b"%d %d" % (number, word)).hexdigest()[:40] for word in range(80))
     return f"<html><body><p>{words}</p></body></html>".encode()
 
 
 def main() -> None:
-    """Crawl, kill, crawl on, count."""
+    """Crawl, kill, crawl again, count."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -118,7 +118,7 @@ def main() -> None:
 
 
 def start_command(directory: Path, *words: str) -> subprocess.Popen:
-    """Type a command."""
+    """Start a command."""
     return subprocess.Popen(
         [sys.executable, "-m", "pipeline", *words],
         cwd=directory,
@@ -130,7 +130,7 @@ def start_command(directory: Path, *words: str) -> subprocess.Popen:
 
 
 def kill_at(running: subprocess.Popen, site: Site, asked: int) -> bool:
-    """Kill every process of a command when so many pages were asked for; False where it ended before."""
+    """Kill every process of a command after so many page requests. Return False if it ended before."""
     while site.asked < asked:
         time.sleep(0.005)
         if running.poll() is not None:
@@ -146,7 +146,7 @@ def kill_at(running: subprocess.Popen, site: Site, asked: int) -> bool:
 
 
 def count_records(directory: Path) -> tuple[int, int, int]:
-    """Captures of pages, revisit records among them, and different payloads."""
+    """Return the number of captures of pages, of revisit records among them, and of different payloads."""
     kinds: Counter[str] = Counter()
     digests = set()
     for path in sorted((directory / "data" / "warc").rglob("*.warc.gz")):

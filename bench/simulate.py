@@ -1,11 +1,12 @@
-"""Seeds of the deterministic simulator (`tests/simulator`): whole crawls in virtual time, with faults, judged by their promises.
+"""Run seeds of the deterministic simulator (`tests/simulator`): whole crawls in virtual time, with faults.
 
 usage: python bench/simulate.py [--seeds N] [--seed FIRST] [--jobs J] [--server model|redis] [--kinds A,B,...] [--trace]
 
-The frontier is the model in memory, or (`--server redis`) the Lua functions and their client, on an embedded server for each job.
+The frontier is the model in memory or, with `--server redis`, the Lua functions and their client, on one embedded
+server per job.
 
-Prints one JSON line: seeds, how many a second, virtual hours, and each seed that broke a promise with what it broke; exits with 1 if one
-did. `--seed S --trace` prints all that happened in one seed.
+Prints one JSON line: the number of seeds, seeds per second, virtual hours, and each seed that broke a promise of the
+frontier, with the promise. Exits with 1 if a seed did. `--seed S --trace` prints every event of one seed.
 """
 
 import argparse
@@ -36,16 +37,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--seed", type=int, default=0, help="the first of them")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--seeds", type=int, default=1, help="run N seeds (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, help="start with this seed (default: 0)")
     parser.add_argument(
-        "--server", default="model", choices=("model", "redis"), help="what the frontier's server is"
+        "--jobs", type=int, default=os.cpu_count() or 1, help="run N processes (default: one per core)"
     )
     parser.add_argument(
-        "--kinds", help=f"faults, of {', '.join(ALL)} (default: all; on the model all but lose_tail)"
+        "--server", default="model", choices=("model", "redis"), help="use this frontier (default: model)"
     )
-    parser.add_argument("--trace", action="store_true", help="print what happened in the first seed")
+    parser.add_argument(
+        "--kinds",
+        help=f"inject these faults, of {', '.join(ALL)} (default: all; on the model all but lose_tail)",
+    )
+    parser.add_argument("--trace", action="store_true", help="print every event of the first seed")
     options = parser.parse_args()
     kinds = usual(options.server)
     if options.kinds is not None:
@@ -66,7 +70,7 @@ def main() -> int:
             seeds = range(options.seed, options.seed + options.seeds)
             runs = list(pool.map(partial(_outcome, kinds=kinds), seeds, chunksize=CHUNK))
     took_s = time.monotonic() - begun
-    broken = {seed: list(said) for seed, said, _, _ in runs if said}
+    broken = {seed: list(promises) for seed, promises, _, _ in runs if promises}
     print(
         json.dumps(
             {
@@ -87,7 +91,7 @@ def main() -> int:
 
 
 _server: list[Redis] = []
-"""That of this job, where it has one."""
+"""The client of this job's server, if it has one."""
 
 
 def _begin(server, addresses):

@@ -1,17 +1,18 @@
-"""Real documentation of Debian packages as web sites on loopback, and what a crawl of them must find.
+"""Real documentation of Debian packages as web sites on loopback, and the pages that a crawl of them must find.
 
-usage: python bench/sites.py --dir DIR PKG...             serve until SIGTERM; prints one seed URL a line
+usage: python bench/sites.py --dir DIR PKG...             serve until SIGTERM; prints one seed URL per line
        python bench/sites.py --dir DIR PKG... --count     count the reachable pages instead of serving
-                             [--list FILE]                and write their URLs, one a line, sorted
+                             [--list FILE]                and write their URLs, one per line, sorted
 
-Packages that are not in DIR are downloaded with apt-get and unpacked there. Every package is one host
-(127.19.0.1 and up, in the order given) whose root is the package's own root directory: so every link that
-stays inside the package resolves. Entry pages come from ../shared/data/sites-debian.tsv.
+Packages that are not in DIR are downloaded with apt-get and unpacked there. Every package is one host (127.19.0.1 and
+up, in the order given). The root of the host is the package's own root directory, so every link that stays inside the
+package resolves. Entry pages come from ../shared/data/sites-debian.tsv.
 
-The count is a breadth-first search over the files by other means than ours: Python's urljoin instead of the
-WHATWG parser, one simple walk instead of a frontier. It follows a and area href, iframe and frame src, and
-link rel next, prev, canonical, index, contents, and alternate with hreflang; it obeys `<base href>` and a robots meta with nofollow.
-URLs are compared without fragment and empty query, escapes of unreserved characters decoded (RFC 3986, 6.2.2).
+The count is a breadth-first search over the files that shares no code with Thresher: Python's urljoin instead of the
+WHATWG parser, and one simple walk instead of a frontier. It follows a and area href, iframe and frame src, and link rel
+next, prev, canonical, index, contents, and alternate with hreflang. It obeys `<base href>` and a robots meta with
+nofollow. URLs are compared without fragment and empty query, with escapes of unreserved characters decoded (RFC 3986,
+6.2.2).
 """
 
 import argparse
@@ -35,7 +36,7 @@ from demo.static import DirectoryRedirect, content_type, locate, serve  # noqa: 
 
 LIST = ROOT.parent / "shared" / "data" / "sites-debian.tsv"
 PORT = 8190
-"""Fixed, so that the URLs of --count are those that are served."""
+"""Fixed, because the URLs of --count must be those that are served."""
 LINKS = (
     ("a[href], area[href]", "href"),
     ("iframe[src], frame[src]", "src"),
@@ -61,7 +62,7 @@ def main() -> None:
     parser.add_argument("packages", nargs="+", metavar="PKG")
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--log", type=Path, help="one line a request is appended here")
+    parser.add_argument("--log", type=Path, help="append one line per request to this file")
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--list", type=Path)
     args = parser.parse_args()
@@ -90,7 +91,7 @@ def main() -> None:
 
 
 def entry_pages(packages: list[str]) -> list[str]:
-    """Entry page of every package, below the package's root."""
+    """Return the entry page of every package, below the package's root."""
     with LIST.open(newline="") as stream:
         known = {row["package"]: row["entry_page"] for row in csv.DictReader(stream, delimiter="\t")}
     for package in packages:
@@ -100,7 +101,7 @@ def entry_pages(packages: list[str]) -> list[str]:
 
 
 def unpack(directory: Path, package: str) -> Path:
-    """Folder with the package's files; downloaded and unpacked where it is not there yet."""
+    """Return the folder with the package's files. Download and unpack the package if it is missing."""
     folder = directory.resolve() / package
     if not folder.is_dir():
         directory.mkdir(parents=True, exist_ok=True)
@@ -113,8 +114,8 @@ def unpack(directory: Path, package: str) -> Path:
 
 
 def run(*words: str, cwd: str) -> None:
-    """Run a command; its errors are the user's to see, its output is not."""
-    # apt's unprivileged user cannot write into a directory of ours, and says so at length
+    """Run a command. Show its errors to the user, and drop its output."""
+    # apt's unprivileged user cannot write into our directory, and prints long complaints.
     quiet = ["-o", "APT::Sandbox::User=root"] if words[0] == "apt-get" else []
     done = subprocess.run([words[0], *quiet, *words[1:]], cwd=cwd, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
@@ -122,12 +123,12 @@ def run(*words: str, cwd: str) -> None:
 
 
 def seed_urls(trees: dict[str, Path], entries: list[str], port: int) -> list[str]:
-    """URL of every entry page."""
+    """Return the URL of every entry page."""
     return [f"http://{address}:{port}/{quote(e)}" for address, e in zip(trees, entries, strict=True)]
 
 
 def reachable(folder: Path, seed: str) -> set[str]:
-    """URLs of the HTML pages that can be reached from the seed without leaving its host."""
+    """Return the URLs of the HTML pages that can be reached from the seed without leaving its host."""
     origin, root = urlsplit(seed)[:2], str(folder.resolve())
     pages: set[str] = set()
     seen, waiting = {seed}, deque([seed])
@@ -150,7 +151,7 @@ def reachable(folder: Path, seed: str) -> set[str]:
 
 
 def linked(body: bytes, url: str) -> list[str]:
-    """What a page links to, absolute and in the form in which URLs are compared."""
+    """Return the links of a page, absolute and in the form in which URLs are compared."""
     tree = LexborHTMLParser(body.decode("utf-8", "replace"))
     metas = [node for node in tree.css("meta[name][content]") if node.attributes["name"].lower() == "robots"]
     if any(re.search(r"\b(nofollow|none)\b", node.attributes["content"].lower()) for node in metas):
@@ -164,12 +165,12 @@ def linked(body: bytes, url: str) -> list[str]:
                 try:
                     found.append(comparable(join_url(base_url, re.sub(r"[\t\n\r]", "", value.strip()))))
                 except ValueError:
-                    continue  # not a URL, and our crawler says so too
+                    continue  # not a URL; our crawler refuses it as well
     return found
 
 
 def join_url(base: str, reference: str) -> str:
-    """urljoin that keeps empty segments, `a//b`, as RFC 3986, section 5.2 does; Python's own drops them."""
+    """Join as urljoin, but keep empty segments (`a//b`) as RFC 3986, section 5.2 does; Python drops them."""
     marked = (
         EMPTY.sub(lambda match: "/\ue000" * (len(match[0]) - 1) + "/", text) for text in (base, reference)
     )
@@ -177,7 +178,7 @@ def join_url(base: str, reference: str) -> str:
 
 
 def comparable(url: str) -> str:
-    """One form for all spellings of a URL."""
+    """Return one form for all spellings of a URL."""
     url = urldefrag(url).url
     url = quote(url, safe="%:/?#[]@!$&'()*+,;=-._~|")
     url = UNRESERVED.sub(lambda match: chr(int(match[1], 16)), url)

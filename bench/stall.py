@@ -2,10 +2,10 @@
 
 usage: python bench/stall.py --seed URL [--seed URL ...] [--stall SECONDS] [--backlog SIZE]
 
-The sites must be up (`python bench/sites.py`). Crawls them with `process --follow` beside it, stops the follower and
-its workers (SIGSTOP) once it has begun, lets them go on after --stall seconds, and waits for both to end. Prints one
-JSON line: pages asked for and bytes stored in the second half of the stall, memory of the crawl at its begin and end,
-and what came of every record.
+The sites must be up (`python bench/sites.py`). The script crawls them with `process --follow` in parallel, stops the
+follower and its workers (SIGSTOP) once it has started, resumes them after --stall seconds, and waits for both to end.
+It prints one JSON line: the pages requested and the bytes stored in the second half of the stall, the memory of the
+crawl at its start and end, and what became of every record.
 """
 
 import argparse
@@ -35,7 +35,7 @@ languages = []
 
 
 def main() -> None:
-    """Crawl, stall, go on, compare."""
+    """Crawl, stall, resume, compare."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def run_command(directory: Path, *words: str) -> subprocess.Popen[bytes]:
-    """A command as a user types it."""
+    """Start a command as a user types it."""
     with (directory / "log").open("a") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "pipeline", *words],
@@ -99,7 +99,7 @@ def run_command(directory: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def source(directory: Path) -> dict:
-    """The status of the crawl."""
+    """Return the status of the crawl."""
     said = subprocess.run(
         [sys.executable, "-m", "pipeline", "status", "--json"],
         cwd=directory,
@@ -111,7 +111,7 @@ def source(directory: Path) -> dict:
 
 
 def sample(directory: Path, crawl: subprocess.Popen[bytes]) -> dict[str, int]:
-    """How far it is, what it takes."""
+    """Return how far the crawl is, and how much memory it uses."""
     return {
         "fetched": source(directory)["frontier"]["outcomes"]["fetched"],
         "stored": sum(path.stat().st_size for path in (directory / "data").rglob("*") if path.is_file()),
@@ -120,13 +120,15 @@ def sample(directory: Path, crawl: subprocess.Popen[bytes]) -> dict[str, int]:
 
 
 def process_tree(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """A command and its workers, without the server of the frontier that it may have begun for all."""
+    """Return the processes of a command and its workers, without the frontier's server that the command may have
+    started.
+    """
     parent = psutil.Process(process.pid)
     return [parent, *(each for each in parent.children(recursive=True) if "python" in each.name())]
 
 
 def wait_until(condition) -> None:
-    """Poll."""
+    """Wait until `condition` returns true."""
     while not condition():
         time.sleep(0.5)
 

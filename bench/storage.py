@@ -2,10 +2,10 @@
 
 usage: python bench/storage.py [--puts N] [--large-mb N] [--repeat N]
 
-The server is SeaweedFS on loopback, started and killed by this program; both stores lie on the same disk. For each
-operation: the best of --repeat rounds, wall and CPU milliseconds (user + system) of this process, the server's not
-counted. `range` opens an object and reads 1 MB at a random place; `whole` reads all of the large one in order;
-`read` is a small object. Prints one JSON line.
+This program starts and kills the server, SeaweedFS on loopback; both stores lie on the same disk. Each figure is that
+of the round with the least CPU of --repeat rounds: wall and CPU milliseconds (user + system) of this process, without
+the server's. `range` opens an object and reads 1 MB at a random place; `whole` reads all of the large one in order;
+`read` reads a small object. Prints one JSON line.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""URLs that look like links of real pages, the same for everybody: number -> URL. Standard library only.
+"""Generate URLs that look like links of real pages: number -> URL, the same on every machine. Standard library only.
 
-Lengths of path and query are those of 20,850 distinct links of seven documentation sites and of what these link to
-(quantiles below, mean 58 characters); one in fourteen has a query. Hosts follow a Zipf-like law: the
-host of rank r has a share of 1 / (r + 10)^0.9, and each has at least one URL.
+The lengths of path and query are those of 20,850 distinct links of seven documentation sites and of the sites that they
+link to (quantiles below, mean 58 characters). One URL in fourteen has a query. Hosts follow a Zipf-like law: the host
+of rank r has a share of 1 / (r + 10)^0.9, and each host has at least one URL.
 """
 
 import random
@@ -76,7 +76,7 @@ ENDINGS = (
     "?page=2",
 )
 SHAPES = 4096
-SERIAL = 7  # characters, of the number that makes a URL one of its kind
+SERIAL = 7  # characters of the number that makes a URL unique
 
 
 class Urls:
@@ -96,38 +96,38 @@ class Urls:
         self._names = order
 
     def host(self, rank: int) -> str:
-        """Name of the host of a rank; each is a registered domain of its own."""
+        """Return the name of the host of a rank; each host is a registered domain of its own."""
         return f"www.{WORDS[rank % len(WORDS)]}{self._names[rank]}.com"
 
     def rank(self, number: int) -> int:
-        """Rank of the host of a URL."""
+        """Return the rank of the host of a URL."""
         return bisect_right(self._ends, number)
 
     def first(self, rank: int) -> int:
-        """Number of the first URL of a host."""
+        """Return the number of the first URL of a host."""
         return self._ends[rank - 1] if rank else 0
 
     def path(self, number: int, like: int | None = None) -> str:
-        """Path and query of a URL; in the shape of another's where that is named: in its folder."""
+        """Return path and query of a URL. If `like` is given, they have the shape of that URL and lie in its folder."""
         before, after = self._shapes[(number if like is None else like) * 2_654_435_761 % SHAPES]
         return f"{before}{number:07x}{after}"
 
     def url(self, number: int) -> str:
-        """The whole URL."""
+        """Return the whole URL."""
         return f"https://{self.host(self.rank(number))}{self.path(number)}"
 
     def shuffled_numbers(self) -> Iterator[int]:
-        """All numbers, no two of one host in a row but by chance."""
-        step = 7_368_787  # a prime: no common divisor with any count below it
+        """Yield all numbers in an order that mixes the hosts."""
+        step = 7_368_787  # a prime, so it has no common divisor with any smaller count
         assert self.count % step, "choose another count"
         return (number * step % self.count for number in range(self.count))
 
     def depth(self, number: int) -> int:
-        """Links from the seed: a host is found from its front page on, the widest levels last."""
+        """Return the number of links from the seed: a host is found from its front page on, the widest levels last."""
         return (number - self.first(self.rank(number))).bit_length() // 3
 
     def by_page(self, links: int, seed: int = 2) -> Iterator[int]:
-        """All numbers, up to `links` of one host in a row, as the links of a page are; those of one host in order."""
+        """Yield all numbers, up to `links` of one host in a row, like the links of a page; those of a host in order."""
         ranks = [rank for rank in range(self.hosts) for _ in range(self.first(rank), self._ends[rank], links)]
         random.Random(seed).shuffle(ranks)
         at = [self.first(rank) for rank in range(self.hosts)]
@@ -138,7 +138,7 @@ class Urls:
 
 
 def _shape(draw: random.Random, lengths: Sequence[int]) -> tuple[str, str]:
-    """What stands before and behind the number of a URL."""
+    """Return the parts of a URL before and after its number."""
     place = draw.random() * (len(lengths) - 1)
     low = int(place)
     length = round(lengths[low] + (place - low) * (lengths[low + 1] - lengths[low]))

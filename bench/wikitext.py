@@ -1,11 +1,12 @@
-"""What a page of a Wikipedia dump costs, from the file to its text, beside mwparserfromhell.
+"""Measure the cost of a page of a Wikipedia dump, from the file to its text, beside mwparserfromhell.
 
 usage: python bench/wikitext.py [--pages N] [--dump FILE] [--peer-pages N]
 
-The dump is made here, in bzip2: pages of some 6 KB with links, references, templates, lists, tables and formulas in the
-shares that articles have; or it is a real one (`pages-articles.xml`, packed or not). One process, one core. `read` is the
-reader alone, `text` is `extract.wikitext` on what it read, `peer` is mwparserfromhell's `strip_code` on the first pages,
-without its style tags, which is its fastest. CPU seconds. Prints one JSON line.
+The dump is generated in bzip2, with pages of about 6 KB that have links, references, templates, lists, tables and
+formulas in the shares of real articles; or it is a real dump (`pages-articles.xml`, compressed or not). The bench uses
+one process and one core, and measures CPU seconds. `read` is the reader alone, `text` is `extract.wikitext` on its
+pages, `peer` is mwparserfromhell's `strip_code` on the first pages, without style tags, which is its fastest mode. The
+command prints one JSON line.
 """
 
 import argparse
@@ -101,14 +102,14 @@ def main() -> None:
 
 
 def entries(dump: Path) -> Iterator[InputRecord]:
-    """The articles of a dump, as ingest reads them."""
+    """Yield the articles of a dump, as `ingest` reads them."""
     with dump.open("rb") as file:
         kind = detect_kind(file, dump.name, input_kinds())
         yield from (item for item in read_items(file, dump.name, kind) if isinstance(item, InputRecord))
 
 
 def seconds(work, payloads) -> float:
-    """CPU seconds of the work on all of them, the best of two rounds."""
+    """Return the CPU seconds of `work` on all payloads, the better of two rounds."""
     best = float("inf")
     for _ in range(2):
         began = time.process_time()
@@ -119,12 +120,12 @@ def seconds(work, payloads) -> float:
 
 
 def peer_text(payload: bytes) -> str:
-    """The text that the peer makes."""
+    """Return the text that mwparserfromhell extracts."""
     return mwparserfromhell.parse(payload.decode(), skip_style_tags=True).strip_code()
 
 
 def write_dump(path: Path, pages: int) -> Path:
-    """A dump of so many pages."""
+    """Write a dump of `pages` pages."""
     draw = random.Random(1)
     with bz2.open(path, "wt", encoding="utf-8") as file:
         file.write(head())
@@ -135,7 +136,7 @@ def write_dump(path: Path, pages: int) -> Path:
 
 
 def article(draw: random.Random) -> str:
-    """Wikitext of one page."""
+    """Return the wikitext of one page."""
     fields = "\n".join(f"| {draw.choice(WORDS)}{n} = {phrase(draw, 4)}" for n in range(12))
     parts = [f"{{{{Infobox tower\n{fields}\n}}}}", paragraph(draw)]
     for _ in range(draw.randint(1, 6)):
@@ -150,12 +151,12 @@ def article(draw: random.Random) -> str:
 
 
 def paragraph(draw: random.Random) -> str:
-    """Some sixty words, one in nine of which is marked up."""
+    """Return about sixty words, one in nine of them with markup."""
     return " ".join(islice((phrase(draw, 8) for _ in iter(int, 1)), draw.randint(4, 10))) + "."
 
 
 def phrase(draw: random.Random, words: int) -> str:
-    """Words, and something marked up behind them now and then."""
+    """Return `words` words, in most cases followed by one piece of markup."""
     text = " ".join(draw.choices(WORDS, k=words))
     if draw.random() < 0.8:
         text += " " + draw.choice(MARKUP_TEMPLATES).format(*draw.choices(WORDS, k=3), draw.randint(2, 90))

@@ -1,35 +1,36 @@
-"""The only package that talks to the web.
+"""The only package that talks to the web. Its entry point is `run_worker`.
 
-**The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free; a lease of a domain that
-holds its share of the slots goes back (`share`). If the
-origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
-goes to the wire (`steward`, `wire`): the host's name is looked up, and its address *entered* (`entrance`); where it is not
-the address's turn the lease goes back. So it does if no answer came and that is not the server's fault, but our own side's
-(`uplink`, `blame`).
-Every address is checked when it is connected to, every byte is taken down in both directions, and the response is what
-the bytes say: `wire` tells its own story. The lease is *released*: its host's delay begins.
+**The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). A
+lease of a domain that holds its share of the slots goes back (`scheduling.slot_share`). If the robots rules of the
+origin forbid the page (`robots`), the lease is settled and the server hears nothing. Otherwise the lease goes to the
+wire (`lease_handler`, `wire`): the worker resolves the host's name and *acquires* its address
+(`uplink.address_limiter`). If it is not the address's turn, the lease goes back. It also goes back if no answer came
+and the cause is on our own side, not the server's (`uplink.uplink`, `uplink.failure_attribution`). The wire checks
+every address before it connects, records every byte in both directions, and derives the response from those bytes;
+`wire` tells its own story. Then the host is *released*: its delay begins.
 
-What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), aside in another
-process where that may take long or may have killed a worker before (`aside`), and
-the settler (`settle`) appends it to the archive and a line to the crawl's log (`logline`), waits until both are durable, and
-*settles* the lease together with what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Bodies that are given away whole come
-out of one budget (`decoded`). Redirects are never followed: their targets are discoveries like any other link. Only a
-robots.txt is followed through its redirects, as RFC 9309 says.
+The result is a *capture* or a failure; both are data. `reading` finds the outcome and the links. A page that may take
+long to read, or that may have killed a worker before, is read in another process (`page_process`). The settler
+(`settler`) appends the capture to the archive and a line to the crawl's log (`log_entry`), waits until both are
+durable, and *settles* the lease with what was found. A worker with an `archive_filter` archives only a note of the
+pages that it drops. Whole decoded bodies come out of one budget (`decode_budget`). Redirects are never followed:
+their targets are discoveries like any other link. Only a robots.txt is followed through its redirects, because RFC
+9309 requires it.
 
-**The life of a worker** (`worker`). It crawls until the frontier is drained, a limit is reached, or a signal
-drains it; then it seals its archive. All the while it says that it lives (`pulse`), and it waits where what comes
-after the crawl is behind (`gate`, `rotation`). If it is killed, its last batch is in an archive file without a seal, and its
-leases are open. `replay` seals the file, settles every lease whose record is in it, because a lease and a worker
-determine the record's id (`identity`), and gives the others back. So nothing archived is fetched again, and
-nothing is lost.
+**The life of a worker** (`worker`). A worker crawls until the frontier is drained, a limit is reached, or a signal
+drains it; then it seals its archive. It sends heartbeats all the while (`machine.heartbeat`), and it waits when the
+processing of the crawl is behind (`gate_monitor`, `rotation`). If it is killed, its last batch is in an archive file
+without a seal, and its leases are open. `replay` seals the file, settles every lease whose record is in it, and gives
+the other leases back. It can do so because lease and worker determine the id of a record (`identifiers`). So nothing
+archived is fetched again, and nothing is lost.
 
-**The life of a crawl's record.** What the frontier settles without a worker, such as all that waited of a host that it gives up,
-is brought into the same log (`outbox`). From log and archive a frontier that was lost is made again: what was settled is settled
-(`restore`), and what archived pages led to waits (`relink`).
+**The life of a crawl's record.** The frontier settles some pages without a worker, for example all waiting pages of a
+host that it gives up; `replay.outbox` writes them into the same log. A lost frontier is rebuilt from log and archive:
+what was settled is settled again (`replay.restore`), and the links of archived pages wait again (`replay.relink`).
 
-**A guest** (`guest`) is a user's own Scrapy spider: its callbacks read what comes and say what is fetched next, in place of
-all links; its middlewares and pipelines are in Scrapy's engine, around the steward. The life of an exchange is the same. Nothing
-but `guest` imports Scrapy, and that only where there is one.
+**A spider** (`spiders`) is a user's own Scrapy spider. Its callbacks read the pages and name the next ones, instead
+of all links; its middlewares and pipelines run in Scrapy's engine, around the lease handler. The life of an exchange
+is the same. Only `spiders` imports Scrapy, and only if the user has a spider.
 """
 
 from crawler.replay.replay import recover

@@ -1,10 +1,10 @@
-"""The screen: what is decided of a page before anything of it is stored.
+"""The archive filter: whether a page is archived, decided before anything of it is stored. Pure.
 
-A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
-Of such a page a metadata record is archived in place of its request and response (`storage.warc.dropped`), under the
-record id of its lease: durable before the lease ends, and enough to end it after a crash just the same. The same becomes of
-a page that asks not to be archived, where that is obeyed.
-Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
+A worker may have a function that looks at each page and names the reason for which it is not worth archiving. A
+metadata record then takes the place of the page's request and response (`storage.warc.dropped`), under the record id
+of its lease. The record is durable before the lease ends, and a recovery can settle the lease from it. The same
+happens to a page that asks not to be archived, if the crawl obeys that. Redirects, robots.txt files and sitemaps are
+never dropped, because they say where the crawl went, and why.
 """
 
 from collections.abc import Callable, Container
@@ -72,61 +72,34 @@ def lease_result(
     response: PageResponse | None = None,
     rendered: RenderedPage | None = None,
 ) -> LeaseResult:
-    """How the lease of a page that was answered ends; `found` is the capture's answer, where it was made already.
+    """Return how the lease of a page ends that was answered. `response` is the capture's, if the caller has made it
+    already.
 
-    URLs whose text is in `known` are not told again.
+    The page is read once. The discoveries leave out URLs whose text is in `known_urls`.
     """
     response = response or leased_response(lease, capture, record_id)
-    listing = is_sitemap(lease) or is_seed_list(lease, response)
+    is_list = is_sitemap(lease) or is_seed_list(lease, response)
     if rendered is not None:
         response = with_dom(response, rendered.html, rendered.report)
-    records = ((capture, record_id),)
-    private = "noarchive" in options.obey and "noarchive" in rights_of(response, lease.url.wire).robots
     # A page of which its browser did not see all is not judged by what it saw.
-    is_unsure = rendered is not None and rendered.report.problem
-    if (
-        ((archive_filter is None or is_unsure) and not private)
-        or listing
-        or capture.status in REDIRECT_STATUSES
-    ):
-        reading = read_page(lease, response, known_urls, options)
-        return LeaseResult(
-            lease=lease,
-            records=records,
-            metadata=_capture_metadata(lease, capture, reading),
-            revisit=revisit_of(decode_state(lease.note), capture),
-            rendered=rendered,
-            robots=reading.rights.robots,
-            decision=reading.settlement,
-        )
-    body = (
-        response.body
-        or decode_content(capture.payload, header_value(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[
-            0
-        ]
+    filters = archive_filter is not None and not (rendered is not None and rendered.report.problem)
+    may_drop = not (is_list or capture.status in REDIRECT_STATUSES) and (
+        filters or "noarchive" in options.obey
     )
-    page = CandidatePage(
-        url=capture.url.text,
-        status=capture.status,
-        headers=capture.headers,
-        mime=mime_of(header_value(capture.headers, "content-type")),
-        body=body,
-        truncated=capture.truncated,
-    )
-    # The record says all links that are followed, whoever was told of them before.
-    reading = read_page(lease, response, options=options)
-    whole = reading.settlement
-    reason = "noarchive" if private else archive_filter(page) if archive_filter is not None else None
-    # What was judged to be no page can be judged so again from its record alone.
-    dropped = None if whole.reason in SOFT_ERRORS else _dropped(capture, page, whole, reason)
+    # The record of a dropped page has all links that are followed, also those that the frontier has.
+    reading = read_page(lease, response, frozenset() if may_drop else known_urls, options)
+    dropped = None
+    if may_drop:
+        dropped = _dropped(lease, capture, response, reading, archive_filter if filters else None, options)
+    settlement = without_known(reading.settlement, known_urls) if may_drop else reading.settlement
+    records = ((capture, record_id),)
     if dropped is not None:  # there is no record that a next visit could refer to
-        whole = replace(whole, note=b"")
         return LeaseResult(
             lease=lease,
             records=records,
             dropped=dropped,
             robots=reading.rights.robots,
-            decision=without_known(whole, known_urls),
+            decision=replace(settlement, note=b""),
         )
     return LeaseResult(
         lease=lease,
@@ -135,7 +108,7 @@ def lease_result(
         revisit=revisit_of(decode_state(lease.note), capture),
         rendered=rendered,
         robots=reading.rights.robots,
-        decision=without_known(whole, known_urls),
+        decision=settlement,
     )
 
 
@@ -224,10 +197,25 @@ def _rights_facts(said: Rights) -> tuple[tuple[str, str], ...]:
 
 
 def _dropped(
-    capture: Capture, page: CandidatePage, whole: Settlement, reason: str | None
+    lease: Lease,
+    capture: Capture,
+    response: PageResponse,
+    reading: PageReading,
+    archive_filter: ArchiveFilter | None,
+    options: PageOptions,
 ) -> DroppedPage | None:
-    outlinks = tuple(found.url.wire for found in whole.discoveries)
-    if reason is None or sum(map(len, outlinks)) > MOST_OUTLINKS:
+    """Return what is archived in place of a page that asks for that or that the filter drops; None for a page that is
+    archived.
+    """
+    is_private = "noarchive" in options.obey and "noarchive" in _rights(lease, response, reading).robots
+    if archive_filter is None and not is_private:
+        return None
+    page = _candidate(capture, response)
+    reason = "noarchive" if is_private or archive_filter is None else archive_filter(page)
+    outlinks = tuple(found.url.wire for found in reading.settlement.discoveries)
+    # What was judged to be no page can be judged so again from its record alone.
+    is_soft_error = reading.settlement.reason in SOFT_ERRORS
+    if reason is None or is_soft_error or sum(map(len, outlinks)) > MOST_OUTLINKS:
         return None
     return DroppedPage(
         reason=reason,
@@ -239,3 +227,22 @@ def _dropped(
         retry_after=page.header("retry-after"),
         outlinks=outlinks,
     )
+
+
+def _candidate(capture: Capture, response: PageResponse) -> CandidatePage:
+    encodings = header_value(capture.headers, "content-encoding")
+    return CandidatePage(
+        url=capture.url.text,
+        status=capture.status,
+        headers=capture.headers,
+        mime=mime_of(header_value(capture.headers, "content-type")),
+        body=response.body or decode_content(capture.payload, encodings, PAYLOAD_LIMIT)[0],
+        truncated=capture.truncated,
+    )
+
+
+def _rights(lease: Lease, response: PageResponse, reading: PageReading) -> Rights:
+    """Return what a page says of its use. One whose markup had no part in its reading (it is as it was, or is asked
+    for again) is looked at now.
+    """
+    return reading.rights if reading.has_read_markup else rights_of(response, lease.url.wire)

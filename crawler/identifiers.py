@@ -23,7 +23,7 @@ def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
 def spider_record_id(crawl: str, worker: str, token: int) -> UUID:
     """Return the id of the response record of a page that a user's spider reads (`crawler.spiders`).
 
-    It is none that `crawler.replay.replay` looks for: what the spider makes of a page is not in the archive, so a page whose
-    lease a dead worker held is fetched again.
+    It is none that `crawler.replay.replay` looks for: what the spider makes of a page is not in the archive, so a
+    page whose lease a dead worker held is fetched again.
     """
     return record_id(crawl, f"{worker}/guest", token)

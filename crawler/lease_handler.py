@@ -1,14 +1,15 @@
-"""`Steward`: what a worker does with a lease: fetch what it is for, find out what came, hand that to the settler.
+"""`LeaseHandler`: fetches the URL of a lease, reads the answer, and hands the result to the settler.
 
-1. Whatever a server does is an answer, and so is that it does not: nothing of it is raised. What is raised is a fault of
-   ours; the first is kept, and no more is leased. But an exception while an answer is read (`core.failure`) costs that answer
-   alone: its page has failed, `reading`. Its record is archived, and the traceback is in the crawl's log.
-2. What the client gives no answer for goes back: it was not the turn of an address, or our own side failed (`crawler.uplink.uplink`).
-3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
-   settlement ends it: nobody is to ask before the frontier knows of the trouble.
-4. Where a page is rendered its host is held until then: what the page wants is asked of it too.
-5. A page that may take long to read, and a page or a robots.txt that may have killed who read it, is read in a process of its own (`aside`). Whole bodies
-   are decoded only there: here as much as shows that a body is long.
+1. Whatever a server does or fails to do is data and raises nothing. An exception is a fault of ours: the first one is
+   kept, and the worker leases no more. An exception while an answer is read (`core.failure`) costs only that answer:
+   its page has failed with the reason `reading`, its record is archived, and the traceback is in the crawl's log.
+2. A lease goes back if the client has no answer for it: it was not the turn of the address, or our own side failed
+   (`crawler.uplink.uplink`).
+3. The host of an exchange is released as soon as the exchange is over. If the exchange failed or the host complained,
+   the settlement releases it, because nobody may ask the host before the frontier knows of the failure.
+4. If a page is rendered, its host is released after that, because the page's own requests go to the same host.
+5. Another process (`crawler.page_process`) reads a page that may take long, and a page or robots.txt that may have
+   killed a worker before. Whole bodies are decoded only there; here only as much as shows that a body is long.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import settlement_for
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import RenderedPage
-from crawler.reading.request_state import EMPTY_STATE, decode_state
+from crawler.reading.request_state import decode_state
 from crawler.reading.seedlist import leased_response
 from crawler.robots.robots_txt import (
     DEADLY,
@@ -60,18 +61,18 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResult:
-    """What an exchange came to."""
+    """The result of an exchange."""
 
     result: Capture | FetchFailure | RobotsFetch | Postponement | None
-    """None where taking the answer in raised an exception."""
+    """None if reading the answer raised an exception."""
     rendered: RenderedPage | None = None
-    """What a browser made of it, where one did."""
+    """The page as a browser rendered it; None if it was not rendered."""
     reading_failure: ReadingFailure | None = None
-    """What taking the answer in, or rendering it, raised."""
+    """The exception that reading or rendering the answer raised."""
 
 
 class LeaseHandler:
-    """Everything that a worker fetches and settles leases with; `settler` is run by who made it, and `close` comes last."""
+    """Handles the leases of one worker. The caller runs `settler`, and calls `close` last."""
 
     def __init__(
         self,
@@ -92,9 +93,9 @@ class LeaseHandler:
         self.crawl, self.worker = crawl, worker
         self.scheduler, self.settler, self.archive_filter = scheduler, settler, archive_filter
         self.error: BaseException | None = None
-        """The first that was raised."""
+        """The first exception that was raised."""
         self.decode_budget = decode_budget
-        """What a user's spider takes its bodies from."""
+        """The budget of decoded bodies for a user's spider."""
         self._client, self._address_limiter, self._renderer = client, address_limiter, renderer
         self._activity = activity
         self._options, self._page_process = options, page_process or PageProcess()
@@ -102,16 +103,16 @@ class LeaseHandler:
 
     @property
     def options(self) -> PageOptions:
-        """How answers are read now: the crawl's settings may change."""
+        """The options for reading pages now: an operator may change the crawl's settings."""
         return self._options()
 
     @property
     def can_render(self) -> bool:
-        """Whether there is a browser for pages that need one."""
+        """Whether pages can be rendered."""
         return self._renderer is not None
 
     async def run(self) -> None:
-        """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
+        """Handle leases until there are no more. `error` holds the first failure."""
         begun: set[asyncio.Task[None]] = set()
         try:
             async for lease, refusal in self.scheduler.leases(self.settler):
@@ -126,7 +127,7 @@ class LeaseHandler:
         await asyncio.gather(*begun)
 
     async def exchange(self, lease: Lease) -> None:
-        """Fetch what a lease is for, and hand what came to the settler. Never raises."""
+        """Fetch the URL of a lease, and hand the result to the settler. Never raises."""
         try:
             finished = await self.read(lease, await self.fetch(lease))
         except Exception as error:  # noqa: BLE001 - the same
@@ -136,14 +137,14 @@ class LeaseHandler:
                 self.settler.add(finished)
 
     def refuse(self, lease: Lease, refusal: Judgement) -> None:
-        """End a lease without asking for its page."""
+        """End a lease without a request for its page."""
         self.settler.add(
             LeaseResult(lease=lease, decision=replace(settlement_for(lease, refusal), has_sent_request=False))
         )
 
     async def fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]] = ()) -> FetchResult:
-        """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent. Raises what the
-        worker was given up by (`abort`).
+        """Fetch the URL of a lease and release its host. `extra_headers` are those of a user's spider. Raise the error
+        that `abort` was called with, if the exchange is aborted.
         """
         try:
             async with asyncio.timeout(None) as limit:
@@ -179,7 +180,7 @@ class LeaseHandler:
     ) -> Capture | FetchFailure | RobotsFetch | Postponement:
         if lease.kind is Kind.ROBOTS:
             return await fetch_robots(self._client, lease, self._address_limiter, self._read_robots)
-        note = decode_state(lease.note) if lease.note else EMPTY_STATE
+        note = decode_state(lease.note)
         self._client.add_cookies(note.cookies)
         # What a user's spider asks for goes before.
         headers = (*conditional_headers(note), *asked)
@@ -198,13 +199,13 @@ class LeaseHandler:
             limit.reschedule(now)
 
     def close(self) -> None:
-        """End the process that pages are read in."""
+        """Stop the process that reads pages."""
         self._page_process.close()
 
     @contextmanager
     def reading_page(self, lease: Lease) -> Iterator[None]:
-        """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is. For what does
-        not wait.
+        """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is.
+        For what does not wait.
         """
         with failure_boundary(READING_STEP), self._activity.reading_page(lease.token):
             yield
@@ -212,8 +213,8 @@ class LeaseHandler:
     async def read(
         self, lease: Lease, fetched: FetchResult, page_record_id: UUID | None = None
     ) -> LeaseResult | None:
-        """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it is not
-        the usual one.
+        """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it
+        is not the usual one.
         """
         found = fetched.result
         match found:
@@ -250,7 +251,7 @@ class LeaseHandler:
     ) -> LeaseResult:
         if not lease.is_recovered:
             with self.reading_page(lease):
-                digested = bool(lease.interval_s or (lease.note and decode_state(lease.note).date_ms))
+                digested = bool(lease.interval_s or decode_state(lease.note).date_ms)
                 said = leased_response(
                     lease, found, name, with_digests=digested, max_bytes=HEAVY_PAGE_BYTES + 1
                 )
@@ -310,11 +311,11 @@ class LeaseHandler:
         return record_id(self.crawl, self.worker, lease.token, hop)
 
     def __repr__(self) -> str:
-        return f"<steward of {self.worker}: {self.scheduler}>"
+        return f"<lease handler of {self.worker}: {self.scheduler}>"
 
 
 def _decodes_to_heavy(capture: Capture) -> bool:
-    """Whether a body is long once its content encoding is undone: nothing of it is held here."""
+    """Return whether a body is long after decoding; the decoded bytes are not kept."""
     encodings = header_value(capture.headers, "content-encoding")
     return bool(encodings) and decode_content(capture.payload, encodings, HEAVY_PAGE_BYTES + 1)[1] == TOO_LONG
 

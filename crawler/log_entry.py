@@ -1,4 +1,5 @@
-"""What the crawl's log says of the end of a lease (`storage.crawllog.log_line`), and what is asked again by such a line. Pure.
+"""What the crawl's log says of the end of a lease (`storage.crawllog.log_line`), and what is asked again by such a
+line. Pure.
 
 A line has all that the frontier knew of a URL: it is in none but the log once it is settled.
 """

@@ -6,8 +6,9 @@
    `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
 3. What reading a page raises is raised here as a `Failure`, which costs that page as well.
 4. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
-5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type, and something that the page can come
-   to (`crawler.reading.plausibility`): it may be the page that speaks. A process that answers anything else is replaced.
+5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type, and something that
+   the page can come to (`crawler.reading.plausibility`): it may be the page that speaks. A process that answers
+   anything else is replaced.
 """
 
 import asyncio
@@ -62,8 +63,8 @@ class PageProcess:
         returns: type[T],
         accepts: Callable[[T], bool] = lambda _: True,
     ) -> T | None:
-        """Return what `work`, a function of a module, returns there; None where the process did not live to tell, or tells what is no
-        value of that type or not to be accepted.
+        """Return what `work`, a function of a module, returns there; None where the process did not live to tell, or
+        tells what is no value of that type or not to be accepted.
 
         Raises `Failure` for whatever `work` raises. `accepts` is called in a thread.
         """

@@ -1,16 +1,17 @@
 """`Settler`: between the end of an exchange and the end of its lease.
 
-1. A lease is settled only when its records are durable, and its line in the crawl's log (`storage.crawllog.log_line`): append, commit,
-   then settle, never another way round. What somebody else makes of pages comes before (`before`).
-2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`). A line is durable
-   no later than its record: what is archived is in the log.
+1. A lease is settled only when its records are durable, and its line in the crawl's log
+   (`storage.crawllog.log_line`): append, commit, then settle, never another way round. What somebody else makes of
+   pages comes before (`before`).
+2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`). A line is
+   durable no later than its record: what is archived is in the log.
 3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
-4. A worker that may have been given up appends and settles nothing (`crawler.machine.heartbeat`): another has sealed its file, perhaps
-   without what was appended last. The frontier refuses it too.
-5. What would be no WARC (`storage.warc.validator`), or makes the writing of its record raise, costs its page: it has failed, and is
-   logged. What the disk or the store refuses ends the worker: what was not settled stays leased, and what was archived of it is found
-   again by `crawler.replay.replay`.
+4. A worker that may have been given up appends and settles nothing (`crawler.machine.heartbeat`): another has sealed
+   its file, perhaps without what was appended last. The frontier refuses it too.
+5. What would be no WARC (`storage.warc.validator`), or makes the writing of its record raise, costs its page: it has
+   failed, and is logged. What the disk or the store refuses ends the worker: what was not settled stays leased, and
+   what was archived of it is found again by `crawler.replay.replay`.
 """
 
 import asyncio
@@ -87,8 +88,8 @@ class Settler:
         clock_ms: Callable[[], int] = utc_ms,
         before_batch: Callable[[], None] | None = None,
     ) -> None:
-        """`clock_ms` is the one that dates the captures. `before` is called with every batch, in the thread that archives:
-        it returns when what was made of the pages is durable.
+        """`clock_ms` is the one that dates the captures. `before` is called with every batch, in the thread that
+        archives: it returns when what was made of the pages is durable.
         """
         self._archive, self._frontier, self._on_settled = archive, frontier, on_settled
         self._log, self._gate, self._heartbeat = log, gate, heartbeat
@@ -132,7 +133,7 @@ class Settler:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
-        # What is logged now is older than whatever others do after this worker was given up, however long it stands still from here.
+        # If this worker stands still from here on and another takes over, the other's lines are younger than this time.
         now_ms = self._clock_ms()
         self._heartbeat.check()
         before = self._archive.appended

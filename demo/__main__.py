@@ -1,6 +1,6 @@
-"""`python -m demo`: the main job on a small web made here, offline, from a list of URLs to tokenized shards.
+"""`python -m demo`: run the whole pipeline offline on a small generated web, from a list of URLs to tokenized shards.
 
-Everything it makes lies in `demo-out`, which is made anew each time.
+All output is in `demo-out`, which is created anew each time.
 """
 
 import re
@@ -20,7 +20,7 @@ from demo.web import RunningWeb, Web
 OUT = Path("demo-out")
 VOCABULARY = 4096
 READ = """import pyarrow.parquet as pq; print(pq.read_table("shards/data").slice(0, 3))"""
-"""What reads the dataset, as Python."""
+"""Python code that reads the dataset."""
 TAG = re.compile(rb"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 TOML = """\
 # Written by the demo.
@@ -38,7 +38,7 @@ languages = ["en", "de", "fr", "es"]
 
 
 def main() -> int:
-    """Serve the web, run the job, and say what can be typed next."""
+    """Serve the web, run the job, and print the commands that the user can try next."""
     begun = time.monotonic()
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
@@ -52,7 +52,8 @@ def main() -> int:
         tokenizer.train_from_iterator(texts(serving), vocab_size=VOCABULARY, show_progress=False)
         tokenizer.save(str(OUT / "tokenizer.json"))
         print(f"A tokenizer of {VOCABULARY} tokens was trained on its text: {OUT / 'tokenizer.json'}\n")
-        # One worker, so that the demo ends the same every time: which copy of a page is the revisit depends on who comes first.
+        # With one worker the demo gives the same result every time: of two copies, the one fetched later is the
+        # revisit.
         job = ["run", "seeds.txt", "--out", "shards", "--tokenizer", "tokenizer.json", "--scope", "host"]
         job += ["--workers", "1"]
         if code := thresher(*job):
@@ -78,13 +79,13 @@ def main() -> int:
 
 
 def thresher(*arguments: str) -> int:
-    """Type one command in the demo's directory."""
+    """Print one command and run it in the directory of the demo; return its exit code."""
     print(f"$ thresher {shlex.join(arguments)}", flush=True)
     return subprocess.run([sys.executable, "-m", "pipeline", *arguments], cwd=OUT, check=False).returncode
 
 
 def texts(serving: RunningWeb) -> Iterator[str]:
-    """What the pages say, tags taken out: good enough to train a tokenizer on."""
+    """Yield the text of each page without tags, which is enough to train a tokenizer."""
     for url in sorted(serving.expected.pages):
         with urlopen(url) as page:
             yield TAG.sub(b" ", page.read()).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""`Article`: a text put together from a bank, and copies of it with a few words changed.
+"""`Article`: a text composed from a bank of sentences, and near copies of it with a few words changed.
 
-Two articles on one topic share some sentence patterns but few whole sentences, because most patterns have
-slots: their similarity stays far below what anybody calls a near duplicate. A changed copy stays far above.
+Two articles on one topic share sentence patterns but few whole sentences, because most patterns have slots. Their
+similarity is far below that of near duplicates, and the similarity of a near copy is far above.
 """
 
 import re
@@ -12,10 +12,13 @@ from random import Random
 from demo.bank import Bank, Topic
 
 OF_TOPIC = 9
-"""Sentences of its topic in an article: with some 20 words each, and the general ones, 200 words or more."""
+"""Sentences of its topic in an article. They have about 20 words each; with the general sentences, an article has 200
+words or more.
+"""
 OF_GENERAL = 4
 CHANGES = 3
-"""Places changed in a near copy: each touches at most some six of the article's 200 and more 5-word shingles."""
+"""Places changed in a near copy at most: each affects about six of the article's 200 or more 5-word shingles at most.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +31,9 @@ class Article:
     title: str
     author: str
     date: str
-    """ISO 8601, a day."""
+    """Day in ISO 8601."""
     paragraphs: tuple[tuple[str, ...], ...]
-    """Of sentences."""
+    """Paragraphs, each a sequence of sentences."""
 
     @property
     def slug(self) -> str:
@@ -67,7 +70,7 @@ def compose(bank: Bank, topic: Topic, rng: Random) -> Article:
 
 
 def near_copy(article: Article, bank: Bank, rng: Random) -> Article:
-    """Return the same article with up to `CHANGES` numbers or towns changed; without any, its last sentence goes."""
+    """Return the article with up to `CHANGES` numbers or towns changed; if it has none, without its last sentence."""
     text = "\n\n".join("\n".join(sentences) for sentences in article.paragraphs)
     places = list(re.finditer("|".join([r"\d+", *map(re.escape, bank.towns)]), text))
     for place in sorted(rng.sample(places, min(CHANGES, len(places))), key=lambda e: e.start(), reverse=True):

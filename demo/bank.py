@@ -1,9 +1,9 @@
 """`Bank`: the sentences of one language, written by hand in `banks/<language>.txt`.
 
-The file has sections that begin with `== `: `labels` (name = text, what the pages around an article say),
-`town`, `person` and `river` (what fills the slots of a sentence), `general` (sentences that go with any topic)
-and one `topic KEY: TITLE` each, whose lines are titles (after `# `) and sentences. A slot is `{town}`,
-`{person}`, `{river}`, `{year}` or `{count}`. Every sentence can stand alone: any order of them makes sense.
+The file has sections that begin with `== `. `labels` holds the words of the page around an article (name = text).
+`town`, `person` and `river` hold values for the slots of a sentence. `general` holds sentences that fit any topic. Each
+`topic KEY: TITLE` holds titles (after `# `) and sentences. A slot is `{town}`, `{person}`, `{river}`, `{year}` or
+`{count}`. Every sentence can stand alone, so any order of them makes sense.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bank:
-    """Everything that can be said in one language."""
+    """The sentences, labels and slot values of one language."""
 
     labels: Mapping[str, str]
     towns: tuple[str, ...]

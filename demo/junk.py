@@ -1,4 +1,4 @@
-"""The junk host: pages that no filter should keep, pages that break readers, and texts copied from elsewhere."""
+"""Write the junk host: pages that no filter should keep, pages that break parsers, and texts of other hosts."""
 
 from collections.abc import Sequence
 from random import Random
@@ -17,7 +17,7 @@ _STUFFED, _LOREM, _FARMS, _SHORT = 7, 4, 7, 6
 
 
 def junk(site: Site, sources: Sequence[tuple[str, Article]], friends: layout.Links, rng: Random) -> None:
-    """Write the host; `sources` are URLs and texts of articles: one half is copied, the other changed as well."""
+    """Write the host. `sources` are URLs and texts of articles: one half is copied exactly, the other with changes."""
     site.file("/robots.txt", "text/plain", b"# come in\nUser-agent: *\nAllow: /\n", linked=False)
     links: list[tuple[str, str]] = []
 

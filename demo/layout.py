@@ -1,7 +1,7 @@
-"""The pages around a text: header, navigation, sidebar, cookie banner, footer, in two builds and a bare one.
+"""Write the page around a text: header, navigation, sidebar, cookie banner, footer, in three styles.
 
-`semantic` uses the elements HTML has for the purpose, `soup` is made of divisions with class names, and `bare`
-is what a printer gets. What they say comes from the labels of a bank.
+`semantic` uses HTML's elements for these parts, `soup` uses <div>s with class names, and `bare` is a version for
+printing. Their words come from the labels of a bank.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +13,12 @@ from demo.article import Article
 
 Build = Literal["semantic", "soup", "bare"]
 Links = Sequence[tuple[str, str]]
-"""Pairs of href and text."""
+"""Links as pairs of href and text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFrame:
-    """What all pages of a host share, seen from one of them: its hrefs are ready to be written."""
+    """The parts that all pages of a host share, for one of its pages; the hrefs are relative to that page."""
 
     labels: Mapping[str, str]
     build: Build
@@ -28,9 +28,9 @@ class PageFrame:
     friends: Links
     footer: Links
     head: str = ""
-    """More elements for the head, `<meta charset>` and `<base>` among them."""
+    """More elements for the head, such as `<meta charset>` and `<base>`."""
     picture: str = ""
-    """Address of an image for articles, or nothing."""
+    """URL of an image for articles; empty for none."""
 
 
 def page(frame: PageFrame, title: str, main: str) -> str:
@@ -73,7 +73,7 @@ def article(frame: PageFrame, text: Article, topic: tuple[str, str], related: Li
 
 
 def teasers(frame: PageFrame, entries: Sequence[tuple[str, Article]]) -> str:
-    """Titles with their first sentence, as front pages have them."""
+    """Return titles with their first sentence, as on a front page."""
     return "\n".join(
         f'<div class="teaser"><h2><a href="{escape(href)}">{escape(text.title)}</a></h2>'
         f'<p>{escape(text.paragraphs[0][0])} <a class="more" href="{escape(href)}">{frame.labels["more"]}</a></p></div>'
@@ -82,7 +82,7 @@ def teasers(frame: PageFrame, entries: Sequence[tuple[str, Article]]) -> str:
 
 
 def menu(links: Links) -> str:
-    """A list of links."""
+    """Return a list of links."""
     items = "\n".join(f'<li><a href="{escape(href)}">{escape(text)}</a></li>' for href, text in links)
     return f"<ul>\n{items}\n</ul>\n"
 
@@ -103,9 +103,11 @@ def _soup(frame: PageFrame, main: str) -> str:
     labels = frame.labels
     return (
         f'{_consent(frame)}<div id="wrapper"><div id="header"><div class="site-title">'
-        f'<a href="{escape(frame.home)}">{labels["name"]}</a></div><div class="slogan">{labels["tagline"]}</div></div>\n'
+        f'<a href="{escape(frame.home)}">{labels["name"]}</a></div>'
+        f'<div class="slogan">{labels["tagline"]}</div></div>\n'
         f'<div id="navigation" class="menu">{menu(frame.navigation)}</div>\n'
-        f'<div id="sidebar" class="sidebar widget-area">{_search(frame)}<h3>{labels["latest"]}</h3>{menu(frame.sidebar)}'
+        f'<div id="sidebar" class="sidebar widget-area">{_search(frame)}<h3>{labels["latest"]}</h3>'
+        f"{menu(frame.sidebar)}"
         f"<h3>{labels['friends']}</h3>{menu(frame.friends)}</div>\n"
         f'<div id="content">\n{main}</div>\n'
         f'<div id="footer" class="footer">{menu(frame.footer)}<p>{labels["name"]}. {labels["rights"]}</p></div></div>\n'

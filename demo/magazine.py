@@ -1,4 +1,4 @@
-"""A magazine: articles, front pages in numbered sequence, topics, an archive, and the pages nobody reads."""
+"""Write a magazine: articles, numbered front pages, topics, an archive, and pages such as the privacy notice."""
 
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
@@ -13,34 +13,34 @@ from demo.bank import Bank
 from demo.site import Site
 
 Style = Literal["root", "absolute", "relative", "based"]
-"""How a host writes its links: `/a/b`, `http://host/a/b`, `../b`, or `b` under a `<base href>`."""
+"""Style of a host's links: `/a/b`, `http://host/a/b`, `../b`, or `b` relative to a `<base href>`."""
 
 BASE = "/articulos/"
-"""What `<base href>` says on the host that has one."""
+"""Value of `<base href>` on the host that has one."""
 _ON_A_PAGE = 10  # articles
 _RELATED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MagazinePlan:
-    """How one magazine differs from the others."""
+    """The properties in which one magazine differs from the others."""
 
     articles: int
     place: Callable[[int, Article], str]
-    """Request target of an article, from its number and itself."""
+    """Returns the request target of an article from its number and the article."""
     style: Style
     build: layout.Build
     listing: str
-    """Target of the front pages after the first; `{}` is the number."""
+    """Target of the front pages after the first; `{}` stands for the number."""
     content_type: str = "text/html; charset=utf-8"
     meta: str = ""
-    """What the pages say of their charset themselves."""
+    """Element with which the pages declare their charset."""
     compressed: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Magazine:
-    """A magazine while it is written; `entries` grows with every article."""
+    """A magazine that is being written; `entries` grows with every article."""
 
     site: Site
     bank: Bank
@@ -48,12 +48,12 @@ class Magazine:
     rng: Random
     friends: layout.Links
     entries: list[tuple[str, Article]] = field(default_factory=list)
-    """Request target and text of every article, copies not included."""
+    """Request target and text of every article, without copies."""
     extras: list[tuple[str, str]] = field(default_factory=list)
     """More links for the archive: target and text."""
 
     def href(self, here: str, there: str) -> str:
-        """What a page at `here` writes to link to `there`."""
+        """Return the href of a link from the page at `here` to `there`."""
         if not there.startswith("/"):
             return there
         match self.plan.style:
@@ -67,7 +67,7 @@ class Magazine:
                 return there
 
     def frame(self, here: str, head: str = "", build: layout.Build | None = None) -> layout.PageFrame:
-        """The frame of the page at `here`."""
+        """Return the frame of the page at `here`."""
         labels, picture = self.bank.labels, "/images/lamp.png"
         base = f'<base href="{BASE}">\n' if self.plan.style == "based" else ""
 
@@ -89,7 +89,7 @@ class Magazine:
         )
 
     def write(self) -> None:
-        """Serve the articles and every page that lists them; quirks may be added before and after."""
+        """Add the articles and every page that lists them; quirks may be added before and after."""
         for number, (target, text) in enumerate(self.entries):
             self.put(target, self.article(number, target, text))
             self.site.languages[self.site.url(target)] = text.language
@@ -113,7 +113,7 @@ class Magazine:
             self.put(target, layout.page(self.frame(target), self.bank.labels[name], main))
 
     def article(self, number: int, target: str, text: Article, build: layout.Build | None = None) -> str:
-        """The page of an article; the links under it lead to the articles after it."""
+        """Return the page of an article; the links below it lead to the next articles."""
         after = [self.entries[(number + step) % len(self.entries)] for step in range(1, _RELATED + 1)]
         related = [(f"{self.href(target, other)}#text", said.title) for other, said in after]
         name = next(topic.name for topic in self.bank.topics if topic.key == text.topic)
@@ -122,7 +122,7 @@ class Magazine:
         return layout.article(frame, text, (self.href(target, f"/topic/{text.topic}"), name), related)
 
     def put(self, target: str, html: str) -> None:
-        """Serve a page in the way of this magazine, unless something else is there already."""
+        """Add a page in the style of this magazine, unless its target already has one."""
         if target not in self.site.answers:
             self.site.page(target, html, content_type=self.plan.content_type, compressed=self.plan.compressed)
 
@@ -147,7 +147,7 @@ class Magazine:
 def compose_magazine(
     site: Site, bank: Bank, plan: MagazinePlan, rng: Random, friends: layout.Links
 ) -> Magazine:
-    """Return a magazine with its articles composed, the topics taking turns, and nothing served yet."""
+    """Return a magazine with composed articles, whose topics take turns, and without any page yet."""
     magazine = Magazine(site=site, bank=bank, plan=plan, rng=rng, friends=friends)
     taken: set[str] = set()
     for number in range(plan.articles):
@@ -166,7 +166,7 @@ def compose_magazine(
 
 
 def relative(here: str, there: str) -> str:
-    """Reference from one request target to another, as short as possible."""
+    """Return the shortest reference from one request target to another."""
     path, question, query = there.partition("?")
     folder = posixpath.dirname(here.partition("?")[0])
     found = posixpath.relpath(path, folder)
@@ -211,7 +211,7 @@ PLANS: Mapping[str, MagazinePlan] = {
 
 
 def ascii_slug(text: Article) -> str:
-    """The title as part of a URL, in plain letters."""
+    """Return the title as a part of a URL, in ASCII letters."""
     folded = text.slug
     for umlaut, plain in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
         folded = folded.replace(umlaut, plain)

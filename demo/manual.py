@@ -1,8 +1,7 @@
-"""The manual of Python's own library, rendered by `pydoc`: real pages that every machine with Python has.
+"""Render the manual of Python's own library with `pydoc`: real pages that every machine with Python has.
 
-The same interpreter renders the same bytes: addresses of objects, values of variables, paths of files and
-links that lead out of the host are left out, because they would differ from machine to machine or lead into
-the open web.
+The same interpreter renders the same bytes. Addresses of objects, values of variables, paths of files and links to
+other hosts are left out, because they would differ between machines or lead into the open web.
 """
 
 import builtins
@@ -25,7 +24,7 @@ _MODULES = (
     "string struct textwrap token tokenize traceback types unittest uuid warnings weakref zipfile"
 )
 NAMES = (builtins.__name__, *_MODULES.split())
-"""What has a page."""
+"""Modules that have a page."""
 
 _ADDRESS = re.compile(r"(?: |&nbsp;)at(?: |&nbsp;)0x[0-9a-f]+")
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
@@ -33,7 +32,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class _Html(pydoc.HTMLDoc):
-    """pydoc's own pages, without the values that differ between two machines."""
+    """pydoc's own pages, without the values that differ between machines."""
 
     def docother(self, object: object, name: str | None = None, mod: str | None = None, *rest: object) -> str:  # noqa: A002
         if isinstance(object, _PLAIN):
@@ -42,7 +41,7 @@ class _Html(pydoc.HTMLDoc):
 
 
 def manual(site: Site) -> None:
-    """Write the host: an index, one page a module, and the page of the built-in names that all link to."""
+    """Write the host: an index, one page a module, and the page of built-in names, to which all others link."""
     site.file("/robots.txt", "text/plain", b"User-agent: *\nDisallow: /search\n", linked=False)
     for name, html in pages().items():
         site.page(f"/{name}.html", html)
@@ -53,7 +52,7 @@ def manual(site: Site) -> None:
 
 @cache
 def pages() -> dict[str, str]:
-    """Module to page, rendered by an interpreter of its own: what this one has imported or patched is not seen."""
+    """Return the page of each module, rendered by another interpreter, on which this one's imports have no effect."""
     script = "import json, demo.manual as m; print(json.dumps({n: m.render_module(n) for n in m.NAMES}))"
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
@@ -63,13 +62,13 @@ def pages() -> dict[str, str]:
 
 
 def render_module(name: str) -> str:
-    """The page of one module, as this interpreter sees it."""
+    """Return the page of one module, as this interpreter sees it."""
     html = _Html().docmodule(importlib.import_module(name), name)
     return _page(f"Module {name}", _LINK.sub(_keep_link, _ADDRESS.sub("", html)))
 
 
 def _keep_link(match: re.Match[str]) -> str:
-    """The link, where it stays on the host; of a file its name; else its text."""
+    """Return a link within the host unchanged; replace a link to a file by its name, any other link by its text."""
     target, text = match.groups()
     if target.startswith("file:"):
         return target.rpartition("/")[2]

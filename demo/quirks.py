@@ -1,4 +1,4 @@
-"""What a crawler meets besides pages: each oddity is written on one host, linked there, and said as a fact."""
+"""Add oddities that crawlers meet: each is on one host, linked there, and recorded as a fact (`demo.site.Expected`)."""
 
 import struct
 import zlib
@@ -9,20 +9,20 @@ from demo.article import near_copy
 from demo.magazine import Magazine
 
 _COPIED = {"en": 3, "de": 2, "fr": 1, "es": 1}
-"""Exact and near copies of each kind that a magazine keeps of its own articles."""
+"""Number of exact copies, and of near copies, that a magazine has of its own articles."""
 _FIRST = 30
-"""Number of the first article that may be copied: those before are odd already, or copied by other hosts."""
+"""Number of the first article that may be copied: earlier ones have oddities already or are copied by other hosts."""
 
 
 def copies(magazine: Magazine, rng: Random) -> None:
-    """Articles that are there again under another address: byte for byte, and with a few words changed."""
+    """Add copies of articles at other URLs: byte for byte, and with a few words changed."""
     site, count = magazine.site, _COPIED[magazine.bank.labels["language"]]
     places = rng.sample(range(_FIRST, len(magazine.entries)), 2 * count)
     for number in places[:count]:
         original, text = magazine.entries[number]
         target = f"/copy/{number}.html"
-        # Seen from the original, so that the bytes are the same: only hosts with document-relative links
-        # get another body, and these write the copy's own.
+        # The copy is rendered for the URL of the original, so that the bytes are equal. Only on hosts with
+        # document-relative links is it rendered for its own URL, because its links would lead elsewhere.
         here = target if magazine.plan.style == "relative" else original
         magazine.put(target, magazine.article(number, here, text))
         site.exact.append((site.url(original), site.url(target)))
@@ -40,7 +40,7 @@ def copies(magazine: Magazine, rng: Random) -> None:
 
 
 def english(magazine: Magazine) -> None:
-    """Rules in robots.txt, redirects of every kind, nofollow, sessions, chunks, files."""
+    """Add rules in robots.txt, redirects of every kind, nofollow, sessions, chunks and files."""
     site, entries, extras = magazine.site, magazine.entries, magazine.extras
     site.file(
         "/robots.txt", "text/plain", b"User-agent: *\nDisallow: /private/\nDisallow: /search\n", linked=False
@@ -97,7 +97,7 @@ def english(magazine: Magazine) -> None:
 
 
 def german(magazine: Magazine, elsewhere: str) -> None:
-    """No robots.txt at all, Windows-1252 said in the header only, a page that is gone, ways to other hosts."""
+    """Leave out robots.txt, declare Windows-1252 only in the header; add a deleted page and links to other hosts."""
     site, (target, text) = magazine.site, magazine.entries[2]
     html = magazine.article(2, target, text).replace(magazine.plan.meta, "")
     quoted = html.replace("<h1>", "<h1>„", 1).replace("</h1>", "“ – 5 €</h1>", 1)
@@ -117,7 +117,7 @@ def german(magazine: Magazine, elsewhere: str) -> None:
 
 
 def french(magazine: Magazine) -> None:
-    """A slow host, and ISO-8859-1 said in the header only."""
+    """Make the host slow, and declare ISO-8859-1 only in the header."""
     site, (target, text) = magazine.site, magazine.entries[2]
     site.delay = 0.2
     robots = f"User-agent: *\nCrawl-delay: {site.delay}\nDisallow: /search\n"
@@ -128,7 +128,7 @@ def french(magazine: Magazine) -> None:
 
 
 def spanish(magazine: Magazine) -> None:
-    """Everything is allowed, in so many words; the same address in two spellings."""
+    """Allow everything explicitly in robots.txt, and link one URL in two spellings."""
     site = magazine.site
     site.file(
         "/robots.txt",
@@ -143,7 +143,7 @@ def spanish(magazine: Magazine) -> None:
 
 
 def lamp() -> bytes:
-    """A picture of 16 by 16 pixels, as PNG: a yellow square with a dark rim."""
+    """Return a PNG of 16 by 16 pixels: a yellow square with a dark rim."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,4 +1,4 @@
-"""`Site`: one host while it is written, and `Expected`: what is true of all hosts when they are done."""
+"""`Site`, one host that is being written, and `Expected`, the facts about all finished hosts."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,22 +18,22 @@ LinkKind = Literal["linked", "forbidden", "unlinked"]
 class Expected:
     """Facts about the web, as absolute URLs without fragments.
 
-    `pages` is what a crawl must hold that starts at the seeds and obeys robots.txt and nofollow. All that is
-    said of a URL beyond that is about URLs in `pages`, but for the sets of what must not or cannot be had.
+    A crawl that starts at the seeds and obeys robots.txt and nofollow must hold exactly `pages`. All other facts are
+    about URLs in `pages`, except the sets of URLs that a crawl must not or cannot fetch.
     """
 
     pages: frozenset[str]
-    """Reachable, status 200, text/html."""
+    """Reachable pages of status 200 and type text/html."""
     files: frozenset[str]
-    """Linked, status 200, not HTML."""
+    """Linked files of status 200 that are not HTML."""
     forbidden: frozenset[str]
-    """Linked, but robots.txt says no."""
+    """Linked URLs that robots.txt forbids."""
     unlinked: frozenset[str]
-    """Served, but no link that may be followed leads there: nofollow, comments, scripts."""
+    """Pages to which only links lead that must not be followed: nofollow, in comments, in scripts."""
     missing: frozenset[str]
-    """Linked, status 404 or 410."""
+    """Linked URLs of status 404 or 410."""
     redirects: Mapping[str, str]
-    """From a URL to where it points at once; both ends of every hop of a chain are here."""
+    """Redirects: from a URL to its direct target; every hop of a chain has an entry."""
     loops: frozenset[str]
     """Redirects that never end."""
     aliases: Mapping[str, str]
@@ -45,22 +45,22 @@ class Expected:
     languages: Mapping[str, str]
     """From an article (copies included) to its language."""
     charsets: Mapping[str, str]
-    """From a page that is not UTF-8 and says so in its header only to that charset."""
+    """From a page that is not UTF-8 and declares its charset only in the header, to that charset."""
     junk: frozenset[str]
-    """Pages that the presets gopher and fineweb drop, all of them."""
+    """Pages that both presets, gopher and fineweb, drop."""
     delays: Mapping[str, float]
     """From a host's name to its Crawl-delay in seconds."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """One host: its answers by request target, and the facts about them as they are written."""
+    """One host: its responses by request target, and the facts about them, collected while it is written."""
 
     name: str
     base: str
     """`http://address:port`, without a slash at the end."""
     not_found: str = "<!DOCTYPE html><title>404</title><h1>Not found</h1>"
-    """The page that says that there is none."""
+    """HTML of the page for status 404; the request target is added to its heading."""
     delay: float | None = None
     answers: dict[str, Response] = field(default_factory=dict)
     pages: set[str] = field(default_factory=set)
@@ -78,7 +78,7 @@ class Site:
     junk: set[str] = field(default_factory=set)
 
     def url(self, target: str) -> str:
-        """Absolute URL of a request target of this host."""
+        """Return the absolute URL of a request target of this host."""
         return self.base + target
 
     def page(
@@ -91,7 +91,7 @@ class Site:
         chunked: bool = False,
         compressed: bool = False,
     ) -> None:
-        """Serve a page; text is encoded as the content type says."""
+        """Add a page; its text is encoded as the content type states."""
         charset = content_type.partition("charset=")[2] or "utf-8"
         body = html if isinstance(html, bytes) else html.encode(charset)
         self._put(target, content_type, body, chunked=chunked, compressed=compressed)
@@ -102,31 +102,31 @@ class Site:
             self.charsets[self.url(target)] = charset
 
     def file(self, target: str, content_type: str, body: bytes, *, linked: bool = True) -> None:
-        """Serve something that is not a page."""
+        """Add a file that is not a page."""
         self._put(target, content_type, body)
         if linked:
             self.files.add(self.url(target))
 
     def redirect(self, target: str, status: int, location: str, *, ends: bool = True) -> None:
-        """Send whoever asks elsewhere; `location` goes into the header as it is."""
+        """Add a redirect; `location` is written into the header unchanged."""
         self.answers[target] = Response(status=status, headers=(("Location", location),))
         self.redirects[self.url(target)] = urljoin(self.url(target), location)
         if not ends:
             self.loops.add(self.url(target))
 
     def missing_page(self, target: str, status: int = 404) -> None:
-        """Say that a linked target is not there."""
+        """Add a linked target that does not exist."""
         self.missing.add(self.url(target))
         if status != 404:
             self.answers[target] = Response(status=status, headers=(("Content-Type", "text/html"),))
 
     def answer(self, target: str) -> Response:
-        """What is sent for a request target."""
+        """Return the response to a request target."""
         found = self.answers.get(_ESCAPE.sub(lambda match: match.group().upper(), target))
         if found is not None:
             return found
         headers = (("Content-Type", "text/html; charset=utf-8"),)
-        # It names the address, as servers do. Two bodies alike would be a revisit or not, by which is archived when.
+        # The body names the target, as servers do. Of two equal bodies, the one fetched later would be a revisit.
         body = self.not_found.replace("</h1>", f": {escape(target)}</h1>")
         return Response(status=404, headers=headers, body=body.encode())
 
@@ -141,7 +141,7 @@ class Site:
 
 
 def expected(sites: Iterable[Site]) -> Expected:
-    """The facts of several hosts together."""
+    """Return the facts of all hosts together."""
     sites = list(sites)
     return Expected(
         pages=frozenset(url for site in sites for url in site.pages),

@@ -1,15 +1,14 @@
-"""Folders of real sites, each on a loopback address of its own: what a plain file server makes of them.
+"""Serve folders of real sites, each on a loopback address of its own, as a plain file server does.
 
-Rules:
-
-1. A path is decoded once and looked up below the folder of its address. What would leave the folder, by `..`
-   or by a symbolic link, is 404, and so is a link to nothing.
-2. A directory without its slash is sent to the address with it (301); with the slash it is its `index.html`.
-   There are no listings.
-3. The type comes from the name alone (the table of Python, not that of the machine). No charset is said,
-   because a file server knows none: the page says it itself.
-4. `ETag` and `Last-Modified` come from the file; a request that has them already is answered 304.
-5. Nothing is compressed, and nothing is remembered but where paths lead: the files must not move meanwhile.
+1. A path is decoded once and looked up in the folder of its address. A path that leaves the folder, by `..` or by a
+   symbolic link, is 404, and so is a dangling link.
+2. A directory without its slash is redirected to the URL with the slash (301); with the slash, its `index.html` is
+   sent. There are no listings.
+3. The type comes from the file name alone (Python's table, not the machine's). No charset is declared, because a file
+   server does not know it: the page declares its own.
+4. `ETag` and `Last-Modified` come from the file; a request that states the current one gets 304.
+5. Nothing is compressed. Only the results of path look-ups are cached, so the files must not move while they are
+   served.
 
 `python -m demo.static ADDRESS=FOLDER ...` prints `ready PORT`, and serves until SIGTERM or Ctrl-C.
 """
@@ -42,14 +41,14 @@ _NOT_FOUND = Response(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryRedirect:
-    """The path of a directory without its slash."""
+    """The redirect of a request for a directory whose path has no slash at its end."""
 
     location: str
 
 
 @lru_cache(maxsize=65_536)
 def locate(root: str, target: str) -> str | DirectoryRedirect | None:
-    """Return the file that a request target means below `root`, or where to ask instead, or None.
+    """Return the file of a request target in `root`, a redirect if it is a directory, or None if it does not exist.
 
     `root` is an absolute path without symbolic links.
     """
@@ -71,7 +70,7 @@ def locate(root: str, target: str) -> str | DirectoryRedirect | None:
 
 
 def content_type(file: str) -> str:
-    """Media type by the file's name; of unknown and compressed ones, that of plain bytes."""
+    """Return the media type by the name of a file; for unknown and compressed files, the type for any bytes."""
     kind, coding = _TYPES.guess_type(file)
     if coding == "gzip":
         return "application/gzip"
@@ -79,7 +78,7 @@ def content_type(file: str) -> str:
 
 
 def answer(root: str, request: Request) -> Response:
-    """What a file server sends for a request to the folder `root`."""
+    """Return the response to a request for the folder `root`."""
     match locate(root, request.target):
         case None:
             return _NOT_FOUND
@@ -92,13 +91,13 @@ def answer(root: str, request: Request) -> Response:
     modified = formatdate(facts.st_mtime, usegmt=True)
     headers = (("Content-Type", content_type(file)), ("ETag", etag), ("Last-Modified", modified))
     known = request.headers.get("if-none-match")
-    # RFC 9110, section 13.2.2: a tag that was sent decides alone
+    # RFC 9110, section 13.2.2: if the client sent a tag, the tag alone decides
     fresh = known == etag if known else request.headers.get("if-modified-since") == modified
     return Response(status=304 if fresh else 200, headers=headers, body=b"" if fresh else body)
 
 
 def folder_responder(trees: Mapping[str, Path], log: Callable[[str], object] | None = None) -> Responder:
-    """Return what answers for these folders by address; `log` is given one line for every request.
+    """Return the responder for these folders by address; `log` gets one line for every request.
 
     A line has five fields between tabs: seconds on the monotonic clock, address, target, status, user agent.
     """
@@ -117,10 +116,10 @@ def folder_responder(trees: Mapping[str, Path], log: Callable[[str], object] | N
 def serve(
     trees: Mapping[str, Path], *, port: int, ready: Callable[[int], object], log: Path | None, attached: bool
 ) -> None:
-    """Serve until SIGTERM, Ctrl-C or, where `attached`, until standard input ends: then the parent is gone.
+    """Serve until SIGTERM or Ctrl-C; if `attached`, also until standard input ends, because the parent has ended then.
 
-    `ready` is called once with the port when every address answers. Raises `Unavailable` where an address or
-    the port cannot be had.
+    `ready` is called once with the port, when every address accepts connections. Raise `Unavailable` if an address or
+    the port is not available.
     """
     port, sockets = bind_sockets(list(trees), port)
 
@@ -142,12 +141,12 @@ def serve(
 
 
 def main() -> None:
-    """Serve what the command line names."""
+    """Serve the folders that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m demo.static")
     parser.add_argument("trees", nargs="+", metavar="ADDRESS=FOLDER")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--log", type=Path, help="one line a request is appended here")
-    parser.add_argument("--attached", action="store_true", help="end with standard input")
+    parser.add_argument("--log", type=Path, help="append one line per request to this file")
+    parser.add_argument("--attached", action="store_true", help="stop when standard input ends")
     args = parser.parse_args()
     trees = {address: Path(folder) for address, _, folder in (tree.partition("=") for tree in args.trees)}
     serve(

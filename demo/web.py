@@ -1,7 +1,7 @@
-"""`Web`: six hosts on loopback, the same for the same seed; `python -m demo.web` serves it until Ctrl-C.
+"""`Web`: six hosts on loopback, the same for the same seed; `python -m demo.web` serves them until Ctrl-C.
 
-Each host has an address of its own (127.18.0.1 and up), because that is what politeness counts; all share one
-port, found free at the start. Only links between hosts depend on that port.
+Each host has an address of its own (127.18.0.1 and up), because politeness applies per address. All share one port,
+which is chosen at the start among the free ones. Only links between hosts depend on that port.
 """
 
 import argparse
@@ -32,34 +32,34 @@ _COPIED_ARTICLES = 6  # English articles on the junk host, half of them changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedRequest:
-    """One request that was answered."""
+    """One request that the web has answered."""
 
     host: str
-    """Name of the host, a key of `Serving.hosts`."""
+    """Name of the host, a key of `RunningWeb.hosts`."""
     path: str
-    """Path and query as they were sent."""
+    """Path and query as sent."""
     at: float
-    """Seconds on this machine's monotonic clock, when the request was whole."""
+    """Seconds on this machine's monotonic clock at which the request was complete."""
     agent: str
-    """User-Agent header, or nothing."""
+    """User-Agent header; empty if there was none."""
     status: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningWeb:
-    """The web while it is up."""
+    """The web while it is served."""
 
     hosts: dict[str, str]
     """From name to base URL, without a slash at the end."""
     seeds: list[str]
-    """The front page of every host: from here everything in `expected.pages` can be reached on its own host."""
+    """The front page of every host, from which all of the host's pages in `expected.pages` can be reached."""
     log: list[LoggedRequest]
-    """Every request so far, in order; it grows while the web is up."""
+    """Every request so far, in order; the list grows while the web is served."""
     expected: Expected
 
 
 class Web:
-    """A web of some 390 pages, written from a seed."""
+    """A web of about 390 pages, generated from a seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._seed = seed
@@ -68,7 +68,7 @@ class Web:
         return f"<Web of seed {self._seed}>"
 
     def sites(self, port: int) -> dict[str, Site]:
-        """Write all hosts, as they are when served on `port`, by name."""
+        """Return all hosts by name, as they are when served on `port`."""
         sites = {
             name: Site(name=name, base=f"http://{address}:{port}") for name, address in ADDRESSES.items()
         }
@@ -96,9 +96,9 @@ class Web:
 
     @contextmanager
     def serve(self) -> Iterator[RunningWeb]:
-        """Serve from a thread of this process until the context is left; the port is closed afterwards.
+        """Serve from a thread of this process until the context ends; then close the port.
 
-        Raises `Unavailable` where the machine has no loopback addresses beyond 127.0.0.1.
+        Raise `Unavailable` if the machine has no loopback addresses beyond 127.0.0.1.
         """
         port, sockets = bind_sockets(list(ADDRESSES.values()))
         sites = self.sites(port)
@@ -124,7 +124,7 @@ class Web:
             )
 
     def _random(self, purpose: str) -> Random:
-        """Randomness of its own for every purpose, so that a change to one host leaves the others as they were."""
+        """Return a generator of its own for each purpose, so that a change to one host does not change the others."""
         return Random(f"{self._seed} {purpose}")
 
 
@@ -133,7 +133,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m demo.web", description=__doc__.splitlines()[0] if __doc__ else ""
     )
-    parser.add_argument("--seed", type=int, default=1, help="another number writes another web")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the web; another number gives another web (default: 1)"
+    )
     web = Web(parser.parse_args().seed)
     with contextlib.suppress(KeyboardInterrupt), web.serve() as serving:
         print("\n".join(serving.seeds), flush=True)

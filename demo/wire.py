@@ -1,14 +1,12 @@
-"""The HTTP/1.1 server under the demo's web and under real sites: small, fast and the same every time.
+"""The HTTP/1.1 server of the demo's web and of real sites: small, fast and deterministic.
 
-Rules:
-
-1. A connection is kept until the client says `Connection: close`, speaks HTTP/1.0, or sends what cannot be
-   understood; then it is closed after the answer.
-2. Only GET and HEAD; everything else is answered 405, and the connection is closed because of the body.
-3. Answers come in the order of their requests, so pipelining works.
-4. No `Date` header: nothing that is sent depends on the clock (RFC 9110, section 6.6.1 forbids the header to
-   a server without one).
-5. A client that does not read its answers is not read either.
+1. A connection is kept until the client sends `Connection: close`, uses HTTP/1.0, or sends a request that is not valid;
+   then it is closed after the response.
+2. Only GET and HEAD are supported. Any other method gets 405, and the connection is closed because a body may follow.
+3. Responses are sent in the order of their requests, so pipelining works.
+4. There is no `Date` header, so that no response depends on the clock (RFC 9110, section 6.6.1 forbids the header to a
+   server without a clock).
+5. While a client does not read its responses, its requests are not read either.
 """
 
 import asyncio
@@ -24,45 +22,45 @@ from http import HTTPStatus
 from core.errors import Unavailable
 
 MAX_HEAD = 65_536
-"""Bytes of a request before its body; more is answered 431."""
+"""Bytes of a request before its body at most; a longer request gets 431."""
 CHUNKS = (1, 10, 100, 1_000, 4_096)
-"""Sizes of the first chunks of a chunked answer; the last size goes on."""
+"""Sizes of the first chunks of a chunked response, in bytes; all later chunks have the last size."""
 
-_TRIES = 50  # to find one port that is free on every address
-_TOGETHER = 262_144  # bytes: above this, copying costs more than a second system call
+_TRIES = 50  # attempts to find one port that is free on every address
+_TOGETHER = 262_144  # bytes; copying more costs more than a second system call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request, as far as a server of pages needs it."""
+    """The parts of a request that a server of pages needs."""
 
     address: str
-    """Local address it came in on: which host is meant."""
+    """Local address of the connection, which identifies the host."""
     method: str
     target: str
-    """Path and query as sent, percent-encoding untouched; always begins with a slash."""
+    """Path and query as sent, still percent-encoded; it always begins with a slash."""
     headers: dict[str, str]
-    """By name in lower case; of repeated headers the last."""
+    """Headers by name in lower case; of a repeated header, the last value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What is sent back."""
+    """The response to a request."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
-    """Without those that describe the framing."""
+    """Headers, without those that describe the framing."""
     body: bytes = b""
     chunked: bool = False
     compressed: bool = False
-    """Sent with gzip to those who accept it."""
+    """Whether the body is compressed with gzip for clients that accept it."""
 
 
 Responder = Callable[[Request], Response]
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection."""
+    """The connection of one client."""
 
     def __init__(self, respond: Responder, alive: set["Connection"]) -> None:
         self._respond = respond
@@ -75,29 +73,29 @@ class Connection(asyncio.Protocol):
         return f"<Connection to {self._address}, {len(self._buffer)} bytes unread>"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where the client came in."""
+        """Store the transport and the local address."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._address = transport.get_extra_info("sockname")[0]
         self._alive.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Forget the client."""
+        """Remove the connection from the open ones."""
         self._transport = None
         self._alive.discard(self)
 
     def pause_writing(self) -> None:
-        """Stop reading requests until the answers have gone."""
+        """Stop reading requests until the client has read the responses."""
         if self._transport:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read on."""
+        """Continue reading requests."""
         if self._transport:
             self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Answer every whole request in the buffer."""
+        """Answer every complete request in the buffer."""
         self._buffer += data
         while self._transport and (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head = bytes(self._buffer[:end])
@@ -107,7 +105,7 @@ class Connection(asyncio.Protocol):
             self._send(Response(status=431), version="HTTP/1.1", close=True)
 
     def abort(self) -> None:
-        """Drop the client without another word."""
+        """Close the connection without a response."""
         if self._transport:
             self._transport.abort()
 
@@ -165,7 +163,7 @@ class Connection(asyncio.Protocol):
 
 
 def chunked_body(body: bytes) -> bytes:
-    """Return the body in chunks of the sizes in `CHUNKS`, with the last, empty one."""
+    """Return the body in chunks of the sizes in `CHUNKS`, including the last, empty chunk."""
     framed, at, sizes = bytearray(), 0, list(CHUNKS)
     while at < len(body):
         piece = body[at : at + (sizes.pop(0) if len(sizes) > 1 else sizes[0])]
@@ -175,7 +173,7 @@ def chunked_body(body: bytes) -> bytes:
 
 
 class HttpServer:
-    """Servers of one port on several addresses, inside a running event loop."""
+    """A server on one port of several addresses, within a running event loop."""
 
     def __init__(self, respond: Responder) -> None:
         self._respond = respond
@@ -186,7 +184,7 @@ class HttpServer:
         return f"<Listening on {len(self._servers)} addresses, {len(self._alive)} connections>"
 
     async def start(self, sockets: Sequence[socket.socket]) -> None:
-        """Accept connections on sockets that are bound."""
+        """Accept connections on bound sockets."""
         loop = asyncio.get_running_loop()
         for bound_socket in sockets:
             server = await loop.create_server(
@@ -195,7 +193,7 @@ class HttpServer:
             self._servers.append(server)
 
     def stop(self) -> None:
-        """Accept nothing more, and drop every connection."""
+        """Stop accepting, and close every connection."""
         for server in self._servers:
             server.close()
         for connection in list(self._alive):
@@ -203,9 +201,9 @@ class HttpServer:
 
 
 def bind_sockets(addresses: Sequence[str], port: int = 0) -> tuple[int, list[socket.socket]]:
-    """Return one port and a socket bound to it on every address; port 0 finds one that is free on all.
+    """Return one port and a socket bound to it on every address; port 0 chooses one that is free on all addresses.
 
-    Raises `Unavailable` where an address is not ours or the port is taken.
+    Raise `Unavailable` if an address does not belong to this machine or the port is in use.
     """
     for _ in range(_TRIES):
         sockets: list[socket.socket] = []
@@ -231,7 +229,7 @@ def bind_sockets(addresses: Sequence[str], port: int = 0) -> tuple[int, list[soc
 
 @contextmanager
 def serve_in_thread(respond: Responder, sockets: Sequence[socket.socket]) -> Iterator[None]:
-    """Serve from a thread of this process until the context is left; `respond` runs in that thread."""
+    """Serve from a thread of this process until the context ends; `respond` runs in that thread."""
     loop = asyncio.new_event_loop()
     listening = HttpServer(respond)
     loop.run_until_complete(listening.start(sockets))

@@ -1,8 +1,8 @@
-"""`make audit`: what is installed, as a CycloneDX list (SBOM), and which of it has a known vulnerability.
+"""`make audit`: list the installed packages in CycloneDX format (SBOM), and name known vulnerabilities.
 
-The list is made offline: `build/sbom.cdx.json`. Vulnerabilities are asked of the package registry. Where no registry answers, or where it
-knows none of the packages, one line says that nothing was audited, and the exit code is 0: a build must work offline. A known
-vulnerability, and a list that cannot be written, end with 1.
+The list `build/sbom.cdx.json` is made offline. Vulnerabilities come from the package registry. If no registry
+responds, or if it knows none of the packages, one line says that nothing was audited, and the exit code is 0, because
+a build must work offline. The exit code is 1 for a known vulnerability, and for a list that cannot be written.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 BUILD = Path("build")
 LOCK = "requirements-all.lock"
 LONGEST_S = 120
-"""Seconds for all packages: one request each."""
+"""Seconds for all packages. Each takes one request."""
 NOT_AUDITED = "audit: NOT audited for known vulnerabilities"
 
 
@@ -24,7 +24,8 @@ def audit_result(report: Mapping[str, Any]) -> tuple[int, list[str]]:
     packages = report["dependencies"]
     unknown = [each["name"] for each in packages if "skip_reason" in each]
     lines = [
-        f"audit: {each['name']} {each['version']} has {found['id']}; fixed in {', '.join(found['fix_versions']) or 'no version'}"
+        f"audit: {each['name']} {each['version']} has {found['id']}; "
+        f"fixed in {', '.join(found['fix_versions']) or 'no version'}"
         for each in packages
         for found in each.get("vulns", ())
     ]
@@ -33,26 +34,26 @@ def audit_result(report: Mapping[str, Any]) -> tuple[int, list[str]]:
     audited = len(packages) - len(unknown)
     if not audited:
         return 0, [f"{NOT_AUDITED}: the registry knows none of the {len(packages)} packages"]
-    some = f"; NOT audited, for the registry does not know them: {', '.join(unknown)}" if unknown else ""
+    some = f"; NOT audited, because the registry does not know them: {', '.join(unknown)}" if unknown else ""
     return 0, [f"audit: no known vulnerability in {audited} packages{some}"]
 
 
 def audit(program: Sequence[str], report: Path) -> tuple[int, list[str]]:
-    """Run pip-audit, which writes `report` when it has an answer for every package; return as `audit_result` does."""
+    """Run pip-audit, which writes `report` after a response for every package. Return the result of `audit_result`."""
     report.unlink(missing_ok=True)
     try:
         done = subprocess.run(program, capture_output=True, text=True, timeout=LONGEST_S, check=False)
     except subprocess.TimeoutExpired:
-        return 0, [f"{NOT_AUDITED}: no answer of the registry within {LONGEST_S} s"]
+        return 0, [f"{NOT_AUDITED}: no response of the registry within {LONGEST_S} s"]
     try:
         return audit_result(json.loads(report.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        why = (done.stderr.strip().splitlines() or ["no answer"])[-1]
+        why = (done.stderr.strip().splitlines() or ["no response"])[-1]
         return 0, [f"{NOT_AUDITED}: {why}"]
 
 
 def main() -> int:
-    """Write the list of what the given Python has, audit the lock, and print what came of it."""
+    """Write the list of the given Python's packages, audit the lock, and print the result."""
     (python,) = sys.argv[1:]
     BUILD.mkdir(exist_ok=True)
     sbom, report = BUILD / "sbom.cdx.json", BUILD / "audit.json"

@@ -1,16 +1,19 @@
-"""Writes docs/reference/commands.md, configuration.md and reasons.md from the code; with --check, fails where they differ."""
+"""Writes docs/reference/commands.md, configuration.md and reasons.md from the code; with --check, fails where they
+differ.
+"""
 
-import dataclasses
-import json
 import os
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pipeline import configuration
 from pipeline.commands.app import app
+from pipeline.configuration_template import default_text, template
 from pipeline.terminal import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -46,28 +49,30 @@ def configuration_keys() -> str:
     """Every key of thresher.toml with its default."""
     lines = ["# thresher.toml\n", "Generated from the code by `make docs`. An unknown key is an error.\n"]
     for section, kind in configuration.SECTIONS.items():
-        lines += [
-            f"## [{section}]\n",
-            f"{' '.join((kind.__doc__ or '').split())}\n",
-            "| key | default |",
-            "|---|---|",
-        ]
-        for field in dataclasses.fields(kind):
-            made = field.default_factory
-            default = field.default if made is dataclasses.MISSING else made()
-            lines.append(f"| `{field.name}` | `{json.dumps(default)}` |")
+        settings = configuration.settings_of(section)
+        owners = [each for each in get_type_hints(kind).values() if is_dataclass(each)]
+        words = [" ".join((each.__doc__ or "").split()) for each in (kind, *owners)]
+        lines += [f"## [{section}]\n", f"{' '.join(words)}\n", "| key | default | meaning |", "|---|---|---|"]
+        for setting in settings:
+            comment = setting.key.comment.replace("|", "\\|")
+            lines.append(f"| `{setting.name}` | {_default(setting)} | {comment} |")
         lines.append("")
-    lines += ["## As `thresher init` writes it\n", "```toml", configuration.TEMPLATE.rstrip(), "```", ""]
+    lines += ["## As `thresher init` writes it\n", "```toml", template().rstrip(), "```", ""]
     return "\n".join(lines)
+
+
+def _default(setting: configuration.Setting) -> str:
+    text = default_text(setting)
+    return f"`{text}`" if text else "tables" if setting.key.example else "not set"
 
 
 def reason_codes() -> str:
     """Every reason code with its words."""
     lines = [
         "# Reason codes\n",
-        "Generated from the code by `make docs`. `thresher log`, `thresher status --json` and the metrics have the codes; `--reason`",
-        "takes them, alone (`dns`) or with the outcome (`failed:dns`). Of a host that was given up the code begins with `dead_`:",
-        "`dead_dns`. Another HTTP status than 200 is `status_NNN`.\n",
+        "Generated from the code by `make docs`. `thresher log`, `thresher status --json` and the metrics have the",
+        "codes; `--reason` takes them, alone (`dns`) or with the outcome (`failed:dns`). Of a host that was given up the",
+        "code begins with `dead_`: `dead_dns`. Another HTTP status than 200 is `status_NNN`.\n",
         "| code | meaning |",
         "|---|---|",
     ]

@@ -1,9 +1,9 @@
-"""From bytes to text, one page at a time, without a clock, a disk or a memory of other pages.
+"""Turn the bytes of a page into text. Extraction is pure: it uses no clock and no disk, and remembers no other page.
 
-A payload becomes characters (`charset`), in the order in which a browser decides. The crawler takes links from
-them (`links`); the pipeline takes the main text and what the page says of itself (`html`), and makes a
-`Document` of it, or a `Skip` with its reason (`document`). The same bytes give the same document on any
-machine, at any speed, in any order.
+A payload is decoded to characters (`charset`), with the rules of browsers. The crawler takes the links from them
+(`links`). The pipeline extracts the main text and the facts that the page states about itself (`html`, `pdf`,
+`wikitext`), and `record_document` makes a `Document` of them, or a `Skip` with its reason. The same bytes give the same
+document on any machine, at any speed, in any order.
 """
 
 from extract.skip import Skip

@@ -1,17 +1,18 @@
-"""What a page may ask of a parser.
+"""Bound the work that a page can cause in the parser.
 
-An HTML parser (libxml2) looks through the open elements for each end tag that closes none of them: a page made for it costs minutes a
-megabyte. A page beyond these bounds is not parsed at all. They depend on the page alone and are far beyond real ones.
+For each end tag that closes no open element, the HTML parser (libxml2) searches all open elements. A malicious page can
+therefore cost minutes per megabyte. A page beyond these bounds is not parsed at all. The bounds depend only on the page
+and are far beyond real pages.
 """
 
 import re
 
 LONGEST = 10_000_000
-"""Characters."""
+"""Characters of a page at most."""
 MOST_STEPS = 100_000_000
-"""Open elements passed by end tags that close none of them: some quarter of a second."""
+"""Open elements that the parser may pass for end tags that close none of them: about a quarter of a second."""
 FEW_TAGS = 14_000
-"""Not worth counting: of so many tags no half makes more than `MOST_STEPS` with the other half."""
+"""Number of tags up to which nothing is counted: half of them closing and half open cannot exceed `MOST_STEPS`."""
 
 _NAMES = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _VOID = frozenset(
@@ -20,7 +21,9 @@ _VOID = frozenset(
 
 
 def exceeded_bound(html: str) -> str | None:
-    """The reason code of the bound that the page is beyond (`too_large`, `too_complex`), or None."""
+    """Return the reason code of the bound that the page exceeds (`too_large`, `too_complex`); return None if it is
+    within.
+    """
     if len(html) > LONGEST:
         return "too_large"
     if html.count("<") > FEW_TAGS and _steps(html) > MOST_STEPS:

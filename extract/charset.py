@@ -1,12 +1,12 @@
-"""Bytes of a page to characters, as the WHATWG encoding standard has it.
+"""Decode the bytes of a page to characters, as the WHATWG encoding standard specifies.
 
-1. The order: byte order mark, `charset` of the Content-Type header, `<meta>` in the first 1,024 bytes, detection.
-2. A label that names no encoding is passed over; so is one of the encodings that the standard replaces.
-3. A declaration that the bytes disprove is passed over as well. Browsers believe it and show what the page's author
-   must have seen and fixed; an archive has the pages that nobody looked at. Disproved is UTF-8 where most of what
-   is not ASCII is no UTF-8; UTF-16 where there is no NUL, for there is markup; and every other encoding where what
-   is not ASCII is UTF-8 throughout, which text in another encoding is not by chance.
-4. Undecodable bytes become U+FFFD; nothing raises.
+1. The order is: byte order mark, `charset` of the Content-Type header, `<meta>` in the first 1,024 bytes, detection.
+2. A label that names no encoding is ignored; so is a label of an encoding that the standard replaces.
+3. A declaration that the bytes disprove is ignored too. Browsers follow it, because the author of a page sees and mends
+   a wrong one; but an archive holds pages that nobody has looked at. UTF-8 is disproved if most of the characters
+   beyond ASCII are not UTF-8. UTF-16 is disproved if there is no NUL byte, because markup would contain some. Any other
+   encoding is disproved if all bytes beyond ASCII are valid UTF-8, which does not happen by chance.
+4. Bytes that cannot be decoded become U+FFFD; nothing raises.
 """
 
 import codecs
@@ -19,14 +19,14 @@ from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 Source = Literal["bom", "header", "meta", "detected"]
 
 PRESCAN = 1024
-"""Bytes in which a <meta> is looked for (HTML standard, prescan a byte stream)."""
+"""Bytes in which a <meta> is searched (HTML standard, prescan a byte stream)."""
 DETECT = 65536
-"""Bytes that detection looks at."""
+"""Bytes that detection reads."""
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16le"), (codecs.BOM_UTF16_BE, "utf-16be"))
 HEADER = re.compile(r"charset\s*+=\s*+[\"']?\s*+([^\s\"';,]+)", re.IGNORECASE)
 META = re.compile(rb"<meta\b[^>]{0,500}?charset\s*+=\s*+[\"']?\s*+([^\s\"'/>;]+)", re.IGNORECASE)
 ESCAPE = b"\x1b"
-"""Begins the shifts of ISO-2022-JP, which is ASCII otherwise."""
+"""First byte of the shift sequences of ISO-2022-JP, which otherwise consists of ASCII bytes."""
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 ENCODINGS = {
@@ -43,9 +43,9 @@ ENCODINGS = {
     "utf-16-be": ("utf-16be", "utf_16_be"),
     "utf-16-le": ("utf-16le", "utf_16_le"),
 }
-"""The detector's names: the standard's name, and Python's codec that decodes what browsers decode under it.
+"""For the detector's names: the standard's name, and the Python codec that decodes as browsers do.
 
-Those of iso8859-N and cpN (windows-N) follow from the name. Python's shift_jis, euc_kr, big5 and gbk lack
+The entries for iso8859-N and cpN (windows-N) follow from their names. Python's shift_jis, euc_kr, big5 and gbk lack
 characters that the standard's tables have and that pages use.
 """
 NATIONAL = re.compile(r"(iso8859-|cp)(\d+)")
@@ -53,7 +53,7 @@ NATIONAL = re.compile(r"(iso8859-|cp)(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedText:
-    """A page's characters, and who said how to read its bytes."""
+    """The characters of a page, its encoding, and where the encoding was found."""
 
     text: str
     charset: str
@@ -62,7 +62,7 @@ class DecodedText:
 
 
 def decode(body: bytes, content_type: str | None) -> DecodedText:
-    """Decode a page; `content_type` is the header's value."""
+    """Return the decoded page; `content_type` is the value of the Content-Type header. Never raise."""
     for mark, name in BOMS:
         if body.startswith(mark):
             return DecodedText(text=_text(body[len(mark) :], name), charset=name, source="bom")
@@ -84,11 +84,13 @@ def decode(body: bytes, content_type: str | None) -> DecodedText:
 
 
 def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
-    """The page that `decode` reads, in UTF-8, its own bytes where they are that already; and the codec in which browsers
-    write the queries of its links (HTML standard, encoding-parse a URL), empty for UTF-8.
+    """Return the page in UTF-8, decoded as `decode` does, and the codec for the queries of its links.
+
+    If the page is UTF-8 already, its own bytes are returned. Browsers write the queries of links in the page's encoding
+    (HTML standard, encoding-parse a URL); the codec is `""` for UTF-8.
     """
     if b"\0" not in body and ESCAPE not in body and _is_utf8(body):
-        # Whoever declares another encoding is disproved, or means ASCII in either.
+        # A declaration of another encoding is disproved, or the page is ASCII in either encoding.
         return body.removeprefix(codecs.BOM_UTF8), ""
     decoded = decode(body, content_type)
     unicode = decoded.charset.startswith("utf-")
@@ -113,7 +115,7 @@ def _declared(body: bytes, content_type: str | None) -> list[tuple[str, Source]]
 
 
 def _known(label: str) -> tuple[str, str]:
-    """The standard's name and the codec, or two empty texts."""
+    """Return the standard's name of an encoding and its codec; return two empty texts for an unknown label."""
     mapped = map_encoding_to_html5(label.strip().lower(), fallback_utf8=False) or ""
     if mapped in ENCODINGS:
         return ENCODINGS[mapped]
@@ -123,7 +125,7 @@ def _known(label: str) -> tuple[str, str]:
 
 
 def _is_utf8(body: bytes) -> bool:
-    """Valid from end to end; a last character that was cut off does not count."""
+    """Return whether all bytes are valid UTF-8; a last character that is cut off is tolerated."""
     if body.isascii():
         return True
     try:

@@ -1,27 +1,27 @@
-"""`Extracted`: what an extractor found in a payload, whatever its format."""
+"""`Extraction`: the result of an extractor, for payloads of any format."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What a page says, and what it says of itself. Absent facts are empty."""
+    """The text of a page and the facts that the page states about itself. Absent facts are empty."""
 
     text: str
     extractor: str
     """`name@version`."""
     route: str = ""
-    """Which way through the extractor the page went."""
+    """The branch of the extractor that handled the page, such as `article` or `pdf/partial`."""
     title: str = ""
     author: str = ""
-    """Names with `; ` between them."""
+    """Names, separated by `; `."""
     date: str = ""
-    """ISO 8601 day."""
+    """Day in ISO 8601."""
     declared_language: str = ""
     license: str = ""
     """Address of a licence."""
     canonical_url: str = ""
     metas: tuple[tuple[str, str], ...] = ()
-    """What it says of its use: name, in lower case, and content of each <meta> that `extract.rights` reads."""
+    """Name in lower case and content of each <meta> on the page's use that `extract.rights` reads."""
     is_cut_off: bool = False
-    """The payload has no end: some server or archive cut it off."""
+    """Whether the payload has no end because a server or an archive cut it off."""

@@ -1,4 +1,4 @@
-"""Facts in the forms in which pages and PDFs state them: a day, a language, a Creative Commons licence. Pure."""
+"""Recognise facts in the formats of pages and PDFs: a day, a language, a Creative Commons licence. Pure."""
 
 import re
 from datetime import date
@@ -12,7 +12,7 @@ _LICENSE = re.compile(
 
 
 def day(found: re.Match[str] | None) -> str:
-    """ISO 8601 of a match whose groups are year, month and day; empty where there is none, or no such day."""
+    """Return the day of a match with the groups year, month and day, in ISO 8601; return `""` if it is no valid day."""
     if found is None:
         return ""
     try:
@@ -22,6 +22,6 @@ def day(found: re.Match[str] | None) -> str:
 
 
 def creative_commons(text: str) -> str:
-    """Address of the first Creative Commons licence in a text, up to its version; empty where there is none."""
+    """Return the URL of the first Creative Commons licence in a text, up to its version; return `""` if it has none."""
     found = _LICENSE.search(text)
     return f"https:{found[1]}" if found else ""

@@ -1,8 +1,9 @@
-"""HTML to main text, made deterministic.
+"""Extract the main text of an HTML page, deterministically.
 
-1. A page is parsed once, into boxes and blocks (`extract.page`), and everything is decided on them.
-2. There is no time limit, and nothing is remembered of other pages. What bounds the work is the page: `bounds`, and `MOST_ELEMENTS`.
-3. Whatever a page makes of the parser is the page's fate, a `Skip`, and never the run's.
+1. A page is parsed once, into boxes and blocks (`extract.page`). Every decision uses these.
+2. There is no time limit, and nothing is remembered of other pages. The page alone bounds the work (`bounds`,
+   `MOST_ELEMENTS`).
+3. If the parser fails on a page, the result is a `Skip`; the run continues.
 """
 
 from lxml import etree
@@ -18,12 +19,12 @@ from extract.skip import Skip
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
 EXTRACTOR = f"page@1+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
-"""Another parser may read another tree."""
+"""Name of the extractor; it includes the version of the parser, because another version may read another tree."""
 
 
 def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip:
-    """The main text of a page, tables included, readers' comments left out; plain, or as Markdown. Never raises."""
-    # NUL ends a C string, and with it the page, in the parser below; half a surrogate pair has no bytes.
+    """Return the main text of a page, with tables and without readers' comments, plain or as Markdown. Never raise."""
+    # NUL would end the page in the parser, which is written in C. A lone surrogate has no bytes in UTF-8.
     body = html.replace("\0", "").encode(errors="replace")
     if not body.strip():
         return Skip(reason="empty_body")
@@ -34,21 +35,21 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
         return Skip(reason="no_text")
     if page.elements > MOST_ELEMENTS:
         return Skip(reason="too_large")
-    said = page_facts.read_page_facts(page.metadata, url, METAS)
-    chosen = content.choose_content(page, said.title, said.kind)
+    facts = page_facts.read_page_facts(page.metadata, url, METAS)
+    chosen = content.choose_content(page, facts.title, facts.kind)
     text = (layout.markdown if markdown else layout.plain)(chosen)
     if not text:
         return Skip(reason="no_text")
     return Extraction(
         text=text,
         extractor=EXTRACTOR,
-        route=said.kind,
-        title=said.title
+        route=facts.kind,
+        title=facts.title
         or next((block.text for block in page.blocks if block.tag == "h1"), "")[: page_facts.LONGEST_TITLE],
-        author=said.author,
-        date=said.date,
-        declared_language=said.language,
-        license=said.license,
-        canonical_url=said.canonical_url,
-        metas=said.metas,
+        author=facts.author,
+        date=facts.date,
+        declared_language=facts.language,
+        license=facts.license,
+        canonical_url=facts.canonical_url,
+        metas=facts.metas,
     )

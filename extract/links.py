@@ -1,14 +1,14 @@
-"""Links of a page, as written, in the order in which they stand.
+"""Extract the links of a page as written, in the order of the page.
 
-1. Links are what a reader can follow: `a`, `area`, frames, and the relations of the head that lead to pages (next,
-   canonical, index, alternate...); and where a `<meta>` sends him. `<base href>` counts once, the first.
-2. Tags are told from text as the HTML standard's tokenizer tells them (section 13.2.5), by one regular expression
-   that never looks back: comments, scripts, styles and other raw text, quoted attributes. No tree is built: where a
-   link stands in it does not matter, and building it is what a page can make cost hours. Time and memory are
-   proportional to the page whatever is on it.
-3. What is in a `<template>` is no part of the page, unless it is a shadow root, which is shown.
-4. What a tree would have left out is found: links in a `<select>` and behind a `<plaintext>`.
-   Not told apart are the escapes of a script within a comment within a script, CDATA and `<template>` within SVG.
+1. Links are what a reader can follow: `a`, `area`, frames, the relations of the head that lead to pages (next,
+   canonical, index, alternate...), and the target of a `<meta>` refresh. Only the first `<base href>` counts.
+2. One regular expression without backtracking separates tags from text as the tokenizer of the HTML standard does
+   (section 13.2.5): comments, scripts, styles and other raw text, quoted attributes. No tree is built. The place of a
+   link in the tree does not matter, and a malicious page could make building the tree cost hours. Time and memory are
+   proportional to the page, whatever it contains.
+3. The content of a `<template>` is not part of the page, unless it is a shadow root, which browsers show.
+4. Links that a tree would leave out are found too: links in a `<select>` and after a `<plaintext>`. Three things are
+   not recognised: the escapes of a script within a comment within a script, CDATA, and `<template>` within SVG.
 """
 
 import re
@@ -24,15 +24,15 @@ import ada_url
 from extract.references import unescape
 
 LIMIT = 50_000
-"""Links taken of one page; a page with more is a trap or a dump."""
+"""Links of one page at most; a page with more is a trap or a dump."""
 LONGEST = 8_192
-"""Bytes of a link as written: beyond that it is data. Its address would be refused for its length in any case."""
+"""Bytes of a link as written at most: a longer one is data, and its URL would be refused for its length anyway."""
 MOST_META = 256
-"""`<meta>` of a page that are told."""
+"""`<meta>` elements of one page that are returned at most."""
 _SHORT = 256
-"""Bytes of a tag of the head that is remembered."""
+"""Bytes up to which the facts of a tag are cached."""
 LOOKED_AT = 65_536
-"""Bytes of one tag in which attributes are looked for; those of `<a>` are found wherever they are."""
+"""Bytes of one tag in which attributes are searched; the link of an `<a>` is found anywhere in its tag."""
 FOLLOWED_RELS = frozenset(
     {
         *(
@@ -55,12 +55,12 @@ FOLLOWED_RELS = frozenset(
             "section",
             "start",
         ),
-        *("subsection", "first", "last", "up"),  # HTML 4.01, section 6.12, and what came of it
+        *("subsection", "first", "last", "up"),  # HTML 4.01, section 6.12, and its successors
     }
 )
 
-# The tokenizer. Every quantifier is possessive, and every alternative takes at least the `<` it begins with. What pages are
-# full of comes first: tags that tell nothing, by their first letters, with no attribute or one.
+# The tokenizer. Every quantifier is possessive, and every alternative consumes at least its first `<`. The most
+# frequent case comes first: tags without a link, recognised by their first letters, with at most one attribute.
 _SPACE = r"[\t\n\f\r ]"
 _ENDS = r"(?=[\t\n\f\r />])"
 _NAME = r"=?+[^\t\n\f\r /=>]++"
@@ -74,7 +74,7 @@ _COMMENT = r"!--(?:-?+>|[^-]*+(?:-(?!-!?>)[^-]*+)*+)"
 
 
 def _raw(name: str) -> str:
-    """What an element holds that knows no tags but its own end."""
+    """Return the pattern of the content of an element in which only its own end tag counts."""
     return rf"[^<]*+(?:<(?!/(?i:{name})[\t\n\f\r />])[^<]*+)*+"
 
 
@@ -91,16 +91,18 @@ _PLAIN = (
     rf"|[mM](?![eE])|[nN](?![oO])|[aA](?![rR\t\n\f\r /])|[fF](?![rR])|[xX](?![mM]))[^=>]*+(?:>|=\"[^\"]*+\">|{_MORE})"
 )
 _TAG = re.compile(
-    # What is passed over
-    rf"[^<]*+(?:<(?:/|{_PLAIN}|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_TOLD})[a-zA-Z]{_REST}|(?![a-zA-Z!?/]))[^<]*+)*+"
-    # What is told
+    # Skipped
+    rf"[^<]*+(?:<(?:/|{_PLAIN}|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_TOLD})[a-zA-Z]{_REST}"
+    rf"|(?![a-zA-Z!?/]))[^<]*+)*+"
+    # Captured
     rf"(?:<[aA](?:[rR][eE][aA])?+(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAUGHT}{_REST}"
     rf"|<((?i:base|link|meta|frame))(?=[\t\n\f\r /])({_REST})"
     rf"|<((?i:iframe))(?=[\t\n\f\r /])({_REST})>?+{_raw('iframe')}"
     rf"|<[a-zA-Z]{_REST}|\Z)".encode()
 )
 _TEMPLATE = re.compile(
-    rf"[^<]*+(?:<(?:{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!/?+(?i:template){_ENDS})(?:/|[a-zA-Z]{_REST}|(?![a-zA-Z!?/])))[^<]*+)*+"
+    rf"[^<]*+(?:<(?:{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!/?+(?i:template){_ENDS})(?:/|[a-zA-Z]{_REST}"
+    rf"|(?![a-zA-Z!?/])))[^<]*+)*+"
     rf"(?:<(/?+)(?i:template){_ENDS}({_REST})>?+|\Z)".encode()
 )
 _SHADOW = frozenset({"open", "closed"})
@@ -117,29 +119,29 @@ _FRAGMENT = re.compile("#[^\0]*+")
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _SAFE_IN_QUERY = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"#<>'")
 _REPLACEMENT = "\ufffd".encode()
-"""What a NUL is read as (HTML standard, attribute value states)."""
+"""Replacement of a NUL (HTML standard, attribute value states)."""
 _OF_A = 3
-"""The last group of `_TAG` that is the link of an `<a>`; behind it come name and attributes of other elements."""
+"""The last group of `_TAG` that captures the link of an `<a>`; later groups capture name and attributes of others."""
 _BLANK = "".join(map(chr, range(0x21)))
-"""What the URL parser strips (URL standard, basic URL parser, step 1)."""
+"""Characters that the URL parser strips (URL standard, basic URL parser, step 1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageLinks:
-    """What a page links to."""
+    """The links of a page."""
 
     base: str
-    """Address that its links are relative to."""
+    """URL that the links are relative to."""
     hrefs: tuple[str, ...]
-    """As written, without fragment, each once."""
+    """Links as written, without fragment, each once."""
     metas: tuple[tuple[str, str], ...]
     """Name in lower case and content of each `<meta>` that has both."""
     truncated: int
-    """Links beyond the limit."""
+    """Number of links beyond `LIMIT`."""
 
     @property
     def is_nofollow(self) -> bool:
-        """Whether a robots <meta> asks that its links not be followed."""
+        """Whether a robots <meta> asks crawlers not to follow the links."""
         return any(
             {word.strip() for word in content.lower().split(",")} & {"nofollow", "none"}
             for name, content in self.metas
@@ -148,18 +150,19 @@ class PageLinks:
 
 
 class _ElementFacts(NamedTuple):
-    """What an element says that is no `<a>`."""
+    """The facts of an element that is not an `<a>`."""
 
     href: bytes
-    """Where it leads, written as an `<a>` would have it; empty where nowhere."""
+    """Its link, written as in an `<a>`; empty if it has none."""
     base: str
     meta: tuple[str, str] | tuple[()]
 
 
 def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
-    """The links of a page in UTF-8 that was found at `url`; `codec` is that of their queries (`extract.charset.utf8`).
+    """Return the links of the page at `url`, which is in UTF-8. `codec` is the codec of their queries
+    (`charset.to_utf8`).
 
-    Never raises.
+    Never raise.
     """
     found: dict[bytes, None] = {}
     metas: list[tuple[str, str]] = []
@@ -172,11 +175,13 @@ def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
             href = tag[which]
         else:
             kind, rest = tag[which - 1], tag[which]
-            told = _read_element(kind, rest) if len(rest) <= _SHORT else _read_element.__wrapped__(kind, rest)
-            base = base or told.base
-            if told.meta and len(metas) < MOST_META:
-                metas.append(told.meta)
-            href = told.href
+            facts = (
+                _read_element(kind, rest) if len(rest) <= _SHORT else _read_element.__wrapped__(kind, rest)
+            )
+            base = base or facts.base
+            if facts.meta and len(metas) < MOST_META:
+                metas.append(facts.meta)
+            href = facts.href
         if not href:
             continue
         if len(found) < LIMIT:
@@ -187,11 +192,11 @@ def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
     hrefs.pop("", None)
     if codec:
         hrefs = dict.fromkeys(_queried(href, codec) for href in hrefs)
-    return PageLinks(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
+    return PageLinks(base=_base_url(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
 
 
 def _shown(html: bytes) -> bytes:
-    """The page without what is in a template that is no shadow root (HTML standard, section 4.12.3)."""
+    """Return the page without the content of templates that are not shadow roots (HTML standard, section 4.12.3)."""
     if b"<template" not in html.lower():
         return html
     pieces: list[bytes] = []
@@ -216,13 +221,16 @@ def _shown(html: bytes) -> bytes:
 
 
 def _written(hrefs: Iterable[bytes]) -> list[str]:
-    """What attributes say, without fragment and what is blank around it: all at once, for there are many on every page."""
+    """Return the values of attributes without fragments and surrounding blanks.
+
+    All of them are decoded in one pass, because every page has many.
+    """
     text = _FRAGMENT.sub("", _read(b"\0".join(href.replace(b"\0", _REPLACEMENT) for href in hrefs)))
     return [one.strip(_BLANK) for one in text.split("\0")]
 
 
 def _read(value: bytes) -> str:
-    """What an attribute's value without NUL says (HTML standard, named character reference state, in an attribute)."""
+    """Return the text of an attribute's value that has no NUL (HTML standard, named character reference state)."""
     text = value.decode(errors="replace")
     return _REFERENCE.sub(_replace_reference, text) if "&" in text else text
 
@@ -232,29 +240,29 @@ def _replace_reference(reference: re.Match[str]) -> str:
     return unescape(reference.group()) if name is None else html5.get(name + end, reference.group())
 
 
-@lru_cache(maxsize=4_096)  # the same head stands on every page of a site
+@lru_cache(maxsize=4_096)  # every page of a site has the same head
 def _read_element(kind: bytes, rest: bytes) -> _ElementFacts:
-    kind, told = kind.lower(), _attributes(rest)
+    kind, attributes = kind.lower(), _attributes(rest)
     if kind == b"base":
-        return _ElementFacts(b"", told.get("href", ""), ())
-    is_named = kind == b"meta" and "name" in told and "content" in told
+        return _ElementFacts(b"", attributes.get("href", ""), ())
+    is_named = kind == b"meta" and "name" in attributes and "content" in attributes
     return _ElementFacts(
-        _leads_to(kind, told).replace("&", "&amp;").encode(errors="replace"),
+        _target(kind, attributes).replace("&", "&amp;").encode(errors="replace"),
         "",
-        (told["name"].strip(_BLANK).lower(), told["content"]) if is_named else (),
+        (attributes["name"].strip(_BLANK).lower(), attributes["content"]) if is_named else (),
     )
 
 
 def _attributes(rest: bytes) -> dict[str, str]:
-    told: dict[str, str] = {}
+    found: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(rest[:LOOKED_AT]):
         value = (double or single or bare).replace(b"\0", _REPLACEMENT)
-        told.setdefault(name.decode(errors="replace").lower(), _read(value))
-    return told
+        found.setdefault(name.decode(errors="replace").lower(), _read(value))
+    return found
 
 
-def _refreshed(content: str) -> str:
-    """Where a <meta> sends a reader (HTML standard, shared declarative refresh steps); empty where it stays."""
+def _refresh_target(content: str) -> str:
+    """Return the target of a <meta> refresh (HTML standard, shared declarative refresh steps); `""` if it has none."""
     found = _REFRESH.match(content)
     if found is None:
         return ""
@@ -263,7 +271,7 @@ def _refreshed(content: str) -> str:
 
 
 def _queried(href: str, codec: str) -> str:
-    """The link with its query in the page's own encoding (URL standard, percent-encode after encoding)."""
+    """Return the link with its query in the page's own encoding (URL standard, percent-encode after encoding)."""
     if href.isascii() or "?" not in href:
         return href
     path, _, query = href.partition("?")
@@ -279,23 +287,22 @@ def _quoted(text: str, codec: str) -> str:
         return "".join(_quoted(character, codec) for character in text)
 
 
-def _leads_to(kind: bytes, told: dict[str, str]) -> str:
-    """Where an element of the head, or a frame, leads; empty where nowhere."""
+def _target(kind: bytes, attributes: dict[str, str]) -> str:
+    """Return the target of an element of the head, or of a frame; return `""` if it has none."""
     match kind:
         case b"meta":
-            return (
-                _refreshed(told.get("content", "")) if told.get("http-equiv", "").lower() == "refresh" else ""
-            )
+            is_refresh = attributes.get("http-equiv", "").lower() == "refresh"
+            return _refresh_target(attributes.get("content", "")) if is_refresh else ""
         case b"link":
-            # A feed or another format is an alternate as well; only other languages and views are pages.
-            is_page = (told.get("type") or "text/html") == "text/html"
-            followed = not FOLLOWED_RELS.isdisjoint(told.get("rel", "").lower().split())
-            return told.get("href", "") if is_page and followed else ""
-    return told.get("src", "")
+            # A feed or another format is an alternate too; only other languages and views are pages.
+            is_page = (attributes.get("type") or "text/html") == "text/html"
+            followed = not FOLLOWED_RELS.isdisjoint(attributes.get("rel", "").lower().split())
+            return attributes.get("href", "") if is_page and followed else ""
+    return attributes.get("src", "")
 
 
-def _joined(base: str, url: str) -> str:
-    """The address that links are relative to (HTML standard, "set the frozen base URL")."""
+def _base_url(base: str, url: str) -> str:
+    """Return the URL that links are relative to (HTML standard, "set the frozen base URL")."""
     try:
         joined = str(ada_url.join_url(url, base.strip(_BLANK))) if base else url
     except ValueError:

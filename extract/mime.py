@@ -1,8 +1,10 @@
-"""What the bytes of a payload are, whatever they are called (WHATWG MIME Sniffing, sections 5 to 8).
+"""Detect the media type of a payload from its bytes and its declared type (WHATWG MIME Sniffing, sections 5 to 8).
 
-1. A known signature at the beginning decides: PDF, pictures, sound, archives, and HTML where nothing else was declared.
-2. What was declared counts otherwise, as long as the bytes can be it: text with bytes in it that no text has is `BINARY`.
-3. Where nothing was declared, or only that it is bytes, what begins as markup is HTML, and what has no such bytes is text.
+1. A known signature at the beginning decides: PDF, pictures, sound, archives, and HTML if no other type was declared.
+2. Otherwise the declared type counts if the bytes can be of that type: a declared text with bytes that no text has is
+   `BINARY`.
+3. If no type was declared, or only a type for any bytes, a payload that begins with markup is HTML, and one without
+   such bytes is text.
 """
 
 import re
@@ -15,7 +17,7 @@ BINARY = "application/octet-stream"
 ZIP = "application/zip"
 
 RESOURCE_HEADER = 1445
-"""Bytes that are looked at (section 5.2)."""
+"""Bytes that detection reads (section 5.2)."""
 UNKNOWN = frozenset(
     (
         "",
@@ -57,7 +59,8 @@ _TEXTUAL = re.compile(
     r"text/|application/(?:xhtml\+xml|xml|json|javascript|x-javascript|ecmascript)|.*\+(?:xml|json)$"
 )
 _MARKUP = re.compile(
-    rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*(?:<\?xml|(?:<!doctype html|<html|<head|<script|<iframe|<h1|<div|<font|<table|<a|<style|<title|<b|<body|<br|<p)[ >]|<!--)",
+    rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*(?:<\?xml|(?:<!doctype html|<html|<head|<script|<iframe|<h1|<div|<font|<table"
+    rb"|<a|<style|<title|<b|<body|<br|<p)[ >]|<!--)",
     re.IGNORECASE,
 )
 _XHTML = re.compile(rb"<html\b[^>]{0,1000}http://www\.w3\.org/1999/xhtml|<!doctype html", re.IGNORECASE)
@@ -65,11 +68,14 @@ _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 def sniff_type(payload: bytes, declared: str) -> str:
-    """The type of a payload that was declared as `declared` (lower case, without parameters; empty where nothing was)."""
+    """Return the media type of a payload.
+
+    `declared` is its declared type in lower case without parameters; empty if none was declared.
+    """
     start = payload[:RESOURCE_HEADER]
     signed = _type_by_signature(start)
     if signed == ZIP and declared not in UNKNOWN and not _TEXTUAL.match(declared):
-        return declared  # an archive may be more than one: a document of an office, a book
+        return declared  # many formats are ZIP archives: office documents, books
     if signed:
         return signed
     if declared in UNKNOWN:
@@ -83,10 +89,10 @@ def sniff_type(payload: bytes, declared: str) -> str:
 
 
 def _type_by_signature(start: bytes) -> str:
-    """The type whose signature stands at the beginning; empty where none does."""
+    """Return the type whose signature begins the payload; return `""` if there is none."""
     for signature, type_ in _SIGNATURES:
         if start.startswith(signature) and not (signature.isalnum() and _is_text(start)):
-            return type_  # letters alone may be a word
+            return type_  # a signature of letters alone may be a word of a text
     if start.startswith(b"RIFF"):
         return _RIFF.get(start[8:12], "")
     return "video/mp4" if start[4:8] == b"ftyp" and not _is_text(start) else ""

@@ -1,7 +1,8 @@
-"""What a page plainly says of itself: title, author, date, language, licence, its own address. Nothing is guessed.
+"""Read the facts that a page states about itself: title, author, date, language, licence, its own URL. Nothing is
+guessed.
 
-Each is a fact that the markup states in a form of its own; where it does not, the answer is empty. Where it is stated twice,
-the first counts.
+The markup states each fact in a form of its own. If it does not, the fact is empty; if it states one twice, the first
+counts.
 """
 
 import json
@@ -16,13 +17,13 @@ from extract.page.boxes import MetadataElement
 from extract.page.page_kind import PageKind, page_kind
 
 LONGEST_TITLE = 1_000
-"""Characters."""
+"""Characters of a title at most."""
 LONGEST_NAME = 200
-"""Characters of an author's name."""
+"""Characters of an author's name at most."""
 LONGEST_ADDRESS = 2_000
 MOST_AUTHORS = 20
 LONGEST_JSON = 1_000_000
-"""Characters of JSON-LD that are looked at."""
+"""Characters of one script of JSON-LD at most; a longer one is ignored."""
 DEEPEST_JSON = 8
 DATES = (
     "article:published_time",
@@ -41,7 +42,7 @@ DATES = (
     "parsely-pub-date",
     "sailthru.date",
 )
-"""Names under which a <meta> gives the day of publication, surest first (Open Graph, schema.org, Dublin Core)."""
+"""Names of a <meta> with the day of publication, most reliable first (Open Graph, schema.org, Dublin Core)."""
 AUTHORS = (
     "author",
     "article:author",
@@ -60,7 +61,7 @@ LICENSES = (
     "og:license",
     "copyright",
 )
-"""Names under which a <meta> gives the licence."""
+"""Names of a <meta> with the licence."""
 
 _BY = re.compile(r"^(?:written )?by:?\s+", re.IGNORECASE)
 _DAY = re.compile(r"\s*(\d{4})[-/](\d{2})[-/](\d{2})(?!\d)")
@@ -68,26 +69,26 @@ _DAY = re.compile(r"\s*(\d{4})[-/](\d{2})[-/](\d{2})(?!\d)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What a page says of itself. Absent facts are empty."""
+    """The facts that a page states about itself. Absent facts are empty."""
 
     title: str
     author: str
-    """Names with `; ` between them."""
+    """Names, separated by `; `."""
     date: str
-    """Day of publication, ISO 8601."""
+    """Day of publication in ISO 8601."""
     language: str
-    """As written."""
+    """Language tag as written."""
     license: str
-    """Address of a Creative Commons licence, up to its version."""
+    """URL of a Creative Commons licence, up to its version."""
     canonical_url: str
-    """Absolute."""
+    """Absolute URL."""
     kind: PageKind
     metas: tuple[tuple[str, str], ...]
-    """What it says of its use: name, in lower case, and content of each <meta> that was asked for."""
+    """Name in lower case and content of each <meta> that the caller named."""
 
 
 def read_page_facts(said: Iterable[MetadataElement], url: str, wanted: Container[str]) -> PageFacts:
-    """What some elements of a page at `url` say; `wanted` names <meta>s that are given back as they are."""
+    """Return the facts in the elements of the page at `url`. `wanted` names the <meta>s that are returned unchanged."""
     every = list(said)
     meta: dict[str, str] = {}
     metas: list[tuple[str, str]] = []
@@ -153,7 +154,7 @@ def _language(said: list[MetadataElement], meta: dict[str, str]) -> str:
 
 
 def _license(said: list[MetadataElement], meta: dict[str, str]) -> str:
-    """A link to such a licence that is not marked may be about anything on the page."""
+    """Return the licence that a marked link or a <meta> states. An unmarked link may apply to anything on the page."""
     stated = [
         each.attributes.get("href", "")
         for each in said
@@ -181,7 +182,7 @@ def _canonical(said: list[MetadataElement], meta: dict[str, str], url: str) -> s
 
 
 def _linked(said: Iterable[MetadataElement]) -> Iterator[dict[str, Any]]:
-    """The nodes of the page's JSON-LD (schema.org), outer ones first."""
+    """Yield the nodes of the page's JSON-LD (schema.org), outer nodes first."""
     for each in said:
         if each.tag == "script" and len(each.text) <= LONGEST_JSON:
             try:

@@ -1,7 +1,8 @@
-"""A glance at a page's raw text, without a parser: enough to see in which languages it is. Pure.
+"""Take samples of a page's raw text without a parser, for the language pre-check. Pure.
 
-Tags, scripts and styles are cut out crudely, and only `LOOKED_AT` characters of the page are looked at, in `WINDOWS` windows evenly from
-begin to end. So a menu, a footer or a paragraph in a language that is wanted is in a window often enough to save the page.
+Tags, scripts and styles are removed roughly. Only the first `LOOKED_AT` characters of the page are read, in `WINDOWS`
+windows spread evenly from start to end. A menu, a footer or a paragraph in a wanted language is then in a window often
+enough to keep the page.
 """
 
 import re
@@ -9,27 +10,28 @@ import re
 from extract.references import unescape
 
 ENOUGH = 500
-"""Characters of text below which nothing is said of its language."""
+"""Characters of text below which no window is returned: the language of so little text is uncertain."""
 WINDOW = 400
-"""Characters looked at in one place: enough to be sure of a language, and recognition takes time in proportion."""
+"""Characters of one window: enough to recognise a language, and the time of recognition grows with them."""
 WINDOWS = 5
 LOOKED_AT = 256 << 10
-"""Characters of a page that are looked at."""
+"""Characters of a page that are read."""
 SLICE = 3_000
-"""Characters of markup around a window: text is a sixth of most pages."""
+"""Characters of markup from which one window is taken: text is about a sixth of most pages."""
 
 _UNSEEN = re.compile(
-    r"<(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b))*+(?:</\1\b[^>]*+(?:>|\Z)|\Z))|<!--.*?(?:-->|\Z)",
+    r"<(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b))*+(?:</\1\b[^>]*+(?:>"
+    r"|\Z)|\Z))|<!--.*?(?:-->|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _DECLARED = re.compile(r"<html\b[^>]{0,500}?\slang\s*=\s*[\"']?([a-z]{2,3})\b", re.IGNORECASE)
 HEAD = 2_000
-"""Characters in which the root of a page is looked for."""
+"""Characters in which the <html> tag is searched."""
 _TAG = re.compile(r"<[^>]*+(?:>|\Z)")
 
 
 def page_windows(html: str) -> list[str]:
-    """Windows of the text of a page; none where there is too little of it."""
+    """Return windows of the text of a page; return no window if the page has too little text."""
     start = html[:LOOKED_AT]
     seen = _UNSEEN.sub(" ", start)
     if len(seen) <= WINDOWS * SLICE:
@@ -41,13 +43,13 @@ def page_windows(html: str) -> list[str]:
 
 
 def declared_language(html: str) -> str:
-    """The language that the root of a page names, without region, in lower case; empty where it names none."""
+    """Return the language of the <html> tag, in lower case without region; return `""` if it names none."""
     found = _DECLARED.search(html, 0, HEAD)
     return found[1].lower() if found else ""
 
 
 def _slice(seen: str, place: int) -> str:
-    """Markup from a place on, or from behind the tag in which it lies."""
+    """Return markup from `place` on. If `place` lies within a tag, the markup starts after that tag."""
     end = place + SLICE
     closes, opens = seen.find(">", place, end), seen.find("<", place, end)
     is_in_tag = closes >= 0 and not 0 <= opens < closes
@@ -55,12 +57,15 @@ def _slice(seen: str, place: int) -> str:
 
 
 def text_of(markup: str) -> str:
-    """What stands outside of tags, white space collapsed."""
+    """Return the text outside of tags, with white space collapsed."""
     return " ".join(unescape(_TAG.sub(" ", markup)).split())
 
 
 def windows(text: str) -> list[str]:
-    """Places of a text, evenly from its begin to its end; a short one is one window, one that is too short is none."""
+    """Return windows of a text, spread evenly from its start to its end.
+
+    A short text gives one window; a text of fewer than `ENOUGH` characters gives none.
+    """
     if len(text) < ENOUGH:
         return []
     last = len(text) - WINDOW

@@ -1,4 +1,4 @@
-"""A record of the archive to a `Document`, or a `Skip` with its reason."""
+"""Turn a record of the archive into a `Document`, or into a `Skip` with its reason."""
 
 import hashlib
 import re
@@ -17,21 +17,23 @@ from extract.soft_error import detect_soft_error
 PLAIN_EXTRACTOR = "plain@1"
 WIKITEXT = "text/x-wiki"
 READABLE = frozenset((HTML, XHTML, PLAIN, PDF, WIKITEXT))
-"""Types of payloads that text is made of."""
+"""Media types of payloads from which text is extracted."""
 EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR, pdf.EXTRACTOR, wikitext.EXTRACTOR)
-"""All of them: what made a document's text stands in it."""
+"""All extractors; each document names the one that made its text."""
 LanguagePrecheck = Callable[[str], str | None]
-"""Says of a page's characters, before anything is extracted, why it is not wanted; or None."""
+"""Takes the characters of a page before extraction; returns the reason code why it is not wanted, or None."""
 
 LOOKED_AT = 65_536
-"""Characters that are looked at to see whether a payload is text at all."""
+"""Characters that are checked to decide whether a payload is text at all."""
 MOST_UNREADABLE = 0.1
-"""Share of controls and U+FFFD beyond which it is not: a picture has a third, the worst real page 2 %."""
+"""Share of control characters and U+FFFD beyond which a payload is not text: pictures have a third, the worst real page
+has 2 %.
+"""
 UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 
 
 class Record(Protocol):
-    """What is needed of an archived response."""
+    """The fields of an archived record that extraction reads."""
 
     @property
     def type(self) -> str: ...
@@ -57,10 +59,10 @@ class Record(Protocol):
 
 
 def document_id(source: str, record: RecordRef) -> str:
-    """32 hexadecimal digits for a record of a source; the same in every run, and for no other record.
+    """Return 32 hexadecimal digits that identify a record of a source; they are the same in every run.
 
-    Made of where the record lies: sealed files never change, and WARC-Record-IDs of other people's archives are
-    missing, or there twice.
+    The id is computed from the place of the record, because sealed files never change, while in archives of other
+    programs WARC-Record-IDs may be missing or occur twice.
     """
     return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()
 
@@ -68,13 +70,15 @@ def document_id(source: str, record: RecordRef) -> str:
 def extract_document(
     record: Record, source: str, *, language_precheck: LanguagePrecheck | None = None, markdown: bool = False
 ) -> Document | Skip:
-    """Extract one record: a response, or what an input holds. Its language is left empty: recognising it is a filter's work.
+    """Return the document of one record, which is a response or a record of an input; return a `Skip` if it has no
+    text.
 
-    What can be told without extraction is told first: such a `Skip` is `early`. A truncated page is extracted like another.
+    The language of the document stays empty, because a filter recognises it. Reasons that need no extraction are
+    checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other.
     """
-    # What an input holds is what it was brought in as.
-    brought = record.type in {"resource", "conversion"} and record.mime in READABLE
-    mime = record.mime if brought else sniff_type(record.payload, record.mime)
+    # Ingestion has set the type of a record of an input; it is not sniffed again.
+    is_typed = record.type in {"resource", "conversion"} and record.mime in READABLE
+    mime = record.mime if is_typed else sniff_type(record.payload, record.mime)
     why = _record_skip_reason(record, mime)
     if why is not None:
         return Skip(reason=why, is_early=True)
@@ -103,12 +107,12 @@ def _record_skip_reason(record: Record, mime: str) -> str | None:
 
 
 def _text_skip_reason(
-    record: Record, text: str, glance: LanguagePrecheck | None, *, is_page: bool
+    record: Record, text: str, precheck: LanguagePrecheck | None, *, is_page: bool
 ) -> str | None:
     if _is_binary(text):
         return "undecodable"
     why: str | None = detect_soft_error(record.header, text.encode(errors="replace")) if is_page else None
-    return glance(text) if why is None and glance is not None else why
+    return precheck(text) if why is None and precheck is not None else why
 
 
 def _pdf(record: Record) -> Extraction | Skip:
@@ -139,7 +143,7 @@ def _to_document(
 ) -> Document | Skip:
     if isinstance(found, Skip):
         return found
-    said, known = rights(record.headers, found.metas, at_ms=record.date_ms), record.facts
+    use, known = rights(record.headers, found.metas, at_ms=record.date_ms), record.facts
     return Document(
         id=document_id(source, record.ref),
         url=record.url,
@@ -151,9 +155,9 @@ def _to_document(
         language="",
         declared_language=_whole(known.get("language") or found.declared_language),
         license=_whole(known.get("license") or found.license),
-        robots=",".join(said.robots),
-        tdm_reservation=said.tdm_reservation,
-        tdm_policy=_whole(said.tdm_policy),
+        robots=",".join(use.robots),
+        tdm_reservation=use.tdm_reservation,
+        tdm_policy=_whole(use.tdm_policy),
         mime=mime,
         declared_mime=record.mime,
         charset="" if decoded is None else decoded.charset,
@@ -169,12 +173,12 @@ def _to_document(
 
 
 def _whole(text: str) -> str:
-    """The text, halves of surrogate pairs, which JSON can write and UTF-8 cannot, as U+FFFD."""
+    """Return the text with lone surrogates replaced by U+FFFD, because JSON can express them and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def rights_of(document: Document) -> Rights:
-    """What a document's page said of its use."""
+    """Return the rights that the page of a document stated."""
     return Rights(
         robots=tuple(filter(None, document.robots.split(","))),
         tdm_reservation=document.tdm_reservation,

@@ -1,13 +1,13 @@
-"""`Rights`: what a page, and its server, say of how it may be used. Pure; nothing is guessed.
+"""`Rights`: the statements of a page and its server about its use. Pure; nothing is guessed.
 
-1. `X-Robots-Tag` and `<meta name="robots">`, and what either says to us by name, are one list of directives. What is said to
-   another agent by name is not said to us.
-2. `none` is `noindex` and `nofollow`; `nocache` is `noarchive`. `unavailable_after` stands in the list where its date had
-   passed when the page was fetched. Directives that are not in `DIRECTIVES` are passed over.
-3. TDM-Reservation (TDMRep, W3C community group): reserved where the header or the `<meta>` says 1. `/.well-known/tdmrep.json`
-   is not asked for.
+1. `X-Robots-Tag`, `<meta name="robots">` and directives in either that name this crawler form one list. Directives that
+   name another agent are ignored.
+2. `none` means `noindex` and `nofollow`; `nocache` means `noarchive`. `unavailable_after` is in the list if its date
+   had passed when the page was fetched. Directives that are not in `DIRECTIVES` are ignored.
+3. TDM-Reservation (TDMRep, W3C community group): text and data mining is reserved if the header or the `<meta>` says 1.
+   `/.well-known/tdmrep.json` is not fetched.
 
-What is done about it is a policy of who asks; `refusal` names the first directive that is to be obeyed.
+The caller decides which statements it obeys; `Rights.refusal` returns the first of them that the page makes.
 """
 
 import re
@@ -24,11 +24,11 @@ DIRECTIVES = frozenset(
 EXPIRED = "unavailable_after"
 RESERVED = "tdm-reservation"
 OBEYABLE = (*sorted(DIRECTIVES - {"nofollow"}), RESERVED, EXPIRED)
-"""What a document may be dropped for."""
+"""Statements for which a document may be dropped."""
 METAS = frozenset(("robots", PRODUCT_TOKEN, RESERVED, "tdm-policy"))
-"""Names of <meta>s that are read."""
+"""Names of the <meta>s that are read."""
 LONGEST_POLICY = 2_000
-"""Characters of the address of a policy."""
+"""Characters of a policy's URL at most."""
 
 _MEANS = {"none": ("noindex", "nofollow"), "nocache": ("noarchive",)}
 _NAMED = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
@@ -38,25 +38,25 @@ _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """As far as anything was said."""
+    """The statements about the use of one page; empty where it makes none."""
 
     robots: tuple[str, ...] = ()
     """Directives in force, sorted."""
     tdm_reservation: str = ""
-    """`1` where text and data mining is reserved, `0` where it says that it is not; else empty."""
+    """`1` if text and data mining is reserved, `0` if the page says that it is not, otherwise empty."""
     tdm_policy: str = ""
-    """Address of what may be done all the same, as written."""
+    """URL of the policy that states the permitted uses, as written."""
 
     def refusal(self, obey: Iterable[str]) -> str | None:
-        """The reason code of the first of some directives that is said; None where none is."""
-        said = {*self.robots, *((RESERVED,) if self.tdm_reservation == "1" else ())}
-        return next((each.replace("-", "_") for each in obey if each in said), None)
+        """Return the reason code of the first statement in `obey` that the page makes; None if it makes none."""
+        stated = {*self.robots, *((RESERVED,) if self.tdm_reservation == "1" else ())}
+        return next((each.replace("-", "_") for each in obey if each in stated), None)
 
 
 def rights(
     headers: Iterable[tuple[str, str]] = (), metas: Iterable[tuple[str, str]] = (), *, at_ms: int = 0
 ) -> Rights:
-    """What headers and <meta>s (name in lower case, content) say of a page that was fetched at `at_ms`."""
+    """Return the rights in the headers and <meta>s (name in lower case, content) of a page fetched at `at_ms`."""
     robots: set[str] = set()
     tdm: dict[str, str] = {}
     for written, value in headers:
@@ -79,14 +79,14 @@ def rights(
 
 
 def _set_tdm_field(tdm: dict[str, str], name: str, value: str) -> None:
-    """The last that is said counts, but a reservation is never taken back."""
+    """Set a field: the last statement counts, except that nothing revokes a reservation."""
     if not (name == RESERVED and tdm.get(name) == "1"):
         tdm[name] = value.strip()
 
 
 def _directives(value: str, at_ms: int) -> Iterator[str]:
     ours = True
-    # The comma behind the day of a date is none between directives; the day says nothing.
+    # A comma after a weekday does not separate directives, so weekdays are removed.
     for part in _WEEKDAY.sub("", value).split(","):
         said = part
         named = _NAMED.fullmatch(said)
@@ -104,7 +104,7 @@ def _directives(value: str, at_ms: int) -> Iterator[str]:
 
 
 def _has_passed(written: str, at_ms: int) -> bool:
-    """Whether a date had passed; one that cannot be read never has."""
+    """Return whether the date `written` had passed at `at_ms`; a date that cannot be read never has."""
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             date = read(written.strip())

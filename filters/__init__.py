@@ -1,10 +1,11 @@
-"""What is worth learning from, and what is there twice.
+"""Decide which documents are kept, and which of them are duplicates.
 
-A document is recognised as a language (`language`) and read once into lines, paragraphs and words (`rules.Text`).
-The rules of a preset (`presets`) look at it in order, each a pure function of the text and its own parameters:
-`gopher`, `c4`, `fineweb`. The first that objects decides (`judge`), and what was measured stays in the verdict.
-What is kept is signed (`signature`), and the signatures of everything together say what duplicates what
-(`duplicates`). Nothing here depends on the order of documents, the machine or the clock.
+A model recognises the language of a document (`models.language`). Its text is split once into lines, paragraphs and
+words (`text.AnalyzedText`). The rules of a preset (`rules.presets`) are applied in order; each is a pure function of
+the text and its own parameters (`rules.gopher`, `rules.c4`, `rules.fineweb`). The first rule that drops the document
+decides (`judge`), and the verdict holds everything that was measured. Every kept document gets a signature
+(`dedup.signature`). From the signatures of all of them, `dedup.duplicates` decides which documents are duplicates. The
+result depends neither on the order of the documents nor on the machine nor on the clock.
 """
 
 from filters.judge import judge

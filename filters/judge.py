@@ -1,4 +1,4 @@
-"""Rules in order; the first that objects decides."""
+"""Apply rules in order; the first that drops the document decides."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from filters.text import AnalyzedText, Rule
 
 
 def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule]) -> Verdict:
-    """The verdict of some rules on a document, with everything they measured until they decided."""
+    """Return the verdict of `rules` on a document, with every measurement made up to the decision."""
     text = AnalyzedText(text=document.text, language=language.code, language_score=language.score)
     measurements: dict[str, float] = {}
     for rule in rules:

@@ -1,8 +1,8 @@
-"""How much of a text is n-grams that it holds more than once, for growing n.
+"""Find the n-grams that occur more than once in a text, for growing n, and measure how much of the text they are.
 
-An n-gram can occur twice only where its first n - 1 words do: the places of repeated n-grams are found among
-those of repeated (n - 1)-grams, so a text that repeats little costs little beyond its pairs of words.
-All numbers are exact; words are compared, not hashes of them.
+An n-gram can occur twice only if its first n - 1 words do. Repeated n-grams are therefore searched only at the places
+of repeated (n - 1)-grams, and a text with little repetition costs little more than its pairs of words. All numbers are
+exact, because words are compared and not their hashes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,20 +16,20 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedNgrams:
-    """The n-grams that occur more than once."""
+    """The n-grams of one length that occur more than once."""
 
     n: int
     places: IntArray
-    """Where they begin, in tokens, ascending."""
+    """Token numbers at which they begin, ascending."""
     grams: IntArray
-    """Which one it is, by number."""
+    """Number of the n-gram at each place; equal n-grams have equal numbers."""
     ends: IntArray
-    """Characters of the tokens before each token, and of all."""
+    """Number of characters in the tokens before each token; the last entry counts all tokens."""
 
     def top_characters(self) -> int:
-        """Characters of all occurrences of the most frequent one, with a space between words.
+        """Return the characters of all occurrences of the most frequent n-gram, with a space between words.
 
-        Of equally frequent ones the first counts, as in datatrove. 0 where nothing is repeated.
+        If several are equally frequent, the first one counts, as in datatrove. Return 0 if nothing is repeated.
         """
         if not len(self.places):
             return 0
@@ -38,9 +38,9 @@ class RepeatedNgrams:
         return int(counts[most]) * (self._characters(int(self.places[most])) + self.n - 1)
 
     def repeated_characters(self) -> int:
-        """Characters of the n-grams that stood earlier in the text, spaces left out, none counted twice.
+        """Return the characters, without spaces, of all n-grams that occurred earlier in the text. None counts twice.
 
-        The text is read from its start; behind an n-gram that was there before, reading goes on (datatrove).
+        The text is scanned from its start; after a repeated n-gram, the scan continues behind it, as in datatrove.
         """
         seen: set[int] = set()
         characters = free = 0
@@ -58,7 +58,7 @@ class RepeatedNgrams:
 
 
 def repeated_ngrams(tokens: Sequence[str]) -> Iterator[RepeatedNgrams]:
-    """Repeated n-grams for n = 2, 3 and so on without end."""
+    """Yield the repeated n-grams for n = 2, 3 and so on without end."""
     numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     identities = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
     ends = np.zeros(len(tokens) + 1, dtype=np.int64)
@@ -69,13 +69,13 @@ def repeated_ngrams(tokens: Sequence[str]) -> Iterator[RepeatedNgrams]:
         n += 1
         whole = places + n <= len(tokens)
         places, grams = places[whole], grams[whole]
-        # At most tokens x tokens: exact below 3e9 tokens.
+        # A key is smaller than tokens x tokens, so 64 bits are exact below 3e9 tokens.
         places, grams = _repeated_keys(places, grams * len(numbers) + identities[places + n - 1])
         yield RepeatedNgrams(n=n, places=places, grams=grams, ends=ends)
 
 
 def _repeated_keys(places: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
-    """The places whose key stands at another place too, and the keys renumbered from 0."""
+    """Return the places whose key occurs at another place too, and their keys renumbered from 0."""
     if not len(places):
         return places, keys
     order = keys.argsort(kind="stable")

@@ -1,4 +1,4 @@
-"""`Text`, read once for all rules, and what a rule is."""
+"""`AnalyzedText`, a text split once for all rules, and the interface of a rule."""
 
 import re
 from collections.abc import Mapping
@@ -14,49 +14,49 @@ LINE_BREAK = re.compile(r"\n+")
 
 @dataclass(frozen=True)
 class AnalyzedText:
-    """A document's text as rules see it. Parts are computed when first asked for."""
+    """The text of a document as rules see it. Each part is computed on first access."""
 
     text: str
     language: str
-    """ISO 639 code, or empty."""
+    """ISO 639 code; empty if unknown."""
     language_score: float
 
     @cached_property
     def tokens(self) -> list[str]:
-        """Words and symbols in order."""
+        """Words and symbols, in order."""
         return tokens(self.text)
 
     @cached_property
     def words(self) -> list[str]:
-        """Words in order, symbols left out."""
+        """Words in order, without symbols."""
         return [token for token in self.tokens if is_word(token)]
 
     @cached_property
     def is_spaced(self) -> bool:
-        """Whether words are mostly written with spaces between them.
+        """Whether at least half of the words belong to scripts that put spaces between words.
 
-        Where they are not, a character is a word, and limits on the length of words and lines mean nothing.
+        In other scripts a character counts as a word, so limits on the length of words and lines do not apply.
         """
         return 2 * sum(map(is_unspaced, self.words)) <= len(self.words) if not self.text.isascii() else True
 
     @cached_property
     def lines(self) -> list[str]:
-        """Lines that hold anything."""
+        """Lines that are not blank."""
         return [line for line in LINE_BREAK.split(self.text.strip()) if line.strip()]
 
     @cached_property
     def paragraphs(self) -> list[str]:
-        """What blank lines divide."""
+        """Parts that blank lines separate."""
         return [part for part in PARAGRAPH_BREAK.split(self.text.strip()) if part.strip()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule found."""
+    """The result of a rule."""
 
     measurements: Mapping[str, float]
     reason: str | None
-    """Reason code for dropping the document, or None."""
+    """Reason code if the rule drops the document; None if it does not."""
 
 
 class Rule(Protocol):
@@ -64,16 +64,16 @@ class Rule(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in verdicts and reports."""
+        """The rule's name in verdicts and reports."""
         ...
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of its measurements."""
+        """Names of the rule's measurements."""
         ...
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Look at a text."""
+        """Measure a text, and decide whether the document is dropped."""
         ...
 
     @property

@@ -1,9 +1,11 @@
-"""`Addresses`: a list of domains and addresses of which nothing is wanted.
+"""`UrlBlocklist`: a list of domains and URL prefixes whose pages are not wanted.
 
-1. A line is a domain (itself and everything under it), or an address without its query: `example.org`, `example.org/forum/` (all that begins so).
-2. The forms in which such lists are passed around are read as well: `||example.org^` (Adblock), `0.0.0.0 example.org` (hosts), `https://example.org/`.
-   What stands behind `#`, and lines that begin with `!` or `[`, say nothing. Rules of Adblock that are not of whole domains are passed over.
-3. Looking up an address takes as many steps as it has labels and folders, however long the list is.
+1. A line is a domain, which blocks it and everything under it (`example.org`), or a URL prefix without a query
+   (`example.org/forum/`).
+2. Common formats of such lists are read too: `||example.org^` (Adblock), `0.0.0.0 example.org` (hosts file),
+   `https://example.org/`. Text after `#` and lines that begin with `!` or `[` are comments. Adblock rules that do not
+   cover a whole domain are skipped.
+3. A look-up takes as many steps as the URL has labels and folders, however long the list is.
 """
 
 import re
@@ -18,14 +20,14 @@ _ENTRY = re.compile(r"(?:https?://)?([\w.-]+)(?::\d+)?(/\S*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlBlocklist:
-    """What is refused."""
+    """Blocked domains and URL prefixes."""
 
     domains: frozenset[str]
     prefixes: frozenset[str]
-    """`host/folder/...` without scheme."""
+    """`host/folder/...`, without scheme and in lower case."""
 
     def blocks(self, url: str) -> bool:
-        """Whether an address is on the list."""
+        """Return whether the list blocks `url`."""
         try:
             parts = urlsplit(url)
             host = (parts.hostname or "").rstrip(".")
@@ -36,14 +38,14 @@ class UrlBlocklist:
             return True
         if not self.prefixes:
             return False
-        path = parts.path.lower()  # as the list is
+        path = parts.path.lower()  # the list is in lower case
         at = f"{host}{path}"
         ends = [len(host) + found.end() for found in re.finditer("/", path)]
         return at in self.prefixes or any(at[:end] in self.prefixes for end in ends)
 
 
 def parse_blocklist(lines: Iterable[str]) -> UrlBlocklist:
-    """The list of some lines. Raises `ValueError` naming the first line that is none, by its number."""
+    """Return the blocklist of `lines`. Raise `ValueError` with the number of the first line that is not valid."""
     domains, prefixes = set[str](), set[str]()
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip().lower()

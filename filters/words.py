@@ -1,14 +1,15 @@
-"""Words of a text, the same on every machine: the tokenizer that every count and every shingle rests on.
+"""Split a text into words, in the same way on every machine. Every count and every shingle uses these words.
 
-1. A word is a run of letters and digits with the marks that belong to them (vowel signs, accents), joined across
-   a single apostrophe (`don't`) and, between digits, across a dot or comma (`3.14`, `1,000`).
-2. Scripts that put no space between words (Han, kana, Thai, Lao, Myanmar, Khmer): each letter with its marks is a
-   word of its own.
-3. What is neither letter, digit nor space is a symbol, one character each; dots, dashes, bars and stars in a row
-   are one symbol. Symbols are tokens as words are, as NLTK's and spaCy's punctuation is, on which the published
-   thresholds were found. The marks that Ethiopic and Tibetan put between words are spaces.
+1. A word is a run of letters and digits with the marks that belong to them (vowel signs, accents). A single apostrophe
+   joins two parts (`don't`), and a dot or comma joins digits (`3.14`, `1,000`).
+2. In scripts that put no space between words (Han, kana, Thai, Lao, Myanmar, Khmer), each letter with its marks is a
+   word.
+3. Any other character that is not a space is a symbol. Dots, dashes, equals signs, stars and underscores in a row are
+   one symbol. Symbols are tokens too, like the punctuation of NLTK and spaCy, with which the published thresholds were
+   found. The marks that Ethiopic and Tibetan put between words count as spaces.
 
-`WORDS` names these rules and the Unicode tables of the interpreter; it belongs in every recipe that counts words.
+`WORDS_VERSION` names these rules and the Unicode tables of the interpreter. It belongs in every recipe that counts
+words.
 """
 
 import re
@@ -25,7 +26,7 @@ UNSPACED = (
 
 
 def _marks() -> str:
-    """Every combining mark, as ranges of a character class. All lie in planes 0, 1 and 14."""
+    """Return all combining marks as ranges of a character class. All of them lie in planes 0, 1 and 14."""
     places = (place for planes in (range(0x300, 0x20000), range(0xE0100, 0xE01F0)) for place in planes)
     marks = [place for place in places if unicodedata.category(chr(place))[0] == "M"]
     runs = (list(run) for _, run in groupby(enumerate(marks), key=lambda pair: pair[1] - pair[0]))
@@ -40,7 +41,7 @@ def _word(marks: str) -> str:
 _MARKS = _marks()
 _MARK = re.compile(f"[{_MARKS}]")
 _SYMBOL = r"\.\.+|--+|==+|\*\*+|_+|[^\w\s\u1361\u0f0b]"
-# Looking for marks takes as long as all the rest, and most texts have none.
+# Patterns with marks take twice the time, and most texts have no marks.
 _PLAIN_WORD, _MARKED_WORD = (re.compile(_word(marks)) for marks in ("", _MARKS))
 _PLAIN_TOKEN, _MARKED_TOKEN = (re.compile(f"{_word(marks)}|{_SYMBOL}") for marks in ("", _MARKS))
 _UNSPACED_WORD = re.compile(rf"(?![{_MARKS}])(?=\w)[{UNSPACED}][{_MARKS}]*")
@@ -48,22 +49,22 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def tokens(text: str) -> list[str]:
-    """Words and symbols in the order in which they stand."""
+    """Return the words and symbols of a text, in order."""
     return _found(text, _PLAIN_TOKEN, _MARKED_TOKEN)
 
 
 def words(text: str) -> list[str]:
-    """The tokens that are words."""
+    """Return the words of a text, in order, without symbols."""
     return _found(text, _PLAIN_WORD, _MARKED_WORD)
 
 
 def is_word(token: str) -> bool:
-    """Whether a token is a word and no symbol."""
+    """Return whether a token is a word and not a symbol."""
     return token[0].isalnum()
 
 
 def is_unspaced(token: str) -> bool:
-    """Whether a token is a word of a script without spaces."""
+    """Return whether a token is a word of a script without spaces (rule 2)."""
     return _UNSPACED.match(token) is not None and is_word(token)
 
 

@@ -1,10 +1,11 @@
-"""The composition root: where the parts become one job.
+"""The composition root: it joins the packages to one job.
 
-`config` reads thresher.toml. `project` opens what it names: storage, catalog, frontier. `recipe` lists the
-steps in the order in which a URL becomes tokens; each step (`process`, `dedup`, `export`) says how its work
-falls into parts and how one part is made. `engine` makes the parts that are not sealed yet, in a pool of
-processes, and seals each with its Manifest. `report` adds the Manifests up. `cli` is what a user types.
+`configuration` reads thresher.toml. `project` opens what the configuration names: storage, catalog and frontier.
+`recipe` lists the steps in the order in which a URL becomes tokens. Each step (`steps.process`, `steps.dedup`,
+`steps.export`) says how its work falls into parts and how one part is made. `engine` makes the parts that are not
+sealed yet in a pool of worker processes, and seals each with its Manifest. `reports.report` adds the Manifests up.
+`commands` is the command line.
 
-Nothing here is half done after a crash: a part is sealed or it does not exist, and running the same command
-again makes what is missing.
+A crash leaves nothing half done: a part is sealed or it does not exist, and running the same command again makes the
+missing parts.
 """

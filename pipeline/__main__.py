@@ -1,6 +1,6 @@
-"""`thresher`, and `python -m pipeline`: where the program begins.
+"""The start of the program: `thresher`, and `python -m pipeline`.
 
-Signals mean an end with exit code 130 from the first moment on, before anything larger is imported.
+SIGINT and SIGTERM end the process with exit code 130 from the start, before any larger module is imported.
 """
 
 import os
@@ -10,10 +10,10 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command that was typed."""
+    """Run the command that the user typed."""
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: os._exit(INTERRUPTED))
-    from pipeline.commands.app import main as command  # noqa: PLC0415 - only now
+    from pipeline.commands.app import main as command  # noqa: PLC0415 - after the signal handlers are set
 
     command()
 

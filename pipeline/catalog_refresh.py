@@ -1,4 +1,4 @@
-"""The catalog command: what there is to do with a cache."""
+"""Rebuild the catalog, and compare it with the storage."""
 
 from collections.abc import Iterator
 
@@ -8,18 +8,18 @@ from storage.catalog import Catalog, CatalogContents
 
 
 def rebuild(project: Project) -> CatalogContents:
-    """Make the project's catalog again from its storage alone; what it holds then."""
+    """Make the project's catalog again from its storage alone, and return what it holds then."""
     return Catalog(project.config.project.catalog, project.directory).rebuild(project.store)
 
 
 def faults(project: Project) -> Iterator[str]:
-    """What the project's catalog says wrong, one line each; that it cannot be asked, where its database does not answer.
+    """Yield a line for each difference between the catalog and the storage, or one if the database does not respond.
 
-    A damaged Manifest, which no catalog can agree with, is for others to name.
+    A damaged Manifest gives no line, because no catalog can agree with it; `verify` names it elsewhere.
     """
     try:
         for name in project.catalog.faults(project.store):
-            yield f"the catalog does not say what {name} says; `thresher catalog rebuild` makes it again"
+            yield f"the catalog disagrees with {name}; `thresher catalog rebuild` makes it again"
     except CorruptData:
         return
     except Unavailable as error:

@@ -1,11 +1,11 @@
-"""The funnel: where every record went, in the order in which the filters stand.
+"""The funnel: how many records each filter dropped, in filter order.
 
 Rules
-1. The first stage is every response of the sources, archived or dropped before; it is 100 %.
-2. Each record is counted once, at the stage that decided it; the stages add up to the first.
-3. Documents, payload bytes and text bytes are counted exactly, by the same code that decided. Tokens are
-   exact where a tokenizer saw the text; everywhere else they are text bytes at the rate of the exported
-   ones, and marked as estimated.
+1. All responses of the sources enter, archived or dropped before; they are 100 %.
+2. Each record is counted once, at the stage that decided it. The stages add up to the responses that entered.
+3. Documents, payload bytes and text bytes are exact, because the code that decides also counts. Tokens are exact if a
+   tokenizer saw the text. Otherwise they are estimated from the text bytes, at the rate of the exported text, and
+   marked as estimated.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What one stage took out, or what came out at the end."""
+    """The records that one stage dropped, or, for the last stage, the records that were kept."""
 
     name: str
     documents: int
@@ -26,7 +26,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounts:
-    """What a tokenizer made of exported text."""
+    """The token count of exported text."""
 
     tokenizer: str
     tokens: int
@@ -35,16 +35,16 @@ class TokenCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Funnel:
-    """Stages in filter order; the last is what was kept."""
+    """Stages in filter order; the last one holds the kept records."""
 
     sources: tuple[str, ...]
     stages: tuple[Stage, ...]
     tokenizer: str
-    """The one that tokens were counted with; empty where none was."""
+    """Name of the tokenizer that counted tokens; empty if there was none."""
 
     @property
     def records(self) -> int:
-        """Responses that entered."""
+        """Number of responses that entered."""
         return sum(stage.documents for stage in self.stages)
 
     @property
@@ -58,7 +58,7 @@ class Funnel:
         return self.stages[-1]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON form, with each stage's share of the documents that entered."""
+        """Return the JSON form, with each stage's share of the documents that entered."""
         total = self.records
         rows = []
         left = total
@@ -93,10 +93,10 @@ def make_funnel(
     tokens: TokenCounts | None = None,
     unprocessed: int = 0,
 ) -> Funnel:
-    """Put the counts of the process step in order, and take from the kept what deduplication removed.
+    """Return the funnel of the counts of the process step, without what deduplication removed from the kept.
 
-    `stage_counts` are the summed counts of `pipeline.steps.process`; `tokens` are those of an export of what was kept, `unprocessed` the records
-    that nobody has looked at yet.
+    `stage_counts` are the summed counts of `pipeline.steps.process`. `tokens` are those of an export of the kept
+    documents. `unprocessed` counts the records that are not processed yet.
     """
     stages: dict[str, Stage] = {}
     for key in stage_counts:

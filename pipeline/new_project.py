@@ -1,24 +1,21 @@
 """`create`: a project directory with a commented `thresher.toml`."""
 
-import json
 from pathlib import Path
 
 from core import InputError
 from pipeline import configuration
-
-NO_CONTACT = 'contact = ""'
+from pipeline.configuration_template import template
 
 
 def create(directory: Path, contact: str = "") -> Path:
-    """Write `thresher.toml` into a directory, which is made if it does not exist, and return the file's path.
+    """Write `thresher.toml` into a directory, and return the path of the file. Create the directory if needed.
 
-    The file is there whole or not at all. Raise `InputError` if there is one already, or if `contact` cannot be one.
+    The file is written completely or not at all. Raise `InputError` if it exists already, or if `contact` is invalid.
     """
     path = directory / configuration.FILE
     if path.exists():
-        raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
-    # What JSON escapes TOML's basic strings escape alike.
-    text = configuration.TEMPLATE.replace(NO_CONTACT, f"contact = {json.dumps(contact)}", 1)
+        raise InputError(f"{path}: exists already, and was not changed; edit it, or give another directory")
+    text = template(contact)
     configuration.parse(text, directory)
     directory.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{configuration.FILE}.new")

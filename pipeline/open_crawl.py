@@ -1,11 +1,12 @@
 """`open_crawl`: the frontier of a crawl, for a command that works on it.
 
-1. A crawl belongs to one storage. It is made with the identity of the one that it is first opened with, and from another, or from
-   an empty one in its place, it is refused: else two projects that share a server would share a crawl, or a crawl would go
-   on without its archive.
-2. A storage that has the archive of a crawl which no frontier knows is refused as well: else all of it would be fetched again.
-   `thresher frontier rebuild` makes the frontier from the archive.
-3. Contact, delays, budgets and policy are the crawl's (`frontier.Settings`). A project that has others is refused, unless it says that they are to be replaced.
+1. A crawl belongs to one storage. It gets the identity of the storage that it is first opened with. From another
+   storage, or from an empty one in its place, it is refused: otherwise two projects that share a server would share a
+   crawl, or a crawl would continue without its archive.
+2. If a storage has the archive of a crawl that no frontier knows, the crawl is refused as well: otherwise all of it
+   would be fetched again. `thresher frontier rebuild` makes the frontier from the archive.
+3. Contact, delays, budgets and policy belong to the crawl (`frontier.settings`). A project with others is refused,
+   unless it asks to replace them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,21 +29,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Every(Generic[T]):
-    """What was asked of every crawl of a server."""
+    """The responses of every crawl of a server."""
 
     answers: dict[str, T]
-    """By crawl."""
+    """Responses by name of the crawl."""
     lost: dict[str, str]
-    """Of the crawls whose frontier is lost, or cannot be read, the line that says so."""
+    """By name of the crawl, the error line if its frontier is lost or cannot be read."""
 
 
 async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
-    """Ask the frontier of every crawl of a server. One that is lost does not keep the others from answering."""
+    """Ask the frontier of every crawl of a server. A lost frontier does not keep the others from responding."""
     answers, lost = {}, {}
     for name in await crawl_names(link):
         frontier = Frontier(link, name)
         try:
-            if not await frontier.crawl.exists():  # opened, it would be made anew
+            if not await frontier.crawl.exists():  # `open` would make a new one
                 raise lost_frontier_error(name)
             answers[name] = await question(name, await frontier.open())
         except CorruptData as error:
@@ -53,34 +54,35 @@ async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]
 async def open_crawl(
     project: Project, link: Link, crawl: str, *, update: bool = False, rebuild: bool = False
 ) -> Frontier:
-    """Return the frontier of a crawl, made if it is new. Raises `InputError` where the rules above refuse it.
+    """Return the frontier of a crawl, made if it is new. Raise `InputError` if a rule of this module refuses it.
 
-    `update` replaces the crawl's settings by the project's; `rebuild` is for who makes the frontier from the archive.
+    `update` replaces the crawl's settings with those of the project. `rebuild` is for the caller that makes the
+    frontier from the archive.
     """
     frontier, store = Frontier(link, crawl), project.store
     if await frontier.crawl.exists():
         await frontier.open()
-        check_storage(
-            crawl, read_storage_id(store), store.uri, frontier.crawl.storage
-        )  # before anything is put into it
+        # Before anything is put into it.
+        check_storage(crawl, read_storage_id(store), store.uri, frontier.crawl.storage)
         if frontier.rebuild.is_running and not rebuild:
             raise InputError(
-                f"crawl {crawl!r}: its frontier is being made from the archive, or was when that was interrupted; wait, or run"
-                f" `thresher frontier rebuild {crawl}` again"
+                f"crawl {crawl!r}: a rebuild of its frontier from the archive is under way or was interrupted; wait, or"
+                f" run `thresher frontier rebuild {crawl}` again"
             )
     elif not rebuild and has_archive(store, crawl):
         raise InputError(
-            f"crawl {crawl!r}: the storage {store.uri} has its archive, but the frontier does not know it: all of it would"
-            f" be fetched again; make the frontier from the archive with `thresher frontier rebuild {crawl}`, or name the"
-            " crawl otherwise"
+            f"crawl {crawl!r}: the storage {store.uri} has its archive, but the frontier does not know it: all of it"
+            " would be fetched again; make the frontier from the archive with"
+            f" `thresher frontier rebuild {crawl}`, or use another name for the crawl"
         )
     here = StorageId(id=ensure_storage_id(store), uri=store.uri)
     return await frontier.open(project.settings, storage=here, update=update)
 
 
 async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
-    """Return the frontier of a crawl for who looks at it, or tells it something: whatever its settings are. Raises `InputError`
-    where nothing is seeded, or its archive is in another storage.
+    """Return the frontier of a crawl to look at it or to give it orders, whatever its settings are.
+
+    Raise `InputError` if nothing is seeded, or if its archive is in another storage.
     """
     if crawl not in await crawl_names(link):
         raise not_seeded_error(crawl)
@@ -90,19 +92,19 @@ async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
 
 
 async def open_seeded_crawl(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
-    """`open_crawl` for a crawl that must have been seeded."""
+    """Do the same as `open_crawl`, but raise `InputError` if the crawl was never seeded."""
     if crawl not in await crawl_names(link) and not has_archive(project.store, crawl):
         raise not_seeded_error(crawl)
     return await open_crawl(project, link, crawl, update=update)
 
 
 def not_seeded_error(crawl: str) -> InputError:
-    """What is raised where nothing was ever added to a crawl."""
+    """Return the error for a crawl to which nothing was ever added."""
     return InputError(f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first")
 
 
 def has_archive(store: Store, crawl: str) -> bool:
-    """Whether a storage has anything that a crawl of this name has fetched, or settled."""
+    """Return whether a storage holds anything that a crawl of this name has fetched or settled."""
     made = (
         store.list(f"{WARC}/{crawl}/{crawl}-"),
         store.list(f"{LOG}/{crawl}/{crawl}-"),

@@ -1,4 +1,4 @@
-"""A project opened: its configuration, storage, catalog and frontier, in one value."""
+"""An open project: its configuration, storage, catalog and frontier in one value."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core import InputError
 from crawler.reading.page_options import PageOptions
-from frontier import Budget, CrawlSettings
+from frontier import CrawlSettings
 from frontier.link.embedded import embedded_server
 from isolation import Confinement, probe_confinement
 from pipeline import configuration
@@ -21,7 +21,6 @@ from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
 from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
 from pipeline.engine.ray.ray_pool import ray_worker_pool
 from pipeline.terminal.output import warn
-from pipeline.url_policy import policy
 from storage.cache.cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
 from storage.location import open_store
@@ -36,15 +35,16 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """What a command works on. Opening one touches no disk; its members do."""
+    """The project that a command works on. Opening one touches no disk; its members do."""
 
     config: Config
 
     @staticmethod
     def at(directory: Path) -> "Project":
-        """The project of a directory; InputError where there is none or its thresher.toml is wrong.
+        """Return the project of a directory. Raise `InputError` if there is none or its thresher.toml is invalid.
 
-        If thresher.toml names rules of users, their modules are found in the directory from now on, behind all other places.
+        If thresher.toml names rules of users, Python finds their modules in the directory from now on, after all other
+        places.
         """
         if not directory.is_dir():
             raise InputError(
@@ -57,12 +57,12 @@ class Project:
 
     @property
     def directory(self) -> Path:
-        """Where thresher.toml lies."""
+        """The directory of thresher.toml."""
         return self.config.directory
 
     @property
     def state_directory(self) -> Path:
-        """Directory of what is neither storage nor configuration: the embedded server, worker locks."""
+        """The directory for the embedded server and worker locks: neither storage nor configuration."""
         return self.directory / STATE_DIRECTORY
 
     @cached_property
@@ -72,19 +72,20 @@ class Project:
 
     @cached_property
     def cache(self) -> Cache | None:
-        """The machine's cache of what is read from object storage; None where it is switched off."""
-        size = self.config.project.cache_bytes
+        """The machine's cache of objects from object storage, or None if it is switched off."""
+        size = self.config.project.cache
         return Cache(default_directory(), size) if size else None
 
     @property
     def cache_stats(self) -> CacheStats | None:
-        """What the cache has done for this machine; None where it was never used."""
+        """The statistics of the cache on this machine, or None if it was never used."""
         return self.cache.stats() if self.cache is not None and self.cache.directory.exists() else None
 
     @cached_property
     def catalog(self) -> "Catalog":
-        """The catalog, made to agree with the storage."""
-        from storage.catalog import Catalog  # noqa: PLC0415 - SQLAlchemy takes a third of a second, and few commands need it
+        """The catalog, brought up to date with the storage."""
+        # SQLAlchemy takes a third of a second to import, and few commands need it.
+        from storage.catalog import Catalog  # noqa: PLC0415
 
         catalog = Catalog(self.config.project.catalog, self.directory)
         catalog.refresh(self.store)
@@ -92,8 +93,9 @@ class Project:
 
     @cached_property
     def confinement(self) -> Confinement:
-        """What a worker process of this machine that reads pages is kept from. What the machine does not offer for that is said when
-        it is asked first.
+        """The confinement of worker processes that read pages on this machine.
+
+        The first use prints a warning for each protection that the machine does not offer.
         """
         found = probe_confinement()
         for lack in found.lacks:
@@ -102,22 +104,23 @@ class Project:
 
     @contextmanager
     def worker_pool(self, workers: int | None) -> Iterator[WorkerPool]:
-        """The hands that make parts, for the time of the context: of the machine or of the cluster that the
-        configuration names; one for each CPU where no number is given.
+        """Yield a pool of workers that make parts, on this machine or on the cluster of the configuration.
+
+        `workers` is their number; None for one per CPU. The pool closes with the context.
         """
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
             _ = self.confinement
-            with local_worker_pool(workers or len(os.sched_getaffinity(0))) as crew:
-                yield crew
+            with local_worker_pool(workers or len(os.sched_getaffinity(0))) as local:
+                yield local
         else:
-            with ray_worker_pool(cluster, workers) as spread:
-                yield spread
+            with ray_worker_pool(cluster, workers) as remote:
+                yield remote
 
     @contextmanager
     def worker_factory(self) -> Iterator[WorkerFactory]:
-        """Where crawl workers live, for the time of the context."""
+        """Yield the factory of crawl workers. They run on this machine or on the cluster of the configuration."""
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
@@ -125,12 +128,12 @@ class Project:
             yield LocalCrawlWorker
         else:
             one_machine = self.config.project.redis == EMBEDDED
-            with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as place:
-                yield place
+            with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as factory:
+                yield factory
 
     @contextmanager
     def frontier_address(self) -> Iterator[str]:
-        """Address of the frontier's Redis; an embedded one runs at least as long as the context."""
+        """Yield the address of the frontier's Redis. An embedded server runs at least as long as the context."""
         address = self.config.project.redis
         if address == EMBEDDED:
             with embedded_server(self.state_directory / "redis") as url:
@@ -140,27 +143,25 @@ class Project:
 
     @property
     def settings(self) -> CrawlSettings:
-        """What its crawls are to hold to."""
+        """The settings that the project gives its crawls."""
         settings = self.config.crawler
         return CrawlSettings(
             contact=self.config.project.contact,
-            min_delay_ms=round(settings.min_delay * 1000),
-            min_ip_delay_ms=round(settings.ip_delay * 1000),
-            budget=Budget(
-                host=settings.max_pages_per_host,
-                domain=settings.max_pages_per_domain,
-                hosts=settings.max_hosts_per_domain,
-            ),
-            policy=policy(settings),
+            min_delay_ms=round(settings.pace.min_delay * 1000),
+            min_ip_delay_ms=round(settings.pace.ip_delay * 1000),
+            budget=settings.budgets.budget,
+            policy=settings.policy.policy,
         )
 
     @property
     def page_options(self) -> PageOptions:
-        """How the answers of pages are read."""
+        """The options with which responses are read as pages."""
         settings = self.config.crawler
-        return PageOptions(obey=settings.obey, cookies=settings.cookies, traps=self.settings.policy.traps)
+        return PageOptions(
+            obey=settings.reading.obey, cookies=settings.wire.cookies, traps=self.settings.policy.traps
+        )
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The named crawls and ingests, all that are known where none is named; sorted, each once."""
+        """Return the named crawls and ingests, or all known ones if `names` is empty; sorted, each once."""
         known = sorted({name.split("/")[2] for name in self.store.list("manifests/archive/")})
         return tuple(sorted(set(names))) or tuple(known)

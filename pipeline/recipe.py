@@ -1,7 +1,7 @@
 """The whole job on one screen: how a list of URLs becomes a tokenized dataset.
 
-Every line below is a command of its own as well; each goes on where it was stopped, and all of them may be
-run again at any time.
+Every line of `run_all` is a command of its own as well. Each command continues where it was stopped, and all of them
+may run again at any time.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from storage.manifest import Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What `thresher run` came to."""
+    """The results of `thresher run`, step by step."""
 
     seed_summary: SeedSummary
     crawl_summary: CrawlSummary
@@ -49,8 +49,10 @@ def run_all(
     *,
     update: bool = False,
 ) -> RunSummary:
-    """From seeds to shards, by so many hands behind the crawl (None: one for each CPU). What is wrong with the input is
-    said before anything is fetched. `update` replaces the crawl's settings by the project's.
+    """Make shards from seeds. Invalid input raises `InputError` before anything is fetched.
+
+    `workers` is the number of worker processes after the crawl; None for one per CPU. `update` replaces the crawl's
+    settings with those of the project.
     """
     _ = project.config.contact
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
@@ -63,19 +65,19 @@ def run_all(
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
         raise Interruption(
-            f"crawl {plan.crawl} was interrupted, and nothing of it is lost; run the same command again to go on"
+            f"crawl {plan.crawl} was interrupted, and no fetched page is lost; run the same command again to continue"
         )
-    with project.worker_pool(workers) as crew:
-        process_sources(project, names, crew, progress).require_all()
-        find_duplicates(project, names, crew, progress)
-        dataset, funnel = export_dataset(project, names, out, vocabulary, crew, progress)
+    with project.worker_pool(workers) as pool:
+        process_sources(project, names, pool, progress).require_all()
+        find_duplicates(project, names, pool, progress)
+        dataset, funnel = export_dataset(project, names, out, vocabulary, pool, progress)
     return RunSummary(seed_summary=seeded, crawl_summary=crawled, funnel=funnel, dataset=dataset)
 
 
 def process_sources(
     project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress
 ) -> run_step.StepSummary:
-    """Extract and judge everything that the sources have sealed and nobody has processed."""
+    """Extract and filter every sealed record of the sources that is not processed yet."""
     filters = project.config.filters
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
@@ -90,7 +92,7 @@ def process_sources(
 def find_duplicates(
     project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress
 ) -> Manifest:
-    """Decide what duplicates what among everything that the sources have sealed, all of it processed."""
+    """Find the duplicates among all sealed records of the sources. Raise `InputError` if a record is not processed."""
     process.require_processed(project.store, names, project.config.filters)
     config = project.config.dedup
     with record_run(project, dedup.step(config), names) as record:
@@ -106,7 +108,7 @@ def export_dataset(
     pool: WorkerPool,
     progress: Progress,
 ) -> tuple[Dataset, Funnel]:
-    """Write what is kept as shards, with the funnel beside them."""
+    """Write the kept documents as shards, with the funnel in the same directory."""
     process.require_processed(project.store, names, project.config.filters)
     plan = export.make_plan(
         project.store, names, tokenizer, dedup.require_run(project.store, names, project.config.dedup)

@@ -1,7 +1,7 @@
-"""Runs: what each run of a step came to and cost is kept in the project's storage, however it ended.
+"""Runs: the result and the cost of each run of a step, stored in the project however the run ended.
 
-The catalog and the report add up costs from these. Nothing depends on them: where one cannot be kept, because the
-storage is what failed, the run's own end is what counts.
+The catalog and the report add up costs from these records. Nothing else depends on them. If a record cannot be stored
+because the storage failed, the run still ends with its own error.
 """
 
 import os
@@ -21,14 +21,14 @@ from storage.run import Outcome, Run, put
 
 @dataclass(slots=True, kw_only=True)
 class RunRecord:
-    """What is to be kept of a run that is going on."""
+    """What is recorded about a run in progress."""
 
     summary: StepSummary = field(default_factory=lambda: StepSummary(made=0, already=0))
 
 
 @contextmanager
 def record_run(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator[RunRecord]:
-    """Keep what the context's run of a step came to; it sets `ran`."""
+    """Record the run of a step that happens within the context. The caller sets `summary` on the yielded record."""
     record = RunRecord()
     started_ms, cpu = time.time_ns() // 1_000_000, cpu_seconds()
     outcome: Outcome = "failed"
@@ -39,7 +39,7 @@ def record_run(project: Project, step: Step, sources: tuple[str, ...]) -> Iterat
     except ThresherError as error:
         message = str(error)
         raise
-    except (KeyboardInterrupt, SystemExit):  # what a signal raises
+    except (KeyboardInterrupt, SystemExit):  # raised by signal handlers
         outcome = "interrupted"
         raise
     except Exception as error:
@@ -70,7 +70,7 @@ def record_run(project: Project, step: Step, sources: tuple[str, ...]) -> Iterat
             outcome=outcome,
             message=message,
         )
-        # Where nothing answers now, nobody is to wait for a record.
+        # If the storage does not respond now, do not wait for it with a record.
         if project.store.unavailable_since_ms() is None:
             with suppress(ThresherError):
                 put(project.store, run)

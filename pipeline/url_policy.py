@@ -1,27 +1,72 @@
-"""`policy`: what a configuration says of traps and of the order of parameters, as the frontier is told."""
+"""`PolicySettings`: whether a crawl looks for traps, whether the order of parameters tells pages apart, and for which
+hosts otherwise.
+"""
 
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from core import InputError
+from core.settings import Check, Key
 from frontier import HostSwitch, InvalidUrl, UrlPolicy, canonicalize
-from pipeline.configuration import CrawlerConfig
-from pipeline.host_settings import invalid_host_error
+
+HOST_KEYS = ("traps", "query_order")
+_INVALID_CHARACTERS = frozenset(" \t\r\n/\\:@?#=")
 
 
-def policy(settings: CrawlerConfig) -> UrlPolicy:
-    """The policy of a crawl. Raises `InputError` for a table of a name that is no host's."""
-    return UrlPolicy(
-        traps=_switch(settings, "traps", on=settings.traps),
-        query_order=_switch(settings, "query_order", on=settings.query_order),
-    )
+def _require_hosts(tables: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    for name, table in tables.items():
+        if not name or _INVALID_CHARACTERS & set(name):
+            raise _invalid_host_error(name)
+        for key, value in table.items():
+            if key not in HOST_KEYS:
+                near = difflib.get_close_matches(key, HOST_KEYS, n=1, cutoff=0.0)
+                raise InputError(f'unknown key crawler.hosts."{name}".{key}; did you mean {near[0]!r}?')
+            if not isinstance(value, bool):
+                raise InputError(f'crawler.hosts."{name}".{key} must be true or false, not {value!r}')
+    return tables
 
 
-def _switch(settings: CrawlerConfig, key: str, *, on: bool) -> HostSwitch:
-    return HostSwitch(
-        on=on, hosts={_host(name): table[key] for name, table in settings.hosts.items() if key in table}
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySettings:
+    """`traps` and `query_order` hold for all hosts, except those that `hosts` has a table for, and the hosts under
+    these.
+    """
+
+    traps: Annotated[bool, Key("false follows links that look endless as well")] = True
+    query_order: Annotated[bool, Key("true takes ?a=1&b=2 and ?b=2&a=1 for two pages")] = False
+    hosts: Annotated[
+        Mapping[str, Mapping[str, Any]],
+        Check(_require_hosts),
+        Key(
+            "traps and query_order for that host and those under it",
+            example='[crawler.hosts."example.org"]',
+        ),
+    ] = field(default_factory=dict)
+
+    @property
+    def policy(self) -> UrlPolicy:
+        """The policy that the frontier keeps. Raise `InputError` for a table whose name is no host name."""
+        return UrlPolicy(
+            traps=self._switch("traps", on=self.traps),
+            query_order=self._switch("query_order", on=self.query_order),
+        )
+
+    def _switch(self, key: str, *, on: bool) -> HostSwitch:
+        hosts = {_host(name): table[key] for name, table in self.hosts.items() if key in table}
+        return HostSwitch(on=on, hosts=hosts)
 
 
 def _host(name: str) -> str:
-    """As it stands in URLs: in lower case, and in ASCII."""
+    """Return the name as URLs have it: in lower case, and in ASCII."""
     try:
         return canonicalize(f"http://{name}/").host
     except InvalidUrl:
-        raise invalid_host_error(name) from None
+        raise _invalid_host_error(name) from None
+
+
+def _invalid_host_error(name: str) -> InputError:
+    return InputError(
+        f'crawler.hosts."{name}" is no host name; write such as "shop.example.org", without a port'
+    )

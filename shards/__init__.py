@@ -1,12 +1,12 @@
-"""What a trainer reads: documents in a seeded order, as tokens, in sealed Parquet files.
+"""Write the dataset for training: documents in a seeded order, as tokens, in sealed Parquet files.
 
-Every kept document gets a number, by the order of its part and its row. A full-period permutation of those
-numbers (`shards.permutation`) says which place in the dataset it takes, and the place says which shard. Nothing is
-sorted as a whole and no list of all documents exists: a document knows its place from its number alone.
+Every kept document gets a number, by the order of its part and its row. A full-period permutation of these numbers
+(`shards.permutation`) gives the document's place in the dataset, and the place gives its shard. The dataset is never
+sorted as a whole, and no list of all documents exists, because a document's number alone determines its place.
 
-On the way its text becomes token ids (`shards.tokenizer`) and one row of `shards.format`: the ids, the URL,
-and the file and offset of the WARC record that it came from. A row of a shard leads back to the bytes that
-came over the wire.
+The text becomes token ids (`shards.tokenizer`) and one row of `shards.format`: the ids, the URL, and the file and
+offset of the WARC record that the document came from. So every row of a shard leads back to the bytes that were
+received.
 """
 
 from shards.dataset import Dataset, ShardFile

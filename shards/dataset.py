@@ -1,6 +1,6 @@
-"""`Dataset`: the `manifest.json` of an export directory, the seal of a finished dataset.
+"""`Dataset`: the `manifest.json` of an export directory, which seals a finished dataset.
 
-It names every other file of the directory with its SHA-256, and carries the digest of itself: a change to any byte is found.
+It names every other file of the directory with its SHA-256 and holds its own digest, so that any changed byte is found.
 """
 
 import hashlib
@@ -16,10 +16,10 @@ FORMAT = "thresher-parquet@2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardFile:
-    """One shard and what it holds."""
+    """One shard and its contents."""
 
     name: str
-    """Relative to the export directory: `data/shard-00000.parquet`."""
+    """Path relative to the export directory: `data/shard-00000.parquet`."""
     bytes: int
     sha256: str
     documents: int
@@ -28,7 +28,7 @@ class ShardFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideFile:
-    """Another file of the export directory: the report, the README."""
+    """A file of the export directory that is not a shard: the report or the README."""
 
     name: str
     bytes: int
@@ -46,16 +46,16 @@ class Dataset:
 
     @property
     def documents(self) -> int:
-        """Documents in all shards."""
+        """Number of documents in all shards."""
         return sum(shard.documents for shard in self.shards)
 
     @property
     def tokens(self) -> int:
-        """Tokens in all shards."""
+        """Number of tokens in all shards."""
         return sum(shard.tokens for shard in self.shards)
 
     def to_json(self) -> bytes:
-        """The file's bytes; equal datasets give equal bytes."""
+        """Return the bytes of the file; equal datasets give equal bytes."""
         body = {
             "format": FORMAT,
             "fingerprint": self.fingerprint,
@@ -70,7 +70,7 @@ class Dataset:
 
     @staticmethod
     def from_json(data: bytes, where: str) -> "Dataset":
-        """Read back what `to_json` wrote. `where` is named in the CorruptData that anything else raises."""
+        """Return the dataset that `to_json` wrote. Raise `CorruptData`, which names `where`, for any other bytes."""
         remedy = "run `thresher verify OUT --repair`, then the same export again"
         try:
             body = json.loads(data)

@@ -1,9 +1,12 @@
-"""The columns of a Parquet shard, and where shards lie. Any Parquet tool reads them; nothing of ours is needed."""
+"""Define the columns and the place of a Parquet shard. Any Parquet tool reads shards without Thresher."""
 
 import pyarrow as pa
 
 SHARD_DIRECTORY = "data"
-"""Of the export directory. Nothing but shards lies in it: PyArrow, pandas and Polars take every file of a directory for data."""
+"""Folder of the shards in the export directory.
+
+It holds only shards, because PyArrow, pandas and Polars take every file of a folder for data.
+"""
 
 SHARD_SCHEMA = pa.schema(
     [
@@ -19,5 +22,5 @@ SHARD_SCHEMA = pa.schema(
 
 
 def shard_name(number: int) -> str:
-    """Name of a shard in the export directory, so that names sort as numbers do up to a hundred thousand."""
+    """Return the path of a shard in the export directory. Below 100,000 shards, the paths sort like their numbers."""
     return f"{SHARD_DIRECTORY}/shard-{number:05d}.parquet"

@@ -1,11 +1,10 @@
-"""The order of a dataset: a seeded permutation of 0..n-1 that needs no memory.
+"""Order a dataset: a seeded permutation of 0..n-1 that needs no memory.
 
-Rules
-1. Every number below n is taken exactly once (full period), whatever n and the seed.
-2. The place of a number depends on n, the seed and the number only.
+1. Every number below n is a place exactly once (full period), for any n and any seed.
+2. The place of a number depends only on n, the seed and the number.
 
-It is a balanced Feistel network of four rounds over the smallest even number of bits that holds n; places
-beyond n are walked on until they fall below it (cycle walking: Black and Rogaway, "Ciphers with Arbitrary
+The permutation is a balanced Feistel network of four rounds over the smallest even number of bits that holds n. A
+result that is not below n is permuted again until it is (cycle walking: Black and Rogaway, "Ciphers with Arbitrary
 Finite Domains", 2002). Four rounds give a pseudo-random permutation (Luby and Rackoff, 1988).
 """
 
@@ -31,7 +30,7 @@ class Permutation:
     seed: int
 
     def positions(self, numbers: IntArray) -> IntArray:
-        """The place of each number, as an array of the same shape. Numbers must lie in 0..n-1."""
+        """Return the place of each number, in the same shape. Raise `ValueError` if a number is outside 0..n-1."""
         if numbers.size and (numbers.min() < 0 or numbers.max() >= self.n):
             raise ValueError(f"numbers must lie in 0..{self.n - 1}")
         places = self._permute(numbers.astype(np.uint64))
@@ -52,7 +51,7 @@ class Permutation:
 
 
 def _mix(values: npt.NDArray[np.uint64], key: np.uint64) -> npt.NDArray[np.uint64]:
-    with np.errstate(over="ignore"):  # wrapping is what a hash wants
+    with np.errstate(over="ignore"):  # a hash uses wrapping arithmetic
         mixed = (values + key) * MIX_1
         mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2
         return mixed ^ (mixed >> SHIFT)

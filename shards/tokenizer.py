@@ -1,8 +1,8 @@
-"""Text to token ids, by a Hugging Face tokenizer file.
+"""Turn text into token ids with a Hugging Face tokenizer file.
 
-Ids are what `Tokenizer.encode(text, add_special_tokens=False)` gives: a document is stored without
-begin or end marks, which belong to packing. Without a file there is the byte tokenizer: the id of a byte of
-UTF-8 is its rank in the byte-level alphabet, vocabulary 256.
+The ids are those of `Tokenizer.encode(text, add_special_tokens=False)`. A document is stored without begin and end
+marks, because these belong to packing. If no file is given, the byte tokenizer is used: the id of a UTF-8 byte is its
+rank in the byte-level alphabet, and the vocabulary has 256 tokens.
 """
 
 import hashlib
@@ -14,12 +14,14 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from core import InputError
 
 RARE_CHARACTERS = "\ua66e \U00012000 \U000f0000"
-"""A letter of medieval Slavonic manuscripts, one of cuneiform, and a private character: no vocabulary of words has them all."""
+"""A letter of medieval Slavonic manuscripts, one of cuneiform, and a private character: no vocabulary of words has them
+all.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerFile:
-    """A tokenizer by content: travels to worker processes and into the recipe."""
+    """A tokenizer and its digest, as it is passed to worker processes."""
 
     name: str
     json: str
@@ -28,13 +30,15 @@ class TokenizerFile:
 
     @property
     def recipe(self) -> dict[str, str | int]:
-        """What the export's manifest says of it."""
+        """The facts about the tokenizer in the export's manifest."""
         return {"name": self.name, "sha256": self.sha256, "vocabulary": self.vocabulary}
 
 
 def load_tokenizer_file(path: Path | None) -> TokenizerFile:
-    """Read a `tokenizer.json`; None is the byte tokenizer. Raises InputError for what is no tokenizer, and for one that fails
-    at a word that it does not know: some page has one.
+    """Return the tokenizer of a `tokenizer.json`; return the byte tokenizer if `path` is None.
+
+    Raise `InputError` if the file is not a tokenizer, or if the tokenizer fails at a word that it does not know,
+    because some page will have such a word.
     """
     if path is None:
         return _tokenizer_file("bytes", _byte_tokenizer().to_str())
@@ -56,17 +60,17 @@ def load_tokenizer_file(path: Path | None) -> TokenizerFile:
         open_tokenizer(text).encode(RARE_CHARACTERS, add_special_tokens=False)
     except Exception as error:  # noqa: BLE001 - the same for a word that it does not know
         raise InputError(
-            f"tokenizer {path}: fails at a word that is not in its vocabulary ({str(error).splitlines()[0]}); train it with an "
-            "unknown token (unk_token) that is in the vocabulary, or take one of bytes"
+            f"tokenizer {path}: fails at a word that is not in its vocabulary ({str(error).splitlines()[0]});"
+            " train it with an unknown token (unk_token) that is in the vocabulary, or take one of bytes"
         ) from None
     return described
 
 
 def open_tokenizer(json: str) -> Tokenizer:
-    """A tokenizer ready to encode; one for each process.
+    """Return a tokenizer that is ready to encode; each process opens its own.
 
-    Truncation and padding that the file may ask for are off: they belong to a model's input, and would make
-    a document's tokens depend on its neighbours.
+    Truncation and padding are switched off even if the file asks for them: they belong to the input of a model, and
+    would make the tokens of a document depend on its neighbours.
     """
     tokenizer = Tokenizer.from_str(json)
     tokenizer.no_truncation()

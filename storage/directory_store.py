@@ -1,7 +1,7 @@
-"""`Files`: a `Store` in a directory.
+"""`DirectoryStore`: a `Store` in a directory.
 
-Bytes are written elsewhere on the same disk, brought to disk (fsync), and linked under their name in one step.
-Parts of names that begin with a dot are ours: work in progress.
+Bytes are written elsewhere on the same disk, synced to the disk (fsync), and linked under their name in one step. Parts
+of names that begin with a dot belong to the store: they are work in progress.
 """
 
 import errno
@@ -40,15 +40,17 @@ class DirectoryStore:
         return f"file:{self.root}"
 
     def put(self, name: str, data: bytes) -> bool:
-        """Store `data` under `name`, durable on return. True: created; False: the name was there, unchanged."""
+        """Store `data` under `name`, durable on return. Return True if the object was created, False if the name was
+        taken.
+        """
         with self.stage(name) as staged:
             staged.path.write_bytes(data)
             return staged.publish()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Staged]:
-        """A private file on the storage's own disk for what is to become `name`; gone at the end of the context,
-        published or not. Running out of room inside the context raises `Unavailable`.
+        """Give a private file on the storage's own disk for the bytes of the future object `name`. It is removed at the
+        end of the context, published or not. Raise `Unavailable` if the disk has no room for what the context writes.
         """
         self.path(name)
         with disk_errors_as_unavailable(self.root):
@@ -60,8 +62,8 @@ class DirectoryStore:
                 path.unlink(missing_ok=True)
 
     def put_file(self, path: Path, name: str) -> bool:
-        """Publish the file at `path` (on the same disk) under `name`, once; `path` stays as a second link.
-        True: done now; False: the name was taken before.
+        """Publish the file at `path` (on the same disk) under `name`, once; `path` stays as a second link. Return True
+        if the object was created, False if the name was taken.
         """
         target = self.path(name)
         with disk_errors_as_unavailable(self.root):
@@ -73,16 +75,16 @@ class DirectoryStore:
                 created = False
             else:
                 created = True
-            # Also when another came first: its link may not have reached the disk yet.
+            # Also if another process was first: its link may not have reached the disk yet.
             sync(target.parent)
         return created
 
     def unavailable_since_ms(self) -> None:
-        """A directory answers or fails, and is never waited for."""
+        """Return None: a directory answers or fails at once, and nobody waits for it."""
         return
 
     def sweep(self) -> int:
-        """Remove what killed programs left staged; returns how many files. What a living program stages stays."""
+        """Remove the staged files of killed programs, and return how many. What a living program stages stays."""
         directory = self.root / STAGING
         if not directory.is_dir():
             return 0
@@ -95,24 +97,24 @@ class DirectoryStore:
         return removed
 
     def path(self, name: str) -> Path:
-        """Where the object lies or would lie. Raises `InputError` for what is no name."""
+        """Return where the object lies or would lie. Raise `InputError` if `name` cannot name an object."""
         check_name(name)
         return self.root / name
 
     def read(self, name: str) -> bytes:
-        """All bytes of an object."""
+        """Return all bytes of an object. Raise `CorruptData` if it is missing."""
         with self.open(name) as file:
             return file.read()
 
     def open(self, name: str) -> BufferedReader:
-        """The object for reading. Raises `CorruptData` where it is missing."""
+        """Open the object for reading. Raise `CorruptData` if it is missing."""
         try:
             return BufferedReader(self.path(name).open("rb", buffering=0), READ_AHEAD)
         except FileNotFoundError as error:
             raise self._missing(name) from error
 
     def substore(self, directory: str) -> "DirectoryStore":
-        """The directory of that name as a store of its own."""
+        """Return the directory of that name as a store of its own."""
         return DirectoryStore(self.root / directory)
 
     def clear(self) -> None:
@@ -121,18 +123,18 @@ class DirectoryStore:
             shutil.rmtree(self.root)
 
     def exists(self, name: str) -> bool:
-        """Whether the object is there, with all of its bytes."""
+        """Return whether the object is there, with all of its bytes."""
         return self.path(name).is_file()
 
     def size(self, name: str) -> int:
-        """Bytes of the object. Raises `CorruptData` where it is missing."""
+        """Return the size of the object in bytes. Raise `CorruptData` if it is missing."""
         try:
             return self.path(name).stat().st_size
         except FileNotFoundError as error:
             raise self._missing(name) from error
 
     def stamp(self, name: str) -> str:
-        """A text that differs when the object under the name was deleted and put anew."""
+        """Return a text that changes if the object is deleted and put again. Raise `CorruptData` if it is missing."""
         try:
             status = self.path(name).stat()
         except FileNotFoundError as error:
@@ -140,7 +142,7 @@ class DirectoryStore:
         return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
 
     def age_ms(self, name: str) -> int:
-        """Milliseconds since the file was last written to."""
+        """Return the milliseconds since the file was last written to. Raise `CorruptData` if it is missing."""
         try:
             written = self.path(name).stat().st_mtime
         except FileNotFoundError as error:
@@ -148,7 +150,7 @@ class DirectoryStore:
         return max(0, int((time.time() - written) * 1000))
 
     def list(self, prefix: str = "") -> Iterator[str]:
-        """Names that begin with `prefix` (any text, not only a directory), in byte order."""
+        """Yield the names that begin with `prefix` (any text, not only a directory), in byte order."""
         directory, _, _ = prefix.rpartition("/")
         if directory:
             self.path(directory)
@@ -156,8 +158,14 @@ class DirectoryStore:
             if name.startswith(prefix):
                 yield name
 
+    def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yield what `list` yields, each name with its stamp. Skip a file that was deleted since it was listed."""
+        for name in self.list(prefix):
+            with suppress(CorruptData):
+                yield name, self.stamp(name)
+
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
-        """Names of the files in `directory` that end so, at most `most`, the one that was written last first."""
+        """Return the names of files in `directory` that end with `ending`: at most `most`, the last written first."""
         try:
             with os.scandir(self.path(directory)) as scan:
                 ages = (
@@ -171,7 +179,7 @@ class DirectoryStore:
         return [f"{directory}/{name}" for _, name in found]
 
     def delete(self, name: str) -> None:
-        """Remove the object, durably; one that is not there is removed already."""
+        """Remove the object, durably. Do nothing if it is not there."""
         path = self.path(name)
         with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root):
             path.unlink()
@@ -185,7 +193,7 @@ class DirectoryStore:
     def _walk(self, directory: str) -> Iterator[str]:
         try:
             with os.scandir(self.root / directory) as scan:
-                # A directory sorts as its names do, with the slash: the order of an object store.
+                # A directory sorts with its slash, as its names do: this is the order of an object store.
                 entries = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in scan)
         except (FileNotFoundError, NotADirectoryError):
             return
@@ -199,7 +207,9 @@ class DirectoryStore:
                 yield name
 
     def _new_staging_file(self) -> tuple[Path, int]:
-        """A new empty file, locked as long as its maker lives, which is how `sweep` tells it from a left one."""
+        """Make a new empty file. Its maker holds a lock on it for life, by which `sweep` tells it from an abandoned
+        one.
+        """
         directory = self.root / STAGING
         make_directory(directory)
         with _staging_lock(directory, fcntl.LOCK_SH):
@@ -214,7 +224,7 @@ class DirectoryStore:
 
 @contextmanager
 def disk_errors_as_unavailable(root: Path) -> Iterator[None]:
-    """Turns the disk's refusals into one line for the user."""
+    """Raise `Unavailable`, in one line for the user, if the disk has no room or denies access."""
     try:
         yield
     except OSError as error:
@@ -242,7 +252,7 @@ def make_directory(directory: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Bring a file's bytes, or a directory's entries, to disk."""
+    """Bring a file's bytes, or a directory's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -255,7 +265,7 @@ _STAGING_LOCK = "gate"
 
 @contextmanager
 def _staging_lock(directory: Path, how: int) -> Iterator[None]:
-    """Makers of staging files pass together, the sweeper alone: it never meets a file that is not yet locked."""
+    """Let makers of staging files in together, and the sweeper alone: it never meets a file that is not locked yet."""
     descriptor = os.open(directory / _STAGING_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     try:
         fcntl.flock(descriptor, how)

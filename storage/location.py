@@ -1,4 +1,4 @@
-"""The storage that an address names."""
+"""Opens the storage that an address names."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ SCHEMES = ("file", "s3")
 
 
 def open_store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | None = None) -> Store:
-    """The store at `file:DIRECTORY`, relative to `base` unless absolute, or at `s3://BUCKET/PREFIX`.
+    """Return the store at `file:DIRECTORY`, relative to `base` unless absolute, or at `s3://BUCKET/PREFIX`.
 
-    What is read from a bucket goes through `cache`, if there is one. Raises `InputError` for every other kind of
-    address, naming `key` as where it stood.
+    Reads from a bucket go through `cache`, if there is one. Raise `InputError` for every other kind of address; the
+    error names `key`, the configuration key that held the address.
     """
     scheme, colon, rest = uri.partition(":")
     if colon and scheme == "s3":

@@ -1,9 +1,9 @@
 """`Manifest`: the seal of a finished part.
 
-1. A part is complete exactly when its Manifest is stored; it is put after everything that it names.
-2. The fingerprint is made of the step, its recipe and its inputs. Same fingerprint, same bytes.
-3. Another fingerprint under the same step and part is refused, naming the first field that differs.
-4. It carries the digest of itself: a change to any of it is found.
+1. A part is complete if and only if its Manifest is stored. The Manifest is put after everything that it names.
+2. The fingerprint covers the step, its recipe and its inputs. The same fingerprint means the same bytes.
+3. Another fingerprint under the same step and part is refused; the error names the first field that differs.
+4. A Manifest carries the digest of itself, so a reader notices any change to it.
 5. A Manifest holds no clock and no machine: the same work seals to the same bytes anywhere.
 """
 
@@ -27,7 +27,7 @@ SHOWN_VALUE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """What the part was made from: an object, or the records of it that begin in bytes `first` to `end`."""
+    """What the part was made from: an object, or the records of it that begin in the bytes from `first` to `end`."""
 
     name: str
     sha256: str
@@ -60,7 +60,7 @@ class Manifest:
     counts: Mapping[str, int]
 
     def to_bytes(self) -> bytes:
-        """The stored form: JSON, keys sorted, one line a field, a newline at the end."""
+        """Return the stored form: JSON with sorted keys, one line a field, a line break at the end."""
         body = {
             "format": FORMAT,
             "step": self.step,
@@ -76,8 +76,8 @@ class Manifest:
 
 
 def fingerprint(step: str, recipe: Mapping[str, JSON], inputs: Sequence[Input]) -> str:
-    """SHA-256, in hexadecimal digits, of what decides the bytes of a part: canonical JSON of step, recipe and
-    inputs. Raises `InputError` naming the field of the recipe that JSON cannot hold.
+    """Return the SHA-256, in hexadecimal digits, of what decides the bytes of a part: canonical JSON of step, recipe
+    and inputs. Raise `InputError`, which names the field of the recipe, if JSON cannot hold it.
     """
     made_of = {"step": step, "recipe": to_plain_json(recipe), "inputs": [asdict(each) for each in inputs]}
     text = json.dumps(made_of, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -85,8 +85,8 @@ def fingerprint(step: str, recipe: Mapping[str, JSON], inputs: Sequence[Input]) 
 
 
 def recipe_difference(old: Mapping[str, JSON], new: Mapping[str, JSON]) -> str:
-    """The first field, dotted and in sorted order, in which two recipes differ, with both values on one line:
-    `filters.preset was "c4", is "gopher" now`. Empty where they are the same.
+    """Return the first field, dotted and in sorted order, in which two recipes differ, with both values on one line:
+    `filters.preset was "c4", is "gopher" now`. Return an empty text if they are the same.
     """
     for field, before, after in _differences("", to_plain_json(old), to_plain_json(new)):
         return f"{field} was {before}, is {after} now"
@@ -94,33 +94,34 @@ def recipe_difference(old: Mapping[str, JSON], new: Mapping[str, JSON]) -> str:
 
 
 def manifest_name(step_name: str, part: str) -> str:
-    """Where the Manifest of a part lies: `manifests/process/main/part-x.json` (`step_name` without version)."""
+    """Return where the Manifest of a part lies: `manifests/process/main/part-x.json` (`step_name` has no version)."""
     return f"manifests/{step_name}/{part}.json"
 
 
 def seal(store: Store, manifest: Manifest) -> None:
-    """Declare the part complete, durably. Sealing it again does nothing.
+    """Declare the part complete, durably. Do nothing if it is sealed already.
 
-    Raises `Conflict` where it was sealed from another recipe or other inputs, or where the fingerprint is not
-    that of the recipe and the inputs at hand.
+    Raise `Conflict` if it was sealed from another recipe or other inputs, or if the fingerprint is not that of its
+    recipe and inputs.
     """
     name = manifest_name(manifest.step.partition("@")[0], manifest.part)
     if manifest.fingerprint != fingerprint(manifest.step, manifest.recipe, manifest.inputs):
         raise Conflict(
-            f"{name} would be sealed with a fingerprint that is not of its step, recipe and inputs"
+            f"{name} would be sealed with a fingerprint that is not that of its step, recipe and inputs"
         )
     if store.put(name, manifest.to_bytes()):
         return
     there = load_manifest(store, name)
     if there.fingerprint != manifest.fingerprint:
         raise Conflict(
-            f"{name} was sealed otherwise: {recipe_difference(_made_of(there), _made_of(manifest))}; restore that, or give "
+            f"{name} was sealed otherwise: {recipe_difference(_made_of(there), _made_of(manifest))}; "
+            "restore that, or give "
             "the step a new version"
         )
 
 
 def load_manifest(store: Store, name: str) -> Manifest:
-    """The Manifest stored under `name`. Raises `CorruptData` where it is missing or not as it was sealed."""
+    """Return the Manifest stored under `name`. Raise `CorruptData` if it is missing or not as it was sealed."""
     try:
         body = json.loads(store.read(name))
         digest_said = body.pop("digest", "")
@@ -135,27 +136,27 @@ def load_manifest(store: Store, name: str) -> Manifest:
 
 
 def manifests(store: Store, step_name: str, source: str = "") -> Iterator[Manifest]:
-    """Every sealed part of a step, of one source or of all, in the order of their names."""
+    """Yield every sealed part of a step, of one source or of all, in the order of their names."""
     prefix = f"manifests/{step_name}/{source}/" if source else f"manifests/{step_name}/"
     for name in store.list(prefix):
         yield load_manifest(store, name)
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a local file, in hexadecimal digits."""
+    """Return the SHA-256 of a local file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def stored_digest(store: Readable, name: str) -> str:
-    """SHA-256 of a stored object, in hexadecimal digits."""
+    """Return the SHA-256 of a stored object, in hexadecimal digits."""
     with store.open(name) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def put_output(store: Store, name: str, rows: int, write: Callable[[Path], object]) -> Output:
-    """Put what `write` writes as an output of a part that is not sealed yet, in place of what an attempt that
-    was never sealed left under the name.
+    """Put the file that `write` writes as an output of a part that is not sealed yet. It replaces the bytes of an
+    earlier attempt that was never sealed.
     """
     with store.stage(name) as staged:
         write(staged.path)
@@ -165,7 +166,7 @@ def put_output(store: Store, name: str, rows: int, write: Callable[[Path], objec
 
 
 def publish_output(store: Store, staged: Staged, sha256: str) -> None:
-    """Put a staged output of that digest, as `put_output` does."""
+    """Publish a staged output of that digest, in place of other bytes under the name that were never sealed."""
     # Equal bytes are left alone: another command may have sealed them in the meantime.
     if not staged.publish() and not _holds(store, staged.name, sha256):
         store.delete(staged.name)
@@ -173,7 +174,9 @@ def publish_output(store: Store, staged: Staged, sha256: str) -> None:
 
 
 def body_digest(body: Mapping[str, Any]) -> str:
-    """SHA-256, in hexadecimal digits, of canonical JSON of a body: what a file of JSON says of itself."""
+    """Return the SHA-256, in hexadecimal digits, of canonical JSON of a body: the digest that a JSON file carries of
+    itself.
+    """
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -186,9 +189,9 @@ def _holds(store: Store, name: str, sha256: str) -> bool:
 
 
 def to_plain_json(value: JSON, field: str = "") -> Any:
-    """The value as JSON will give it back (tuples become lists).
+    """Return the value as JSON will give it back (tuples become lists).
 
-    Raises `InputError` naming the field that JSON cannot hold.
+    Raise `InputError`, which names the field, if JSON cannot hold it.
     """
     match value:
         case float() if not math.isfinite(value):
@@ -219,7 +222,9 @@ def _made_of(manifest: Manifest) -> dict[str, JSON]:
 
 
 def _differences(field: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
-    """Fields that differ, with both values as JSON; `absent` for one that only the other has."""
+    """Yield the fields that differ, with both values as JSON; `absent` stands for a value that only the other
+    side has.
+    """
     if isinstance(old, list) and isinstance(new, list):
         old, new = dict(enumerate(old)), dict(enumerate(new))
     if isinstance(old, dict) and isinstance(new, dict):

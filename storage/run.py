@@ -1,9 +1,9 @@
-"""`Run`: what one run of one step did and cost, kept in storage beside what it made.
+"""`Run`: the record of one run of one step: what it did and what it cost.
 
-1. A run is put once, when it has ended, under `runs/<step>/<day it began, UTC>/<id>.json`.
-2. It decides nothing: no part depends on it, and one that is damaged or deleted is a line less in a report. It carries the
-   digest of itself, so that a damaged one is known.
-3. Clocks and machines are here, so that Manifests need none.
+1. A run is put once, when it has ended, under `runs/<step>/<day on which it started, UTC>/<id>.json`.
+2. It decides nothing. No part depends on it, and a damaged or deleted run only removes a line from a report. It carries
+   the digest of itself, so that a reader notices damage.
+3. Clocks and machines stand here, so that Manifests need none.
 """
 
 import json
@@ -23,59 +23,60 @@ RUNS = "runs/"
 Outcome = Literal["done", "failed", "interrupted"]
 PART_OF_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 LAST_MS = 253_402_300_799_999
-"""The end of the year 9999, where days have their last name of eight digits."""
+"""The end of the year 9999: the last day whose name has eight digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One engine run of one step."""
+    """Hold the facts of one run of one step on one engine."""
 
     id: str
-    """Differs from that of every other run of the step."""
+    """Differs from the ids of all other runs of the step."""
     step: str
     """Name without version."""
     version: int
     started_ms: int
-    """Since 1970, as are all times."""
+    """Milliseconds since 1970, UTC, as all times here."""
     ended_ms: int
     host: str
     engine: str
-    """`local`, `ray`."""
+    """`local` or `ray`."""
     sources: tuple[str, ...]
     made: int
-    """Parts sealed by this run."""
+    """Parts that this run sealed."""
     already: int
     """Parts that were sealed before."""
     redone: int
-    """Attempts lost with a worker process or a node, and made again."""
+    """Attempts that were lost with a worker process or a node, and repeated."""
     quarantined: int
-    """Parts given up; what entered them is missing from the outputs."""
+    """Parts that were given up; the outputs lack what entered them."""
     cpu_s: float
-    """Of all processes, user and system."""
+    """CPU seconds of all processes, user and system."""
     wall_s: float
     worker_s: float
-    """Seconds that workers were held, added up."""
+    """Seconds that workers were held, summed over the workers."""
     bytes_read: int
-    """Of archives: the ranges that parts were made from."""
+    """Bytes of archives: the ranges that parts were made from."""
     bytes_written: int
-    """To storage."""
+    """Bytes written to storage."""
     peak_rss: int
-    """Bytes of the largest worker after a part; 0 where none was made."""
+    """Resident bytes of the largest worker after a part; 0 if no part was made."""
     outcome: Outcome
     message: str = ""
-    """Why it failed, in one line."""
+    """Why the run failed, in one line."""
 
 
 def run_name(run: Run) -> str:
-    """Where it lies: `runs/process/20260102/4f1c.json`."""
+    """Return the name of the stored object, such as `runs/process/20260102/4f1c.json`."""
     day = datetime.fromtimestamp(run.started_ms / 1000, UTC)
     return f"{RUNS}{run.step}/{day:%Y%m%d}/{run.id}.json"
 
 
 def put(store: Store, run: Run) -> bool:
-    """Keep the run, durably. True: kept now; False: a run of that id is kept already, and stays as it was.
+    """Store the run, durably. Return True if it is stored now, False if a run of that id was stored before; that one
+    stays unchanged.
 
-    Raises `InputError` where a field is not what `Run` says.
+    Raise `InputError` if a field does not hold what `Run` says.
     """
     wrong = _wrong(run)
     if wrong:
@@ -88,7 +89,7 @@ def put(store: Store, run: Run) -> bool:
 
 
 def load(store: Store, name: str) -> Run:
-    """The run stored under `name`. Raises `CorruptData` where it is missing or not as it was put."""
+    """Return the run stored under `name`. Raise `CorruptData` if it is missing or was changed after it was put."""
     try:
         run = _from_json(json.loads(store.read(name)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -102,7 +103,7 @@ def load(store: Store, name: str) -> Run:
 
 
 def runs(store: Store, step: str = "") -> Iterator[Run]:
-    """All runs of a step, or of every step, in the order of their names. Damaged ones are passed over."""
+    """Yield all runs of a step, or of every step, in the order of their names. Skip damaged ones."""
     for name in store.list(f"{RUNS}{step}/" if step else RUNS):
         try:
             run = load(store, name)
@@ -124,7 +125,7 @@ def _from_json(body: Any) -> Run:
 
 
 def _wrong(run: Run) -> str:
-    """The first field that is not what it should be; empty where all are."""
+    """Return a sentence about the first field with a wrong value; empty if all are right."""
     for field in fields(run):
         value = getattr(run, field.name)
         if not _FITS[field.type](value):

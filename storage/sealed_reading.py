@@ -1,11 +1,11 @@
-"""Integrity: sealed objects are read only as they were sealed.
+"""Reads sealed objects only if they are as they were sealed.
 
-1. An object that is read whole is hashed as it is read, and held against the SHA-256 of its seal.
-2. A range of an archive file is read without the rest of the file. The checksums inside the file guard it: each gzip member
-   bears a CRC-32, a Zstandard frame may bear an XXH64. A file without such checksums (plain WARC, LZ4) is hashed once by
-   each process that reads it.
-3. A record that cannot be read is damage only if the file has changed since it was sealed. What came in damaged was sealed so,
-   and stays a record of type `damaged`.
+1. An object that is read whole is hashed while it is read, and the hash is compared with the SHA-256 of its seal.
+2. A range of an archive file is read without the rest of the file. The checksums inside the file guard it: each gzip
+   member carries a CRC-32, a Zstandard frame may carry an XXH64. Each process that reads a file without such checksums
+   (plain WARC, LZ4) hashes it once.
+3. A record that cannot be read counts as damage only if the file has changed since it was sealed. A record that was
+   damaged when its file was sealed stays a record of type `damaged`.
 """
 
 import hashlib
@@ -22,27 +22,27 @@ from storage.warc.members import GZIP, ZSTD
 from storage.warc.records import DAMAGED, ArchivedRecord, read_records
 
 ZSTD_CHECKSUM = 1 << 2
-"""Bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""
+"""The bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""
 FILES_KNOWN = 64
-"""Files that a process remembers to have hashed."""
+"""How many hashed files a process remembers."""
 
 
 class SealedObject(Protocol):
-    """An object as its seal names it: `storage.manifest.Input` and `Output` are such."""
+    """An object as its seal names it. `storage.manifest.Input` and `Output` are such objects."""
 
     @property
     def name(self) -> str:
-        """Where it lies."""
+        """The name in storage."""
         ...
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of its bytes, in hexadecimal digits."""
+        """SHA-256 of the bytes, in hexadecimal digits."""
         ...
 
 
 def read_sealed(store: Readable, sealed: SealedObject) -> bytes:
-    """Return all bytes of a sealed object. Raises `CorruptData` where they are not those that were sealed."""
+    """Return all bytes of a sealed object. Raise `CorruptData` if they are not the sealed ones."""
     data = store.read(sealed.name)
     if hashlib.sha256(data).hexdigest() != sealed.sha256:
         raise changed_error(sealed.name)
@@ -50,14 +50,14 @@ def read_sealed(store: Readable, sealed: SealedObject) -> bytes:
 
 
 def check_sealed(store: Readable, sealed: SealedObject) -> None:
-    """Raise `CorruptData` where the bytes of an object are not those that were sealed. A process hashes an object once."""
+    """Raise `CorruptData` if the bytes of an object are not the sealed ones. A process hashes an object once."""
     if not _is_whole(store, sealed):
         raise changed_error(sealed.name)
 
 
 def sealed_records(store: Readable, span: Input) -> Iterator[ArchivedRecord]:
-    """Yield the records of a sealed archive file that begin in the range. Raises `CorruptData`, naming the place, where the
-    file has changed since it was sealed, as far as that touches the range.
+    """Yield the records of a sealed archive file that begin in the range. Raise `CorruptData`, which names the place,
+    if the file has changed since it was sealed and the change touches the range.
     """
     with store.open(span.name) as file:
         size = file.seek(0, io.SEEK_END)
@@ -77,7 +77,9 @@ def sealed_records(store: Readable, span: Input) -> Iterator[ArchivedRecord]:
 
 
 def changed_error(name: str, where: str = "") -> CorruptData:
-    """Return the error that names an object which is not as it was sealed, where it is damaged, and what to do."""
+    """Return the error for an object that is not as it was sealed. It names the object, the damaged place, and what to
+    do.
+    """
     is_archive = name.startswith("warc/") and not name.endswith(".cdxj.gz")
     remedy = (
         "copy it back from a backup, or give up its damaged records with `thresher verify --accept-loss`"
@@ -94,8 +96,8 @@ def _is_whole(store: Readable, sealed: SealedObject) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Object:
-    """An object that does not change: whoever puts other bytes under the name gives it another stamp, and one of that name in
-    another store has another.
+    """The key of a cached digest. An object that is put again with other bytes has another stamp, and so has an object
+    of the same name in another store.
     """
 
     name: str

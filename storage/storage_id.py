@@ -1,7 +1,7 @@
-"""The identity of a storage: an id that is put into its root once, and that goes wherever its objects go.
+"""The identity of a storage: an id that is put into its root once and travels with its objects.
 
-Whoever remembers it (a crawl's frontier) can tell this storage from every other, also where the other has the same address
-by now, or this one has another.
+A crawl's frontier remembers the id. It can then tell its storage from every other, even if another storage has the same
+address by now, or this one has a new address.
 """
 
 import json
@@ -16,7 +16,7 @@ FORMAT = "thresher-storage@2"
 
 
 def read_storage_id(store: Store) -> str | None:
-    """Return the storage's id; None where it has none yet. Raise `CorruptData` where it cannot be read."""
+    """Return the storage's id; None if it has none yet. Raise `CorruptData` if it cannot be read."""
     if not store.exists(NAME):
         return None
     try:
@@ -26,14 +26,14 @@ def read_storage_id(store: Store) -> str | None:
         form = found = check = ""
     if form != FORMAT or check != _check(found):
         raise CorruptData(
-            f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back, or delete it"
-            " and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
+            f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back,"
+            " or delete it and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
         )
     return found
 
 
 def ensure_storage_id(store: Store) -> str:
-    """Return the storage's id, or give it one."""
+    """Return the storage's id. Put a new one if it has none."""
     found = read_storage_id(store)
     if found is None:
         name = uuid4().hex
@@ -46,5 +46,5 @@ def ensure_storage_id(store: Store) -> str:
 
 
 def _check(found: str) -> str:
-    """What stands beside an id, so that one with a wrong digit is not taken for that of another storage."""
+    """Return a checksum of an id, so that an id with a wrong digit is not taken for that of another storage."""
     return sha256(found.encode()).hexdigest()[:8]

@@ -1,8 +1,9 @@
-"""`Store`: objects by name, each put once and never changed. What `file:` and `s3:` storage have in common.
+"""`Store`: objects by name, each put once and never changed. `file:` and `s3:` storage both keep to this interface.
 
-1. A name is visible only with all of its bytes; a crash leaves either nothing or everything.
-2. Whoever puts a name second changes nothing and is told so. There is no overwriting.
-3. Names are relative, separated by `/`, listed in byte order. Parts that begin with a dot are never names.
+1. A name is visible only with all of its bytes. A crash leaves either nothing or the whole object.
+2. Whoever puts a name second changes nothing and learns it. Nobody overwrites an object.
+3. Names are relative, have `/` between their parts, and are listed in byte order. A part that begins with a dot is
+   never a name.
 
 `tests/storage/test_store.py` holds every implementation to this.
 """
@@ -17,21 +18,21 @@ from core import InputError
 
 
 class Readable(Protocol):
-    """Objects that can be read, by name."""
+    """Objects that a caller can read by name."""
 
     def open(self, name: str) -> BufferedReader:
-        """The object for reading, seekable; reads bring no more than what is near. Raises `CorruptData` where it
-        is missing.
+        """Open the object for reading, seekable. A read fetches only the bytes near its position. Raise `CorruptData`
+        if the object is missing.
         """
         ...
 
     def read(self, name: str) -> bytes:
-        """All bytes of an object. Raises `CorruptData` where it is missing."""
+        """Return all bytes of an object. Raise `CorruptData` if it is missing."""
         ...
 
     def stamp(self, name: str) -> str:
-        """A text that differs when the object under the name was deleted and put anew with other bytes.
-        Raises `CorruptData` where it is missing.
+        """Return a text that changes if the object is deleted and put again with other bytes. Raise `CorruptData` if it
+        is missing.
         """
         ...
 
@@ -39,80 +40,92 @@ class Readable(Protocol):
 class Store(Readable, Protocol):
     """The objects under one root. Many processes on many machines may use one root at the same time.
 
-    A store can be pickled, and then stands for the same root in the other process. Every method may raise
-    `Unavailable` where the storage does not answer, refuses, or has no room.
+    A store can be pickled and then stands for the same root in the other process. Every method may raise `Unavailable`
+    if the storage does not answer, refuses, or has no room.
     """
 
     @property
     def uri(self) -> str:
-        """The root as one would configure it: `file:/data` or `s3://bucket/prefix`."""
+        """The root as a user configures it: `file:/data` or `s3://bucket/prefix`."""
         ...
 
     def put(self, name: str, data: bytes) -> bool:
-        """Store `data` under `name`, durable on return. True: created; False: the name was there, unchanged."""
+        """Store `data` under `name`, durable on return. Return True if the object was created, False if the name was
+        taken; its bytes stay.
+        """
         ...
 
     def stage(self, name: str) -> "AbstractContextManager[Staged]":
-        """A private local file for what is to become `name`; gone at the end of the context, published or not."""
+        """Give a private local file for the bytes of the future object `name`. The file is removed at the end of the
+        context, published or not.
+        """
         ...
 
     def put_file(self, path: Path, name: str) -> bool:
-        """Publish the bytes of a local file under `name`, once, durable on return; the file stays.
-        True: done now; False: the name was taken before. May be called again after a failure.
+        """Publish the bytes of a local file under `name`, once, durable on return; the local file stays. Return True if
+        the object was created, False if the name was taken. If it raises, it may be called again.
         """
         ...
 
     def exists(self, name: str) -> bool:
-        """Whether the object is there, with all of its bytes."""
+        """Return whether the object is there, with all of its bytes."""
         ...
 
     def size(self, name: str) -> int:
-        """Bytes of the object. Raises `CorruptData` where it is missing."""
+        """Return the size of the object in bytes. Raise `CorruptData` if it is missing."""
         ...
 
     def age_ms(self, name: str) -> int:
-        """Milliseconds since the object's bytes were made, by the storage's own clock. Raises `CorruptData` where it
-        is missing.
+        """Return the milliseconds since the object was put, by the storage's own clock. Raise `CorruptData` if it is
+        missing.
         """
         ...
 
     def list(self, prefix: str = "") -> Iterator[str]:
-        """Names that begin with `prefix` (any text, not only a directory), in byte order, as a stream."""
+        """Yield the names that begin with `prefix` (any text, not only a directory), in byte order, as a stream."""
+        ...
+
+    def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yield what `list` yields, each name with its stamp: whoever compares many objects need not ask for each
+        stamp.
+        """
         ...
 
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
-        """Names of the objects that lie directly in `directory` and end so: at most `most` of them, those put last, the youngest
-        first. Memory is bounded by `most`, however many there are.
+        """Return the names of objects directly in `directory` that end with `ending`: at most `most` of them, those put
+        last, the youngest first. Memory is bounded by `most`, however many objects there are.
         """
         ...
 
     def delete(self, name: str) -> None:
-        """Remove the object, durably; one that is not there is removed already."""
+        """Remove the object, durably. Do nothing if it is not there."""
         ...
 
     def substore(self, directory: str) -> "Store":
-        """The objects below a name, as a store of their own. A directory that begins with a dot is none that
-        this store lists.
+        """Return the objects below a name as a store of their own. This store does not list a directory that begins
+        with a dot.
         """
         ...
 
     def clear(self) -> None:
-        """Remove every object, and what was left unfinished with them."""
+        """Remove every object, and everything unfinished."""
         ...
 
     def unavailable_since_ms(self) -> int | None:
-        """Since when the storage does not answer this process, in milliseconds since 1970; None while all is well."""
+        """Return since when the storage does not answer this process, in milliseconds since 1970; None if it
+        answers.
+        """
         ...
 
     def sweep(self) -> int:
-        """Remove what killed programs left unfinished (staged files, multipart uploads); returns how many.
-        What a living program is making stays.
+        """Remove what killed programs left unfinished (staged files, multipart uploads), and return how many. What a
+        living program is making stays.
         """
         ...
 
 
 class Staged:
-    """Bytes being made: write to `path` as you like, then `publish`."""
+    """Bytes in the making: write to `path`, then call `publish`."""
 
     __slots__ = ("_store", "name", "path")
 
@@ -122,8 +135,8 @@ class Staged:
         self.path = path
 
     def publish(self) -> bool:
-        """Make the bytes durable under their name, once. True: done now; False: the name was taken before,
-        its bytes are unchanged. May be called again after a failure.
+        """Make the bytes durable under their name, once. Return True if the object was created, False if the name was
+        taken; its bytes stay. If it raises, it may be called again.
         """
         return self._store.put_file(self.path, self.name)
 
@@ -132,7 +145,7 @@ class Staged:
 
 
 def check_name(name: str) -> None:
-    """Raises `InputError` for what cannot name an object in every kind of store."""
+    """Raise `InputError` if `name` cannot name an object in every kind of store."""
     if not all(_is_part(part) for part in name.split("/")):
         raise InputError(
             f"{name!r} is no name of a stored object: use relative parts separated by /, none of them "

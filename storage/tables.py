@@ -1,7 +1,7 @@
-"""Tables of what was made of records: their columns, and Parquet files of them.
+"""Tables of what was made of records: their columns, and the Parquet files that hold them.
 
-The same rows in the same order give the same bytes: no clock, no file name, and no trace of how the rows were
-put together in memory goes into a file. Any Parquet reader reads them.
+The same rows in the same order give the same bytes: no clock, no file name, and no trace of how the rows lay in memory
+goes into a file. Any Parquet reader reads them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ from storage.store import Readable, Store
 ZSTD_LEVEL = 3
 """Zstandard's own default; higher levels cost more time than the text steps themselves."""
 ROWS_A_GROUP = 4096
-"""Some 20 MB of text: small enough to read a group at a time, large enough to compress well."""
+"""About 20 MB of text: small enough to read one group at a time, large enough to compress well."""
 HASH_BYTES = 16
 PERMUTATIONS = 112
 """14 bands of 8 rows, as FineWeb (arXiv:2406.17557, section 3.4)."""
@@ -74,11 +74,12 @@ DOCUMENTS = pa.schema(
         ),
     ]
 )
+"""One `Document` a row."""
+
 TEXTS = tuple(
     field.name for field in DOCUMENTS if field.type == pa.string() and not field.name.startswith("record_")
 )
-"""Columns of documents that hold other people's texts."""
-"""One `Document` a row."""
+"""Columns of documents that hold text written by others."""
 
 VERDICTS = pa.schema(
     [
@@ -88,7 +89,7 @@ VERDICTS = pa.schema(
         _column("reason", pa.string()),
     ]
 )
-"""One `Verdict` a row; a nullable float64 column for each measurement follows, in the order of their names."""
+"""One `Verdict` a row. A nullable float64 column for each measurement follows, in the order of their names."""
 
 SIGNATURES = pa.schema(
     [
@@ -116,7 +117,7 @@ REMOVALS = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signatures:
-    """Columns of a table of signatures, row by row the same document."""
+    """Columns of a table of signatures. The same index stands for the same document in all of them."""
 
     ids: list[str]
     text_hashes: list[bytes]
@@ -128,11 +129,11 @@ class Signatures:
 
 
 class RemovalRow(Protocol):
-    """What a row of `REMOVALS` is made of."""
+    """The fields of a row of `REMOVALS`."""
 
     @property
     def id(self) -> str:
-        """The document that goes."""
+        """The document that is removed."""
         ...
 
     @property
@@ -147,17 +148,17 @@ class RemovalRow(Protocol):
 
     @property
     def similarity(self) -> float:
-        """Estimated Jaccard similarity, 1 where exact."""
+        """Estimated Jaccard similarity; 1 for exact duplicates."""
         ...
 
     @property
     def cluster_size(self) -> int:
-        """Documents that are the same, the witness included."""
+        """How many documents are the same, the witness included."""
         ...
 
 
 def document_rows(documents: Iterable[Document]) -> pa.Table:
-    """Documents as a table of `DOCUMENTS`."""
+    """Return documents as a table of `DOCUMENTS`."""
     rows = [
         {
             **{name: getattr(each, name) for name in DOCUMENTS.names if not name.startswith("record_")},
@@ -172,14 +173,16 @@ def document_rows(documents: Iterable[Document]) -> pa.Table:
 
 
 def require_storable(document: Document) -> int:
-    """Return the bytes of a document's text in UTF-8. Raise `UnicodeEncodeError` if a text of it has half of a surrogate pair."""
+    """Return the size of a document's text in UTF-8, in bytes. Raise `UnicodeEncodeError` if one of its texts holds
+    half of a surrogate pair.
+    """
     for name in TEXTS:
         getattr(document, name).encode()
     return len(document.text.encode())
 
 
 def verdict_rows(verdicts: Sequence[Verdict], measurement_names: Iterable[str]) -> pa.Table:
-    """Verdicts as a table of `VERDICTS` and the named measurements; null where a verdict has none of it."""
+    """Return verdicts as a table of `VERDICTS` with the named measurements; null if a verdict lacks one."""
     names = sorted(set(measurement_names) - set(VERDICTS.names))
     schema = pa.schema([*VERDICTS, *(pa.field(name, pa.float64()) for name in names)])
     columns = [
@@ -199,7 +202,9 @@ def signature_rows(
     payload_bytes: Sequence[int],
     minhashes: npt.NDArray[np.uint32],
 ) -> pa.Table:
-    """Signatures as a table of `SIGNATURES`; `minhashes` of shape (rows, 112), or empty where there are none."""
+    """Return signatures as a table of `SIGNATURES`. `minhashes` has the shape (rows, 112), or is empty if there are no
+    rows.
+    """
     flat = pa.array(np.ascontiguousarray(minhashes, dtype=np.uint32).reshape(-1), pa.uint32())
     columns = {
         "id": ids,
@@ -214,7 +219,9 @@ def signature_rows(
 
 
 def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatures:
-    """All signatures of some tables, one after another. Raises `CorruptData` for one that is not as it was sealed."""
+    """Return the signatures of several tables, one table after another. Raise `CorruptData` if a table is not as it was
+    sealed.
+    """
     tables = [SIGNATURES.empty_table(), *(read(store, each, SIGNATURES) for each in sealed)]
     table = pa.concat_tables(tables)
     flat = [
@@ -232,15 +239,17 @@ def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatur
 
 
 def removal_rows(removals: Iterable[RemovalRow]) -> pa.Table:
-    """Removals as a table of `REMOVALS`."""
+    """Return removals as a table of `REMOVALS`."""
     rows = [{name: getattr(each, name) for name in REMOVALS.names} for each in removals]
     return pa.Table.from_pylist(rows, schema=REMOVALS)
 
 
 def write(file: Path | BinaryIO, table: pa.Table) -> None:
-    """Write a table as Parquet (Zstandard), each page with its CRC-32. The same rows in the same order give the same bytes."""
+    """Write a table as Parquet (Zstandard), each page with its CRC-32. The same rows in the same order give the same
+    bytes.
+    """
     pq.write_table(
-        table.combine_chunks(),  # pages end where chunks do
+        table.combine_chunks(),  # a page ends at the end of a chunk
         file,
         row_group_size=ROWS_A_GROUP,
         compression="zstd",
@@ -250,7 +259,9 @@ def write(file: Path | BinaryIO, table: pa.Table) -> None:
 
 
 def faults(store: Store, output: Output) -> Iterator[str]:
-    """What is wrong with a sealed table, one line each. It is read a group at a time: a table may be larger than memory."""
+    """Yield what is wrong with a sealed table, one line each. Read one group at a time, because a table may be larger
+    than memory.
+    """
     rows = 0
     try:
         with store.open(output.name) as file:
@@ -261,17 +272,17 @@ def faults(store: Store, output: Output) -> Iterator[str]:
         yield f"{output.name} cannot be read: {str(error).splitlines()[0]}"
         return
     if rows != output.rows:
-        yield f"{output.name} has {rows} rows, sealed were {output.rows}"
+        yield f"{output.name} has {rows} rows; it was sealed with {output.rows}"
 
 
 def columns(schema: pa.Schema, *names: str) -> pa.Schema:
-    """Some columns of a schema."""
+    """Return the schema of some columns."""
     return pa.schema([schema.field(name) for name in names])
 
 
 def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
-    """The columns of a schema in a sealed table. Raises `CorruptData` where the table is not as it was sealed, or does not
-    hold them. The whole table is read: only so can its digest be told (decision 24).
+    """Return the columns of a schema from a sealed table. Raise `CorruptData` if the table is not as it was sealed, or
+    lacks one of them. The whole table is read, because only that gives its digest (decision 24).
     """
     data = sealed_reading.read_sealed(store, sealed)
     try:
@@ -281,5 +292,5 @@ def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptData(
-            f"{sealed.name} cannot be read as a table of ours: {detail}; make it again"
+            f"{sealed.name} cannot be read as a table of Thresher: {detail}; make it again"
         ) from error

@@ -1,10 +1,9 @@
-"""Scrapy as it comes, with a WARC written by warcio as its users write it, over the hostile web.
+"""Scrapy with its defaults, and a WARC written by warcio as its users write it, over the hostile web.
 
 usage: hostile_scrapy.py --seeds FILE --out DIRECTORY [--timeout S] [--most BYTES] [--limit S]
 
-For `bench/hostile.py`. Links of the same host are
-followed; settings are Scrapy's own, but for robots.txt (obeyed, as in every project that `startproject` makes) and the
-limits that the other crawler has as well.
+`bench/hostile.py` runs it. It follows links of the same host. Settings are Scrapy's own, except robots.txt (obeyed, as
+in every project that `startproject` creates) and the limits that the other crawler has as well.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from warcio.warcwriter import WARCWriter
 
 
 class ArchiveSpider(scrapy.Spider):
-    """Fetches, archives, follows."""
+    """Fetches pages, archives them, and follows their links."""
 
     name = "everything"
     handle_httpstatus_all = True

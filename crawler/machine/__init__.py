@@ -1,3 +1,4 @@
-"""What a worker takes from the machine that it runs on, and what it tells it: clocks (`boot_clock`), `system`, `heartbeat`,
-and the `activity` that a supervisor watches.
+"""What a worker takes from its machine and reports to it: clocks (`boot_clock`), `system`, `heartbeat`, and `activity`.
+
+A supervisor watches the `activity`.
 """

@@ -1,9 +1,10 @@
-"""`Activity`: what a crawl worker lets its supervisor see: that its event loop turns, and which page it reads.
+"""`Activity`: a crawl worker shows its supervisor that its event loop turns, and which page it reads.
 
-1. Two numbers in memory that the two processes share. Writing them costs nothing, and they outlive the worker.
-2. The supervisor ends a worker whose event loop stands still, and knows of one that died which page it was reading.
-3. How long a user's spider may hold up the event loop is not the supervisor's to say (`crawler.spiders.blocking_watch`), so it sees
-   whether the spider may be at work.
+1. It is two numbers in memory that the two processes share. To write them costs nothing, and they outlive the worker.
+2. The supervisor ends a worker whose event loop stands still. If a worker died, the supervisor knows which page it was
+   reading.
+3. `crawler.spiders.blocking_watch` decides how long a user's spider may hold up the event loop, and the supervisor does
+   not. So the supervisor sees whether a spider may be at work.
 """
 
 import asyncio
@@ -16,38 +17,38 @@ from core import ThresherError
 from isolation.shared_int import SharedInt
 
 TURN_S = 1.0
-"""Between two turns that are counted."""
+"""Seconds between two ticks."""
 NO_PAGE, SPIDER = 0, -1
-"""No page is read; or a user's spider may be at work. Tokens of leases are positive."""
+"""`NO_PAGE`: no page is read. `SPIDER`: a user's spider may be at work. Tokens of leases are positive."""
 
 
 class Activity:
-    """The numbers, as either process has them."""
+    """The two numbers, as the worker and its supervisor hold them."""
 
     def __init__(self, turns: SharedInt, reads: SharedInt) -> None:
-        """The activity that these two marks hold; `make` makes new ones."""
+        """Hold the activity that these two shared numbers store; `make` creates new ones."""
         self._turns, self._reads = turns, reads
         self._idle_value = NO_PAGE
 
     @classmethod
     def make(cls) -> "Activity":
-        """Return one of a worker that has not begun."""
+        """Return the activity of a worker that has not started."""
         return cls(SharedInt.create(0), SharedInt.create(NO_PAGE))
 
     @classmethod
     def from_descriptors(cls, descriptors: tuple[int, int]) -> "Activity":
-        """Return that of the parent, in a process that has inherited its `descriptors`."""
+        """Return the parent's activity, in a process that has inherited its `descriptors`."""
         turns, reads = descriptors
         return cls(SharedInt(turns), SharedInt(reads))
 
     @property
     def descriptors(self) -> tuple[int, int]:
-        """Those of the memory."""
+        """The file descriptors of the shared memory."""
         return self._turns.descriptor, self._reads.descriptor
 
     @property
     def ticks(self) -> int:
-        """How often the event loop has turned; 0 while there is none to be watched."""
+        """How often the event loop has turned; 0 while there is no loop to watch."""
         return self._turns.value
 
     @property
@@ -56,7 +57,7 @@ class Activity:
         return self._reads.value
 
     async def run(self) -> None:
-        """Count turns until cancelled."""
+        """Count the turns of the event loop until cancelled."""
         try:
             while True:
                 self._turns.value += 1
@@ -65,12 +66,12 @@ class Activity:
             self._turns.value = 0
 
     def set_spider_active(self) -> None:
-        """A user's spider may be at work from now on, whenever no page is read."""
+        """Show from now on that a user's spider may be at work whenever no page is read."""
         self._idle_value = self._reads.value = SPIDER
 
     @contextmanager
     def reading_page(self, token: int) -> Iterator[None]:
-        """The page of a lease is read for the time of the context, in which the event loop does not turn."""
+        """Show that the page of a lease is read in this context. The event loop does not turn meanwhile."""
         self._reads.value = token
         try:
             yield
@@ -83,11 +84,11 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorChannel:
-    """A worker's way to its supervisor."""
+    """The connection from a worker to its supervisor."""
 
     error_pipe: Connection
     activity: Activity
 
     def send_error(self, error: ThresherError) -> None:
-        """Say why the worker ends; to be said once."""
+        """Tell the supervisor why the worker ends. Call it once at most."""
         self.error_pipe.send(error)

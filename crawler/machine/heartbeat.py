@@ -1,10 +1,10 @@
-"""`Pulse`: a worker says that it lives, and stops when nobody can have heard it.
+"""`Heartbeat`: a worker reports that it lives, and stops when its report may not have arrived.
 
-1. It beats before it leases anything, and then at least three times in the time for which a beat counts.
-2. A worker that was not heard of for that long (its machine slept, its network was gone) may have been given up:
-   its leases taken back, its archive file taken up. From then on `check` raises, and it stays so, whatever is heard
-   of it later. The same holds when the frontier says so: it refuses a name that was taken over (`frontier.takeover`), whatever
-   the worker's clock has seen.
+1. The worker beats before it leases anything, and then at least three times within the time for which a beat counts.
+2. If no beat of a worker arrived for that long (its machine slept, or its network was gone), other workers may have
+   taken it over: they take back its leases and its archive file. From then on `check` raises, whatever arrives later.
+   `check` also raises once the frontier refuses the worker's name because it was taken over (`frontier.takeover`),
+   whatever the worker's clock says.
 """
 
 import asyncio
@@ -27,15 +27,18 @@ class Heartbeat:
         period_s: float | None = None,
         clock: Callable[[], float] = boot_s,
     ) -> None:
-        """`beat` says that the worker lives, for `ttl_s` from now (`Frontier.beat`). It is called every `period_s`: a third of
-        that, where not said.
+        """Call `beat` every `period_s`; the default is a third of `ttl_s`.
+
+        `beat` reports that the worker lives, for `ttl_s` from now (`Frontier.beat`).
         """
         self._period_s = ttl_s / 3 if period_s is None else period_s
         self._beat, self._worker, self._ttl_s, self._clock = beat, worker, ttl_s, clock
         self._last_beat: float | None = None
 
     async def send(self) -> None:
-        """The first beat. Raises `Unavailable` where it cannot be told, and `TakeoverError` where the frontier refuses it."""
+        """Beat once. Raise `Unavailable` if the frontier cannot be reached, and `TakeoverError` if it refuses
+        the beat.
+        """
         begun = self._clock()
         try:
             await self._beat()
@@ -45,7 +48,7 @@ class Heartbeat:
         self._last_beat = begun
 
     async def run(self) -> None:
-        """Beat until cancelled, or given up."""
+        """Beat until cancelled, or until the worker may have been taken over."""
         while True:
             await asyncio.sleep(self._period_s)
             if self._is_given_up():
@@ -58,19 +61,21 @@ class Heartbeat:
                 continue
 
     async def send_now(self) -> None:
-        """Beat now, out of turn, unless the worker may have been given up. Raises `Unavailable` where it cannot be told."""
+        """Beat at once, unless the worker may have been taken over. Raise `Unavailable` if the frontier cannot be
+        reached.
+        """
         if not self._is_given_up():
             await self.send()
 
     async def wait_until_expired(self) -> None:
-        """Return when `check` raises."""
+        """Return as soon as `check` would raise."""
         while not self._is_given_up():
             assert self._last_beat is not None
             left_s = self._last_beat + self._ttl_s - self._clock()
             await asyncio.sleep(min(max(left_s, 0.0), self._period_s))
 
     def check(self) -> None:
-        """Raises `TakeoverError` where the last beat that was heard counts no more."""
+        """Raise `TakeoverError` if the last beat that arrived no longer counts."""
         if self._is_given_up():
             raise TakeoverError(
                 f"worker {self._worker} was not heard of for {self._ttl_s:g} s and may have been given up; it stops"
@@ -82,4 +87,4 @@ class Heartbeat:
         return self._last_beat is None
 
     def __repr__(self) -> str:
-        return f"<pulse of {self._worker}>"
+        return f"<heartbeat of {self._worker}>"

@@ -1,6 +1,6 @@
-"""`System`: what a worker takes from the machine that it runs on: clocks, names, the way to the web, child processes.
+"""`System`: what a worker takes from its machine: clocks, names, the HTTP client, child processes.
 
-A worker that is given other ones runs where there is neither time nor network (`tests/simulator`).
+With other members a worker runs without time and without a network (`tests/simulator`).
 """
 
 import time
@@ -15,20 +15,20 @@ from crawler.wire import Client, utc_ms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """The real ones are the defaults."""
+    """The defaults are the real ones."""
 
     clock: Callable[[], float] = time.monotonic
-    """Seconds of the event loop's clock, from any beginning."""
+    """Seconds of the event loop's clock, from any start."""
     boot_clock: Callable[[], float] = boot_s
-    """Seconds since the machine was started, those in which it slept included."""
+    """Seconds since the machine started, including those in which it slept."""
     clock_ms: Callable[[], int] = utc_ms
-    """Milliseconds since the epoch, which dates what is archived and logged; an administrator may set it."""
+    """Milliseconds since the epoch. They date captures and log lines; an administrator may set this clock."""
     client: Callable[..., Client] = Client
-    """Makes the client, of the arguments of `Client`."""
+    """Makes the client from the arguments of `Client`."""
     page_process: Callable[[], PageProcess] = PageProcess
-    """Makes the process that pages are read in."""
+    """Makes the process in which pages are read."""
     unique_name: Callable[[], str] = lambda: uuid4().hex
-    """Makes a part of a name that nobody else has."""
+    """Makes a part of a name that no other worker has."""
 
 
 REAL_SYSTEM = System()

@@ -1,12 +1,12 @@
 """What is asked of a server that has answered before, and what its answer is beside the one that we have. Pure.
 
 1. A page that came once is asked for with what its server said of it then: `If-None-Match` with the ETag, and
-   `If-Modified-Since` with Last-Modified (RFC 9110, sections 13.1.2 and 13.1.3), both as they were received. One that is no
-   value of a header (a bare CR in it) is not kept, and not sent where it was kept.
-2. A 304 is a revisit (`server-not-modified`) of the capture that the note names, whose record is durable: notes are written
-   of sealed archives and of settled captures. A 304 that nobody asked for is no revisit, and says nothing.
-3. An answer with the payload that the page had then is a revisit as well (`identical-payload-digest`): SHA-256 decides. Archives of
-   others do not say it; then the page is written again.
+   `If-Modified-Since` with Last-Modified (RFC 9110, sections 13.1.2 and 13.1.3), both as they were received. One that
+   is no value of a header (a bare CR in it) is not kept, and not sent where it was kept.
+2. A 304 is a revisit (`server-not-modified`) of the capture that the note names, whose record is durable: notes are
+   written of sealed archives and of settled captures. A 304 that nobody asked for is no revisit, and says nothing.
+3. An answer with the payload that the page had then is a revisit as well (`identical-payload-digest`): SHA-256
+   decides. Archives of others do not say it; then the page is written again.
 """
 
 from dataclasses import replace

@@ -2,8 +2,9 @@
 
 1. `frontier.urls.canonical` says what a link stands for. What is no URL that is crawled, or one that a trap would make
    (`frontier.urls.trap`) on a host where traps are looked for, is left out.
-2. Most links are a plain path, below a folder or a host that other links are below as well: then that alone is asked for,
-   once, and the path is set behind it. The result is the same (a property test holds that), at a fifth of the cost.
+2. Most links are a plain path, below a folder or a host that other links are below as well: then that alone is asked
+   for, once, and the path is set behind it. The result is the same (a property test holds that), at a fifth of the
+   cost.
 3. The same navigation stands on every page of a folder: what a link came to is remembered.
 """
 
@@ -23,7 +24,8 @@ _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9._~-]*+"
 _PLAIN = re.compile(
     rf"((?:\.\./)*+|/|https?://[a-z0-9.-]++(?::[0-9]++)?+/)((?:{_SEGMENT}/)*+(?:{_SEGMENT})?+)"
 )
-"""Where a path begins; and a path of characters that no form of a URL changes, and of no segment that leads elsewhere."""
+"""Where a path begins; and a path of characters that no form of a URL changes, and of no segment that leads
+elsewhere."""
 
 
 def link_targets(hrefs: Iterable[str], base: str, traps: HostSwitch = ON) -> list[Url]:
@@ -39,7 +41,9 @@ def link_targets(hrefs: Iterable[str], base: str, traps: HostSwitch = ON) -> lis
 
 
 def link_target(href: str, folder: str | None = None, traps: HostSwitch = ON) -> Url | None:
-    """What one link leads to; `folder` is an address up to its last slash, or the whole of it where the link is a query."""
+    """What one link leads to; `folder` is an address up to its last slash, or the whole of it where the link is a
+    query.
+    """
     url, is_trap = _target_and_trap(href, folder)
     return None if url is None or (is_trap and traps.is_on(url.host)) else url
 
@@ -79,8 +83,8 @@ def _prefix_url(start: str, folder: str | None) -> Url | None:
 def _bases(address: str) -> tuple[str | None, str | None]:
     """What links are relative to, but for those that are a query alone; and what these are.
 
-    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it. Nor
-    has one without a path (`mailto:`).
+    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it.
+    Nor has one without a path (`mailto:`).
     """
     base = address.partition("#")[0]
     path = base.partition("?")[0]

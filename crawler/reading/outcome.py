@@ -2,7 +2,7 @@
 
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
-| 301 302 303 307 308             | REDIRECTED (`crawler.reading.page_reading` decides where to)         |                      |
+| 301 302 303 307 308             | REDIRECTED (to where: `reading.page_reading`)       |                      |
 | 304                             | RETRY `status_304`: nobody asked whether it changed  |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
@@ -25,10 +25,11 @@
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked name_blocked port_blocked | REFUSED                                   |                      |
 
-What is not the host's fault does not come here (`crawler.uplink.uplink`): `proxy` is then a proxy that found no way to it.
-An answer that says that a page is as it was, to who asked for that, is none of these (`crawler.reading.conditional`).
-The frontier turns the third RETRY into FAILED with the same reason. What a fault means for the host it knows as well
-(`frontier.Fault`): it rests, for longer each time. Only a host that says for how long rests for just so long.
+What is not the host's fault does not come here (`crawler.uplink.uplink`): `proxy` is then a proxy that found no way
+to it. An answer that says that a page is as it was, to who asked for that, is none of these
+(`crawler.reading.conditional`). The frontier turns the third RETRY into FAILED with the same reason. What a fault
+means for the host it knows as well (`frontier.Fault`): it rests, for longer each time. Only a host that says for how
+long rests for just so long.
 """
 
 from collections.abc import Mapping

@@ -5,20 +5,21 @@ page comes to the same either way.
 
 1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
    (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
-2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
-   to is fetched under its own lease, its own robots rules, its own delay. One that leads back is followed where something
+2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads to is
+   fetched under its own lease, its own robots rules, its own delay. One that leads back is followed where something
    has changed since (`crawler.reading.redirect_chain`): a cookie, or how the URL is written.
-3. A URL that a trap would make (`frontier.urls.trap`) is no discovery; like one out of scope it is left out and not counted.
-   What was listed is no trap, nor where that redirects to.
+3. A URL that a trap would make (`frontier.urls.trap`) is no discovery; like one out of scope it is left out and not
+   counted. What was listed is no trap, nor where that redirects to.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
-5. A page that is as it was when it came last (`crawler.reading.conditional`) leads to nothing that it did not lead to then.
+5. A page that is as it was when it came last (`crawler.reading.conditional`) leads to nothing that it did not lead to
+   then.
 6. What the next visit is to know of a page is noted, where there is to be one.
-7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on. So it
-   is with a seed that is a list of seeds (`seedlist`).
-8. What stands in the place of a page (`extract.soft_error`) says nothing new, whatever it says. A block is the host's way
-   to say that it is busy: the page is asked for again, later.
-9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
-   is a link of it.
+7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes
+   on. So it is with a seed that is a list of seeds (`seedlist`).
+8. What stands in the place of a page (`extract.soft_error`) says nothing new, whatever it says. A block is the host's
+   way to say that it is busy: the page is asked for again, later.
+9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would
+   have gone is a link of it.
 """
 
 from collections.abc import Container
@@ -66,6 +67,8 @@ class PageReading:
     """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
     rights: Rights = NOTHING_SAID
     """What it says of how it may be used."""
+    has_read_markup: bool = False
+    """Whether `rights` holds all that headers and markup say; if not, it holds what was read of them."""
 
 
 def page_settlement(
@@ -120,7 +123,9 @@ def _read(lease: Lease, found: PageResponse, known: Container[str], options: Pag
     again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
     if again or not (may_have_page(found.status) and found.body and is_html(found)):
         return PageReading(
-            settlement=settlement_for(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
+            settlement=settlement_for(lease, judgement),
+            rights=rights(found.headers, at_ms=found.received_ms),
+            has_read_markup=not again,
         )
     asked = rights(found.headers, at_ms=found.received_ms)
     (html, codec), said = to_utf8(found.body, found.header("content-type")), EMPTY_SKETCH
@@ -145,6 +150,7 @@ def _read(lease: Lease, found: PageResponse, known: Container[str], options: Pag
         settlement=settlement_for(lease, judgement, followed, said),
         outlinks=tuple(url.wire for url in urls),
         rights=told,
+        has_read_markup=True,
     )
 
 

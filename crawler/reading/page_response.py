@@ -56,7 +56,8 @@ def page_response(
 ) -> PageResponse:
     """Return what a capture answers, decoded where that is of use: where it may be HTML, or `decode_any` it is.
 
-    Its digests are empty where it is not to be `with_digests`, for that takes time. Its body ends after `max_bytes` bytes.
+    Its digests are empty where it is not to be `with_digests`, for that takes time. Its body ends after `max_bytes`
+    bytes.
     """
     body = b""
     html = mime_of(capture.header("content-type")) in {*HTML, ""}
@@ -88,7 +89,9 @@ def with_dom(found: PageResponse, html: bytes, rendering: RenderReport) -> PageR
 
 
 def is_html(found: PageResponse) -> bool:
-    """Whether an answer is an HTML page, by what its server calls it, or by its looks where it is not called anything."""
+    """Whether an answer is an HTML page, by what its server calls it, or by its looks where it is not called
+    anything.
+    """
     mime = mime_of(found.header("content-type"))
     return mime in HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
 

@@ -1,10 +1,11 @@
 """`plausible`: whether what a confined process says of a page is something that the page of a lease can come to. Pure.
 
-The page may have taken the process over, and then it is the page that speaks. It may lie about itself: about its links, its
-outcome, its notes. It may not
+The page may have taken the process over, and then it is the page that speaks. It may lie about itself: about its
+links, its outcome, its notes. It may not
 
 1. name what is no canonical URL: bytes of a URL go into requests to other hosts;
-2. name URLs out of the scope of its lease, or ask for a priority, a depth, an interval or a note that its lease does not give;
+2. name URLs out of the scope of its lease, or ask for a priority, a depth, an interval or a note that its lease does
+   not give;
 3. make up reasons that cannot be shown, or hold its host for longer than a server may ask for.
 """
 
@@ -18,7 +19,9 @@ SKETCHES = 1 << 32
 
 
 def plausible(lease: Lease, ended: Settlement) -> bool:
-    """Return whether a settlement that was said to end the lease may end it. The lease that it names itself does not count."""
+    """Return whether a settlement that was said to end the lease may end it. The lease that it names itself does not
+    count.
+    """
     waits = (ended.retry_after_ms or 0, ended.hold_ms)
     return (
         (not ended.reason or REASON.fullmatch(ended.reason) is not None)

@@ -1,16 +1,17 @@
 """`Chain`: the redirects that led to a URL, and whether a redirect that leads back to one of them is followed. Pure.
 
-The frontier asks for a page once, so a redirect that leads back would end nowhere. Servers send back for two good reasons:
+The frontier asks for a page once, so a redirect that leads back would end nowhere. Servers send back for two good
+reasons:
 
-1. A cookie. A client without it is redirected, and redirected back (`/` to `/`, or `/` to `/welcome` to `/`). If cookies are
-   kept, the page is asked for again, with the cookie. If not, the reason is `needs_cookie`.
-2. A spelling: `/%7Eann` to `/~ann`, `?b=2&a=1` to `?a=1&b=2`, `?utm_source=x` to the same URL without it. The page is asked for
-   again in the spelling that the server wants.
+1. A cookie. A client without it is redirected, and redirected back (`/` to `/`, or `/` to `/welcome` to `/`). If
+   cookies are kept, the page is asked for again, with the cookie. If not, the reason is `needs_cookie`.
+2. A spelling: `/%7Eann` to `/~ann`, `?b=2&a=1` to `?a=1&b=2`, `?utm_source=x` to the same URL without it. The page is
+   asked for again in the spelling that the server wants.
 
 Whatever the server does, one chain asks for a page at most `MOST` times.
 
-A chain is bytes, and travels in the note of the URL (`crawler.reading.request_state`). Each exchange takes eleven: six of a hash of the page, four of
-a hash of the requested form, one that says whether the answer set a cookie.
+A chain is bytes, and travels in the note of the URL (`crawler.reading.request_state`). Each exchange takes eleven:
+six of a hash of the page, four of a hash of the requested form, one that says whether the answer set a cookie.
 """
 
 from hashlib import blake2b
@@ -21,7 +22,8 @@ from frontier.page_key import page_key
 
 MAX_REQUESTS_PER_PAGE = 3
 MAX_EXCHANGES = 33
-"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each asked for `MAX_REQUESTS_PER_PAGE` times."""
+"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each
+asked for `MAX_REQUESTS_PER_PAGE` times."""
 BYTES = 11
 _PAGE, _FORM = 6, 4
 
@@ -42,8 +44,8 @@ def append(chain: bytes, url: Url, *, cookie: bool) -> bytes:
 def decide(chain: bytes, target: Url, *, cookies: bool) -> RedirectDecision:
     """Decide about a redirect at the end of a chain. `cookies` says whether the crawl keeps them.
 
-    `follow`: the chain has not asked for the page yet. `ask_again`: it has, and a cookie or the spelling is new. The others are
-    reasons why the redirect ends.
+    `follow`: the chain has not asked for the page yet. `ask_again`: it has, and a cookie or the spelling is new. The
+    others are reasons why the redirect ends.
     """
     page, form = _page(target), _hash(target.wire, _FORM)
     exchanges = _exchanges(chain)

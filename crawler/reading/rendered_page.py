@@ -1,8 +1,9 @@
 """`Rendered`: what a browser made of a page, and the note of it that the archive keeps.
 
-The note is the block of a WARC metadata record (`application/warc-fields`): how the rendering ended, what it took, what the
-page was refused, and where its scripts would have gone (`outlink`, as Heritrix writes it). Together with the DOM it is
-all that decides how the page's lease ends, so that a worker which takes up what a dead one archived decides the same.
+The note is the block of a WARC metadata record (`application/warc-fields`): how the rendering ended, what it took,
+what the page was refused, and where its scripts would have gone (`outlink`, as Heritrix writes it). Together with the
+DOM it is all that decides how the page's lease ends, so that a worker which takes up what a dead one archived decides
+the same.
 """
 
 from collections.abc import Mapping
@@ -13,8 +14,8 @@ from uuid import UUID, uuid5
 from core import Capture
 
 RenderProblem = Literal["", "render_crash", "render_memory", "render_timeout"]
-"""Why a page is not what a reader would have seen: its tab crashed, or took too much memory, or was not done in time. After
-`render_timeout` the DOM is there as it was by then, if there is one at all; after the others there is none."""
+"""Why a page is not what a reader would have seen: its tab crashed, or took too much memory, or was not done in time.
+After `render_timeout` the DOM is there as it was by then, if there is one at all; after the others there is none."""
 DOM_CONTENT_TYPE = "text/html; charset=utf-8"
 """Of a DOM, whatever the page itself was."""
 

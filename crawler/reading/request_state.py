@@ -1,11 +1,12 @@
 """`Note`: what a crawler writes on a URL for whoever fetches it next (`Discovery.note`). Pure.
 
-The first octet is the version, the second the kind, then come fields in any order: a letter, the number of octets in two
-octets, and these. A field that is empty is not there, one that is not known is passed over. What is of another version,
-or is no note, says nothing: whoever reads it does as if it were the first to fetch the URL.
+The first octet is the version, the second the kind, then come fields in any order: a letter, the number of octets in
+two octets, and these. A field that is empty is not there, one that is not known is passed over. What is of another
+version, or is no note, says nothing: whoever reads it does as if it were the first to fetch the URL.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from crawler.reading import redirect_chain
@@ -56,11 +57,14 @@ class RequestState:
 
 
 EMPTY_STATE = RequestState()
+STATES_HELD = 256
+"""Decoded states that a process holds: four times the leases that a worker has open, and at most 4 KB each."""
 
 
 def encode_state(note: RequestState) -> bytes:
-    """At most `LONGEST_NOTE` octets; none at all for a page of which nothing is known. What there is no room for is left out: first
-    the cookies, then what the last capture was; the errand never, for the spider could do nothing without it.
+    """At most `LONGEST_NOTE` octets; none at all for a page of which nothing is known. What there is no room for is
+    left out: first the cookies, then what the last capture was; the errand never, for the spider could do nothing
+    without it.
     """
     fields = [(tag, getattr(note, name).encode("utf-8", "replace")) for tag, name in _TEXTS.items()]
     fields += [(tag, _encode_number(getattr(note, name))) for tag, name in _NUMBERS.items()]
@@ -75,8 +79,13 @@ def encode_state(note: RequestState) -> bytes:
     return bytes((_VERSION, _KINDS.index(note.kind))) + body
 
 
+@lru_cache(maxsize=STATES_HELD)
 def decode_state(written: bytes) -> RequestState:
-    """What `encode` wrote."""
+    """Return what `encode_state` wrote; `EMPTY_STATE` for anything else.
+
+    The state of a lease is decoded once in a process: it is asked for when the lease is granted, and what comes later
+    finds it.
+    """
     if len(written) < 2 or written[0] != _VERSION or written[1] >= len(_KINDS):
         return EMPTY_STATE
     fields: dict[str, str | int | bytes | tuple[tuple[str, str], ...]] = {}

@@ -1,7 +1,8 @@
-"""`is_list`: whether a seed was answered with a list of further seeds: a sitemap, an index, a feed, or a text of URLs. Pure.
+"""`is_list`: whether a seed was answered with a list of further seeds: a sitemap, an index, a feed, or a text of
+URLs. Pure.
 
-A user who seeds `https://example.org/sitemap.xml` or a feed wants the pages that it lists. This holds for seeds and for what they
-redirect to. It does not hold for pages that a crawl finds: a hostile page cannot list seeds.
+A user who seeds `https://example.org/sitemap.xml` or a feed wants the pages that it lists. This holds for seeds and
+for what they redirect to. It does not hold for pages that a crawl finds: a hostile page cannot list seeds.
 """
 
 import re
@@ -42,8 +43,8 @@ def leased_response(
     with_digests: bool = True,
     max_bytes: int = PAYLOAD_LIMIT,
 ) -> PageResponse:
-    """Return what a capture answers under a lease, with the first `max_bytes` bytes of its body if that is HTML, a sitemap or a list of
-    seeds.
+    """Return what a capture answers under a lease, with the first `max_bytes` bytes of its body if that is HTML, a
+    sitemap or a list of seeds.
     """
     listing = not is_sitemap(lease) and _may_list(lease, capture)
     found = page_response(

@@ -1,11 +1,12 @@
 """`entries`: what a sitemap lists (sitemaps.org 0.9): urlset, sitemapindex, RSS, Atom or a text of URLs. Pure.
 
 1. It is a stream: octets come in pieces, entries go out, and no more is kept than one tag or text (`LONGEST`).
-2. It is read tag by tag and not as XML: what is broken (an `&` alone, a tag that is never closed, a namespace that is none, an
-   end in the middle) costs no more than the entry it stands in. No entity is known but XML's own five and numbers; there
-   is nothing to expand, and nothing to fetch.
-3. A `loc` counts in a `url` or `sitemap`, and not in what lies in these (`image:loc`). Of a feed's entries it is the link, or
-   the `guid` of one that has none; the other languages that a `url` names (`xhtml:link`) are entries as well.
+2. It is read tag by tag and not as XML: what is broken (an `&` alone, a tag that is never closed, a namespace that is
+   none, an end in the middle) costs no more than the entry it stands in. No entity is known but XML's own five and
+   numbers; there is nothing to expand, and nothing to fetch.
+3. A `loc` counts in a `url` or `sitemap`, and not in what lies in these (`image:loc`). Of a feed's entries it is the
+   link, or the `guid` of one that has none; the other languages that a `url` names (`xhtml:link`) are entries as
+   well.
 4. The time it takes is linear in the octets, whatever they are.
 """
 
@@ -296,7 +297,8 @@ def _character(found: re.Match[str]) -> str:
 
 
 def _parse_date_ms(written: str) -> int:
-    """Milliseconds since the epoch of a date of the W3C (its note on date and time formats) or of RFC 5322; 0 for no date.
+    """Milliseconds since the epoch of a date of the W3C (its note on date and time formats) or of RFC 5322; 0 for no
+    date.
 
     The beginning of a year, month or day where no more is said, and UTC where no zone is.
     """

@@ -1,13 +1,14 @@
 """What robots.txt and sitemaps list, as discoveries. Pure.
 
-1. A sitemap is read where its host is the one that names it, or where the crawl's scope admits it: a robots.txt may send
-   to other hosts (sitemaps.org, cross-submits), a crawl goes no further than it was told.
-2. It has the depth of the page that its robots.txt was read for, or of the index that lists it. What it lists is as the
-   links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed. Where the page
-   is asked for once more so is the sitemap, but of what it lists only what is new.
+1. A sitemap is read where its host is the one that names it, or where the crawl's scope admits it: a robots.txt may
+   send to other hosts (sitemaps.org, cross-submits), a crawl goes no further than it was told.
+2. It has the depth of the page that its robots.txt was read for, or of the index that lists it. What it lists is as
+   the links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed.
+   Where the page is asked for once more so is the sitemap, but of what it lists only what is new.
 3. Indexes may list indexes, `DEEPEST` in a row.
-4. What a list of seeds lists (a note that says `seeds`, or `crawler.reading.seedlist`) are seeds: as deep as the list itself, however
-   deep links are followed. Where the list is asked for once more so are they, but of a list that is re-scraped only what is new.
+4. What a list of seeds lists (a note that says `seeds`, or `crawler.reading.seedlist`) are seeds: as deep as the list
+   itself, however deep links are followed. Where the list is asked for once more so are they, but of a list that is
+   re-scraped only what is new.
 5. What is listed is no trap, whatever it looks like (`Discovery.listed`): lists end.
 """
 
@@ -50,7 +51,7 @@ def robots_sitemaps(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, .
 def sitemap_discoveries(
     lease: Lease, entries: Iterable[SitemapEntry], now_ms: int, known: Container[str]
 ) -> tuple[Discovery, ...]:
-    """What a sitemap lists that was read now. URLs whose text is in `known` are not worth telling the frontier again."""
+    """Return the discoveries of a sitemap that was read now, without URLs whose text is in `known`."""
     read = decode_state(lease.note)
     kind: ReadingKind = "sitemap" if read.kind == "sitemap" else "seeds"
     if kind == "sitemap" and not follows_links(lease):

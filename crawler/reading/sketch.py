@@ -57,36 +57,28 @@ _PLAIN = bytes(
 # Unicode CLDR, "wide" and "abbreviated" names of months and days; ASCII letters in lower case, as `_PLAIN` has them.
 _CALENDAR = frozenset(
     """
-    january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun mo tu we th fr sa su
-    januar februar märz mai juni juli oktober dezember mär mrz okt dez jänner
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag di mi do so
-    janvier février mars avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc
-    lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim
-    enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre ene abr ago dic
-    lunes martes miércoles jueves viernes sábado domingo mié jue vie sáb dom
-    gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre gen mag giu lug set ott
-    lunedì martedì mercoledì giovedì venerdì sabato domenica gio
-    janeiro fevereiro março maio junho julho setembro outubro novembro dezembro fev out
-    segunda terça quarta quinta sexta feira seg ter qua qui sex
-    januari februari maart mei augustus mrt maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
-    augusti måndag tisdag onsdag torsdag fredag lördag söndag mån tis ons tors lör sön
-    marts maj mandag lørdag søndag desember tirsdag man tir tor fre lør søn
-    tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu heinäkuu elokuu syyskuu lokakuu marraskuu joulukuu
-    maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai
-    styczeń luty marzec kwiecień czerwiec lipiec sierpień wrzesień październik listopad grudzień
-    stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
-    poniedziałek wtorek środa czwartek piątek sobota niedziela
-    leden únor březen duben květen červen červenec srpen září říjen prosinec
-    pondělí úterý středa čtvrtek pátek neděle
-    ocak şubat nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
-    pazartesi salı çarşamba perşembe cuma cumartesi pazar
-    январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
-    Январь Февраль Март Апрель Май Июнь Июль Август Сентябрь Октябрь Ноябрь Декабрь
-    января февраля марта апреля мая июня июля августа сентября октября ноября декабря
-    понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс Пн Вт Ср Чт Пт Сб Вс
-    січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень
+    january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
+    sat sun mo tu we th fr sa su januar februar märz mai juni juli oktober dezember mär mrz okt dez jänner montag
+    dienstag mittwoch donnerstag freitag samstag sonnabend sonntag di mi do so janvier février mars avril juin juillet
+    août septembre octobre novembre décembre janv févr avr juil déc lundi mardi mercredi jeudi vendredi samedi
+    dimanche lun mer jeu ven sam dim enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre
+    noviembre diciembre ene abr ago dic lunes martes miércoles jueves viernes sábado domingo mié jue vie sáb dom
+    gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre gen mag giu lug set ott lunedì martedì
+    mercoledì giovedì venerdì sabato domenica gio janeiro fevereiro março maio junho julho setembro outubro novembro
+    dezembro fev out segunda terça quarta quinta sexta feira seg ter qua qui sex januari februari maart mei augustus
+    mrt maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo augusti måndag tisdag onsdag torsdag
+    fredag lördag söndag mån tis ons tors lör sön marts maj mandag lørdag søndag desember tirsdag man tir tor fre lør
+    søn tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu heinäkuu elokuu syyskuu lokakuu marraskuu joulukuu
+    maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai styczeń luty marzec kwiecień czerwiec lipiec
+    sierpień wrzesień październik listopad grudzień stycznia lutego marca kwietnia maja czerwca lipca sierpnia
+    września października listopada grudnia poniedziałek wtorek środa czwartek piątek sobota niedziela leden únor
+    březen duben květen červen červenec srpen září říjen prosinec pondělí úterý středa čtvrtek pátek neděle ocak şubat
+    nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık pazartesi salı çarşamba perşembe cuma cumartesi pazar
+    январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь Январь Февраль Март Апрель Май
+    Июнь Июль Август Сентябрь Октябрь Ноябрь Декабрь января февраля марта апреля мая июня июля августа сентября
+    октября ноября декабря понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс Пн Вт Ср
+    Чт Пт Сб Вс січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень
     """.encode().split()
 )
 

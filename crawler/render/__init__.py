@@ -1,10 +1,11 @@
 """Pages that only a browser can read.
 
-A page that says little without its scripts (`need`) is opened in Chromium (`browser`, `tab`), whose requests never reach
-the network: what the page may ask for (`rules`) is fetched by the crawler's own client (`parts`, `kept`), so that guard,
-politeness, limits and archive are the same as for everything else. What comes of it is a value (`rendered`): the DOM, the
-exchanges, and a note. `renderer` is what a worker has of all this.
+A page with little text that its scripts would complete (`render_need`) is opened in Chromium (`chromium`, `tab`). The
+browser's requests never reach the network: if the page may request something (`request_rules`), the crawler's own
+client fetches it (`subresources`, `subresource_cache`), so that guard, politeness, limits and archive are the same as
+for every other page. The result is a value (`crawler.reading.rendered_page`): the DOM, the exchanges, and a report. A
+worker uses all this through `renderer`.
 
-Needs Playwright (the extra `render`) and Chromium; without them everything but `browser`, `tab` and `renderer`
-can be imported.
+Rendering needs Playwright (the extra `render`) and Chromium; without them everything but `chromium.browser`, `tab` and
+`renderer` can be imported.
 """

@@ -1,10 +1,10 @@
-"""`Interceptor`: what one tab asks for is held up before it is sent, and answered, refused or left unanswered.
+"""`Interceptor`: pause each request of a tab before it is sent, then answer it, refuse it or leave it unanswered.
 
-1. Chromium asks us in place of the network (the Fetch domain of its DevTools protocol), and enforces CORS on what we answer as on what
-   comes from a network. So it is told what the server said and nothing else: Playwright's own routing would add headers
-   that let the page read everything, and say yes to every preflight.
-2. A redirect is handed on: the browser follows it, and judges each hop.
-3. The tab stays at its page. The first document is the answer at hand; every other is a link, or a frame.
+1. Chromium asks us in place of the network (the Fetch domain of its DevTools protocol), and enforces CORS on our
+   answers as on the network's. So it receives the server's headers and no others: Playwright's own routing would add
+   headers that let the page read everything, and say yes to every preflight.
+2. A redirect is passed on: the browser follows it, and judges each hop.
+3. The tab stays at its page. The first document is the archived response; every other document is a link, or a frame.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from crawler.render.chromium import dom
 from crawler.render.subresources import SubresourceFetcher, SubresourceRequest
 
 MAX_NAVIGATIONS = 100
-"""Places to which the scripts of a page would go that are remembered."""
+"""Addresses to which the scripts of a page would navigate that are recorded at most."""
 DOCUMENT = "document"
 FAVICON = "/favicon.ico"
-"""What the browser asks for itself, whatever the page says."""
+"""The file that the browser requests itself, whatever the page contains."""
 
 
 class Interceptor:
-    """The requests of one tab. `error` is the first fault of ours: whoever renders the page raises it."""
+    """The requests of one tab. `error` is the first fault of ours: the caller that renders the page raises it."""
 
     def __init__(self, capture: Capture, parts: SubresourceFetcher) -> None:
         self._capture, self._fetcher = capture, parts
@@ -44,10 +44,10 @@ class Interceptor:
         self.navigations: dict[str, None] = {}
         self.error: Exception | None = None
         self.declares_closed_root = False
-        """Whether the page, as it came, declares a closed shadow root."""
+        """Whether the page's HTML itself declares a closed shadow root."""
 
     async def begin(self, session: CDPSession) -> None:
-        """Hold up every request of the tab from now on."""
+        """Pause every request of the tab from now on."""
         self._session = session
         tree: dict[str, Any] = await session.send("Page.getFrameTree")
         self._frame = tree["frameTree"]["frame"]["id"]
@@ -56,11 +56,11 @@ class Interceptor:
         await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
 
     def refuse(self, reason: str) -> None:
-        """Count something that the page wanted and does not get."""
+        """Count a refused request or action of the page."""
         self.refusals[reason] += 1
 
     def close(self) -> None:
-        """Fetch nothing more."""
+        """Cancel all fetches."""
         for task in self._tasks:
             task.cancel()
 
@@ -79,12 +79,12 @@ class Interceptor:
                     self.refuse(reason)
                 await self._fail(key, "BlockedByClient")
                 return
-            wanted = SubresourceRequest(
+            subresource = SubresourceRequest(
                 url=request["url"], method=request["method"], headers=request["headers"], kind=kind
             )
-            await self._fetch(key, event.get("networkId", key), wanted)
+            await self._fetch(key, event.get("networkId", key), subresource)
         except Error:
-            pass  # the page is gone, or asks no more
+            pass  # the page is closed, or no longer waits for the request
 
     async def _navigate(self, key: str, url: str, frame: str) -> None:
         if frame != self._frame:
@@ -99,18 +99,18 @@ class Interceptor:
                 self.navigations[url] = None
         await self._fail(key, "Aborted")
 
-    async def _fetch(self, key: str, network: str, wanted: SubresourceRequest) -> None:
+    async def _fetch(self, key: str, network: str, subresource: SubresourceRequest) -> None:
         if before := self._redirects.pop(network, None):
-            wanted = replace(wanted, hops=before.hops + 1, has_left_site=before.has_left_site)
+            subresource = replace(subresource, hops=before.hops + 1, has_left_site=before.has_left_site)
         self.pending_count += 1
         try:
-            task = asyncio.create_task(self._fetcher.fetch(wanted))
+            task = asyncio.create_task(self._fetcher.fetch(subresource))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             found = await task
         except asyncio.CancelledError:
             return  # the tab is closed
-        except Exception as error:  # noqa: BLE001 - ours, not the page's: whoever renders it raises it
+        except Exception as error:  # noqa: BLE001 - a fault of ours: the caller of `render` raises it
             self.error = self.error or error
             return
         finally:
@@ -119,8 +119,10 @@ class Interceptor:
             self.refuse(found)
             await self._fail(key, "Failed")
             return
-        if found.status in REDIRECT_STATUSES and wanted.method != request_rules.PREFLIGHT:
-            self._redirects[network] = replace(wanted, has_left_site=self._fetcher.leaves_site(wanted))
+        if found.status in REDIRECT_STATUSES and subresource.method != request_rules.PREFLIGHT:
+            self._redirects[network] = replace(
+                subresource, has_left_site=self._fetcher.leaves_site(subresource)
+            )
         await self._fulfill(key, found)
 
     async def _fulfill(self, key: str, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
@@ -147,7 +149,10 @@ class Interceptor:
         await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": reason})
 
     def __repr__(self) -> str:
-        return f"<interceptor: {self.request_count} asked, {self.pending_count} under way, {sum(self.refusals.values())} refused>"
+        refused = sum(self.refusals.values())
+        return (
+            f"<interceptor: {self.request_count} requests, {self.pending_count} pending, {refused} refused>"
+        )
 
 
 async def _encoded(body: bytes) -> str:

@@ -1,10 +1,11 @@
-"""`PageLease`: what is asked under the lease of a page beside the page: whether it may be asked, and when it is its turn.
+"""`PageLease`: whether and when a page's subresources may be requested under the page's lease.
 
-1. The page's own host is held by the lease, and gives the page its parts in one burst: `BURST` turns ahead of their time, one after
-   the other. The time of all of them passes before the host is leased again (`Frontier.turn`). A host whose rules ask for a delay has that
-   delay between two requests, the page's own request included.
-2. Another host is asked in its turn: no lease of it is granted within, and no other page asks it.
-3. A host that says that it is asked too much (429, 503) rests as after such an answer to a page.
+1. The lease holds the page's own host, which serves the page's subresources in one burst: `BURST` turns ahead of their
+   time, one after the other. The time of all these turns passes before the host is leased again
+   (`Frontier.reserve_turn`). If the host's rules ask for a delay, that delay applies between two requests, the page's
+   own request included.
+2. Another host is requested in its turn: meanwhile the frontier grants no lease of it, and no other page requests it.
+3. A host that answers that it is too busy (429, 503) rests as after such a response to a page.
 4. Every address has its own delay besides (`crawler.uplink.address_limiter`).
 """
 
@@ -21,7 +22,9 @@ from crawler.wire import Acquire, Postponement
 from frontier import Kind, Lease
 
 BURST = 64
-"""Requests of one page to its own host that need not wait for a delay: scripts, stylesheets and data of nearly every page (decision 40)."""
+"""Requests of one page to its own host that need not wait for a delay. They cover the scripts, stylesheets and data of
+nearly every page (decision 40).
+"""
 
 
 class PageLease:
@@ -36,7 +39,7 @@ class PageLease:
         subresource_robots: SubresourceRobots,
         clock: Callable[[], float],
     ) -> None:
-        """To be made when the page is there: `clock`, in seconds, says since when."""
+        """Create it when the page has arrived: `clock`, in seconds, measures from then on."""
         self._lease, self._address_limiter, self._robots_cache, self._subresource_robots = (
             lease,
             address_limiter,
@@ -46,12 +49,14 @@ class PageLease:
         self._clock, self._since = clock, clock()
 
     def acquire(self, *, has_waited: bool) -> Acquire:
-        """What is to be asked before an address is; `has_waited` where its turn was waited for."""
-        # A part has no place in the line of an address until it was told to wait.
+        """Return the function that acquires an address; `has_waited` says that the subresource has waited for
+        its turn.
+        """
+        # A subresource has no place in an address's queue until it was told to wait.
         return self._address_limiter.acquire_for(self._request_lease(has_waited=has_waited))
 
     async def permission(self, url: Url, fetch: RobotsFetcher) -> Permission:
-        """Whether robots.txt lets a part be fetched; `fetch` gets one that is not at hand."""
+        """Return whether robots.txt permits a subresource; call `fetch` for a robots.txt that is not cached."""
         if url.origin != self._lease.url.origin:
             return await self._subresource_robots.permission(url, fetch)
         lease = replace(self._lease, url=url)
@@ -60,9 +65,10 @@ class PageLease:
         return Permission(delay_ms=await self._robots_cache.delay_ms(lease))
 
     async def reserve_turn(self, host: str, *, delay_ms: int, max_wait_ms: int, may_burst: bool) -> int:
-        """Return in how many milliseconds it is the page's turn at a host whose rules ask for a delay; more than `max_wait_ms` where it has no turn.
+        """Return in how many milliseconds it is the page's turn at a host whose rules ask for a delay; more than
+        `max_wait_ms` if it has no turn.
 
-        `may_burst`: whether turns at the page's own host may be taken ahead of their time.
+        With `may_burst` the page's own host may be requested ahead of time.
         """
         if not self.holds(host):
             return await self._address_limiter.reserve_turn(host, max_wait_ms=max_wait_ms, delay_ms=delay_ms)
@@ -73,7 +79,7 @@ class PageLease:
         )
 
     async def end_turn(self, host: str, *, delay_ms: int, answer: Judgement | None = None) -> None:
-        """Say that an exchange is over that had its turn; `answer` as for `AddressLimiter.end_turn`."""
+        """Report that an exchange is over that had its turn; `answer` as for `AddressLimiter.end_turn`."""
         await self._address_limiter.end_turn(
             host, delay_ms=delay_ms, has_lease=self.holds(host), answer=answer
         )
@@ -81,12 +87,12 @@ class PageLease:
     async def fetch_robots(
         self, url: Url, client: Fetcher, *, has_waited: bool
     ) -> RobotsFetch | Postponement:
-        """Fetch a robots.txt, whose host has its turn."""
+        """Fetch a robots.txt whose host has its turn."""
         lease = replace(self._request_lease(has_waited=has_waited), url=url, kind=Kind.ROBOTS, attempt=0)
         return await fetch_robots(client, lease, self._address_limiter)
 
     def holds(self, host: str) -> bool:
-        """Whether it is the page's own host."""
+        """Return whether it is the page's own host."""
         return host == self._lease.url.host
 
     def _request_lease(self, *, has_waited: bool) -> Lease:

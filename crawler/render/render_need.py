@@ -1,19 +1,20 @@
-"""`need`: whether a page as it came says little because a script would say the rest. Pure.
+"""`render_need`: whether a page has little text because a script would add the rest. Pure.
 
-Rules, for an HTML page that was answered whole with 200. Looked at is its body, the first 256 KB of it:
+The rules are for a complete HTML page with status 200. They look at its body, the first 256 KiB of it:
 
-1. A page without a script is what it is.
-2. A page with enough text of its own is never rendered, whatever else is in it. Text is what stands between tags,
-   outside of scripts, styles, templates, comments, `noscript`, `svg` and `select`; white space around it does not count.
-3. Of the others those are rendered that give evidence, the first of these:
-   `empty_root`: an element that frameworks fill (`<div id="root">`, `<app-root>`) is empty, or next to it;
-   `noscript`: the page asks in a `noscript` that scripts be switched on;
-   `little_text`: next to no text, no frame and no redirect by `meta`, and a script of some size, or from elsewhere.
+1. A page without a script is never rendered.
+2. A page with enough text of its own is never rendered, whatever else it contains. Text is what stands between tags,
+   outside of scripts, styles, templates, comments, `noscript`, `svg` and `select`; white space around it does not
+   count.
+3. Of the other pages those are rendered that give evidence, the first of these: `empty_root`: an element that
+   frameworks fill (`<div id="root">`, `<app-root>`) is empty or nearly so; `noscript`: the page asks in a `noscript` to
+   switch scripts on; `little_text`: almost no text, no frame and no redirect by `meta`, and a script of some size, or
+   from another URL.
 
-So a page of text with a widget is not rendered, and neither is a short page ("it works") without scripts. What was measured
-stands in docs/guides/rendering.md.
+So a page of text with a widget is not rendered, and neither is a short page ("it works") without scripts.
+docs/guides/rendering.md has the measurements.
 
-Cost: on ordinary pages what it takes to read the first thousand characters of text, some tens of microseconds.
+Cost: on ordinary pages the time to read the first thousand characters of text, some tens of microseconds.
 """
 
 import re
@@ -25,16 +26,16 @@ RenderNeed = Literal["empty_root", "noscript", "little_text"]
 
 MOST_BYTES = 256 << 10
 FIRST_BYTES = 32 << 10
-"""Bytes of the body in which most pages have enough text; only where not, more is looked at."""
+"""Bytes of the body in which most pages have enough text; more is looked at only in other pages."""
 ENOUGH_TEXT_BYTES = 1_000
-"""Bytes of text with which a page speaks for itself even if a part of it is empty."""
+"""Bytes of text with which a page needs no scripts, even if a part of it is empty."""
 LITTLE_TEXT_BYTES = 160
-"""Bytes of text that are next to nothing: a title and a "Loading...", a short notice."""
+"""Bytes of text that are almost none: a title and a "Loading...", a short notice."""
 MAX_ELEMENTS = 8
-"""Elements of one kind that are looked into, `MAX_ELEMENT_BYTES` bytes of each: no page makes this slow."""
+"""Elements of one kind that are searched, `MAX_ELEMENT_BYTES` bytes of each, so that no page makes this slow."""
 MAX_ELEMENT_BYTES = 4 << 10
 MIN_SCRIPT_BYTES = 2_000
-"""Bytes of scripts on the page itself that can build one."""
+"""Bytes of scripts in the page itself that can build a page."""
 
 _OPENS = re.compile(rb"<(?:script|style|noscript|template|svg|select|!--)")
 _TEXT = re.compile(rb">([^<]+)")
@@ -59,7 +60,7 @@ _NO_SCRIPT_TYPES = re.compile(
 
 
 def render_need(body: bytes) -> RenderNeed | None:
-    """Why a page wants a browser; None where it does not. `body` is HTML without content encoding. Never raises."""
+    """Return why a page needs a browser; None if it does not. `body` is HTML without content encoding. Never raises."""
     begin = max(body.find(b"<body"), body.find(b"<BODY"), 0)
     head = body[: min(begin, FIRST_BYTES)]
     if _text(body[begin : begin + FIRST_BYTES].lower()) >= ENOUGH_TEXT_BYTES:
@@ -74,7 +75,7 @@ def render_need(body: bytes) -> RenderNeed | None:
 def _evidence(html: bytes, head: bytes, text: int) -> RenderNeed | None:
     if _has_empty_root(html):
         return "empty_root"
-    asks = (_ASKS.search(_inside(html, said, b"noscript")) for said in _first(_NOSCRIPT, html))
+    asks = (_ASKS.search(_inside(html, opens, b"noscript")) for opens in _first(_NOSCRIPT, html))
     if any(asks):
         return "noscript"
     leads_on = b"<iframe" in html or b"<frame" in html or _REFRESH.search(head)
@@ -82,7 +83,9 @@ def _evidence(html: bytes, head: bytes, text: int) -> RenderNeed | None:
 
 
 def _text(html: bytes) -> int:
-    """Bytes of text; counted no further than there is enough. What is not closed swallows the rest, as in a browser."""
+    """Return the bytes of text, counted no further than `ENOUGH_TEXT_BYTES`. An unclosed element swallows the rest, as
+    in a browser.
+    """
     at = size = 0
     while True:
         opens = _OPENS.search(html, at)
@@ -112,7 +115,7 @@ def _first(pattern: re.Pattern[bytes], html: bytes) -> Iterator[re.Match[bytes]]
 
 
 def _inside(html: bytes, opens: re.Match[bytes], tag: bytes) -> bytes:
-    """What stands between a tag and the next that closes one of its kind."""
+    """Return what stands between a tag and the next closing tag of its kind."""
     return html[opens.end() : opens.end() + MAX_ELEMENT_BYTES].partition(b"</" + tag)[0]
 
 

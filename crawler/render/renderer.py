@@ -1,11 +1,12 @@
 """`Renderer`: the browser of one worker: which pages it renders, how many at a time, and when it is replaced.
 
-1. `auto` renders what gives evidence (`crawler.render.render_need`), `always` every HTML page; nothing that is not whole, or
-   was not answered with 200.
-2. So many tabs at a time; the other pages wait.
-3. The browser is started before the first page, so that what is missing is known at once, and replaced after so many pages, or
-   when it has grown: the old one ends with its last tab. Where it dies, its pages are rendered once more by the next.
-4. A rendering that fails is data, like all trouble with a page. Only a browser that cannot be started is raised.
+1. `auto` renders pages that give evidence (`crawler.render.render_need`), `always` every HTML page. A page that is
+   incomplete, or whose status is not 200, is never rendered.
+2. At most `MAX_TABS` tabs are open at a time; the other pages wait.
+3. The browser is started before the first page, so that a missing program is known at once. It is replaced after
+   `PAGES_A_BROWSER` pages, or when it takes too much memory: the old one ends with its last tab. If a browser dies, the
+   next one renders its pages once more.
+4. A rendering that fails is data, like all failures of a page. Only a browser that cannot be started raises.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ from storage.warc.records import mime_of
 
 PAGES_A_BROWSER = 200
 SNIFF_BYTES = 512 << 10
-"""Bytes of a page that are decoded to see whether it needs a browser."""
+"""Bytes of a page that are decoded to decide whether it needs a browser."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -43,7 +44,7 @@ class Renderer:
     def __init__(
         self,
         client: Client,
-        entrance: AddressLimiter,
+        address_limiter: AddressLimiter,
         read: Callable[[str], Awaitable[RobotsRecord | None]],
         *,
         mode: Literal["auto", "always"],
@@ -55,12 +56,13 @@ class Renderer:
         decode_budget: DecodeBudget,
         restarts: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`read` gives the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
-        bound one page and its DOM. `restarts` as for `RobotsCache`.
+        """`read` returns the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program,
+        or empty; `sandbox` says whether its own sandbox is on. `timeout_s` and `most_bytes` bound one page and its DOM.
+        `restarts` is as for `RobotsCache`.
 
-        Raises `InputError` where there is no browser.
+        Raise `InputError` if there is no browser.
         """
-        self._client, self._address_limiter = client, entrance
+        self._client, self._address_limiter = client, address_limiter
         self._robots_cache, self._subresource_robots = (
             RobotsCache(read, restarts),
             SubresourceRobots(read, utc_ms),
@@ -77,11 +79,13 @@ class Renderer:
         self._cache = SubresourceCache(utc_ms)
 
     async def start(self) -> None:
-        """Start the browser. Raises `InputError` where it can have no sandbox, `Unavailable` where it does not come up."""
+        """Start the browser. Raise `InputError` if it cannot have its sandbox, and `Unavailable` if it does not
+        start.
+        """
         self._browser = await start_browser(self._program, sandbox=self._sandbox)
 
     async def render_page(self, lease: Lease, capture: Capture) -> RenderedPage | None:
-        """What a browser makes of the page that was answered; None where it is not to be rendered."""
+        """Return what a browser makes of a captured page; None if the page is not to be rendered."""
         if not self._should_render(capture):
             return None
         async with self._tabs:
@@ -93,7 +97,7 @@ class Renderer:
             return _crashed_page(capture)
 
     async def close(self) -> None:
-        """End the browser, and those before it."""
+        """Stop the browser, and those before it."""
         every = {*self._old, *([self._browser] if self._browser else [])}
         self._browser = None
         self._old.clear()
@@ -145,13 +149,13 @@ class Renderer:
                 if now is not None:
                     self._old.add(now)
                 self._browser = now = await start_browser(self._program, sandbox=self._sandbox)
-            # Counted before anybody else runs: one that is old ends when nobody is in it.
+            # Count it before another task runs: an old browser ends once no page is open in it.
             now.total_pages += 1
             now.open_pages += 1
             return now
 
     def _clear(self) -> None:
-        """End the old browsers that nobody uses."""
+        """Stop the old browsers that have no open pages."""
         for browser in [one for one in self._old if not one.open_pages]:
             self._old.discard(browser)
             stopping = asyncio.create_task(browser.stop())

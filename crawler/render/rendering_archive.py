@@ -1,8 +1,8 @@
-"""`keep`: what rendering a page brought goes into the archive, before the page itself.
+"""`archive_rendering`: write the records of a rendering into the archive, before the page itself.
 
-The exchanges of its parts come first, then the note, then the DOM; the page's own request and response follow them, in the
-same file. So a response that is in the archive, whenever its writer was killed, is never without what its lease was
-ended by; what lies there without its response belongs to a page that is fetched again.
+The exchanges of its subresources come first, then the report, then the DOM; the page's own request and response follow
+them, in the same file. So if a response is in the archive, the records that decided its lease are there too, whenever
+the writer was killed. Records without their response belong to a page that is fetched again.
 """
 
 from uuid import UUID
@@ -20,15 +20,15 @@ from storage.archive.archive_writer import ArchiveWriter
 
 WARC_FIELDS = "application/warc-fields"
 RENDERING_TYPES = frozenset({"metadata", "conversion"})
-"""Types of the records that hold the note and the DOM."""
+"""Types of the records that hold the report and the DOM."""
 DOM_URI_PREFIX = "urn:dom:"
-"""Begins the URI of a DOM: under the page's own a replay would show it in place of what the server sent."""
+"""Begins the URI of a DOM. Under the page's own URI a replay would show the DOM in place of the server's response."""
 HEAD_BYTES = 1 << 10
-"""Room for the head of one record."""
+"""Bytes reserved for the head of one record."""
 
 
 def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capture, page_id: UUID) -> None:
-    """Append all of it but the page, whose id is `page_id`."""
+    """Append all records of the rendering but those of the page, whose id is `page_id`."""
     block = encode_report(rendered)
     exchanges = (page, *(part.capture for part in rendered.subresources))
     archive.reserve(

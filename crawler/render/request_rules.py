@@ -1,23 +1,24 @@
-"""What a page may ask for while it is rendered, and what passes between its browser and the wire. Pure.
+"""What a page may request while it is rendered, and which headers pass between its browser and the wire. Pure.
 
-1. Only http and https, and only GET and HEAD: a crawler reads. What a script would send (POST, beacons) is refused. A preflight (Fetch
-   standard, section 4.8) is asked of the server where it is for one of these.
-2. Only what text may depend on: scripts, stylesheets, and what scripts fetch (`xhr`), from any host.
-   Pictures, media, fonts, manifests, icons are refused, and so are streams of events: they have no end.
-3. Frames are pages of their own: their address is a link that is found in the DOM. So is every place to which a script
-   would go. The tab never leaves the page that it was opened for.
-4. What the browser says of itself stays behind: the wire says who we are, and what encodings it reads. So does what
-   would bind the next exchange (conditions, ranges).
-5. Cookies that the browser has go to the page's own site alone. CORS is the browser's to enforce, by what the server said: no header of a
-   response that speaks of it is added, changed or left out.
-6. Of a response the browser gets neither framing (it is decoded by then) nor what would reach beyond the page:
-   HSTS, reports, alternative services, service workers, downloads, passwords.
+1. Only http and https, and only GET and HEAD, because a crawler reads. Requests by which a script would send data
+   (POST, beacons) are refused. A preflight (Fetch standard, section 4.8) goes to the server if it is for a GET or a
+   HEAD.
+2. Only what text may depend on: scripts, stylesheets, and what scripts fetch (`xhr`), from any host. Pictures, media,
+   fonts, manifests and icons are refused, and so are event streams, which have no end.
+3. Frames are pages of their own: their address is a link that is found in the DOM. So is every address to which a
+   script would navigate. The tab never leaves the page that it was opened for.
+4. The browser's own description is not sent: our headers say who we are, and which encodings we read. Headers that
+   depend on an earlier exchange (conditions, ranges) are not sent either.
+5. The browser's cookies go to the page's own site only. The browser enforces CORS by the server's headers: none of
+   these response headers is added, changed or removed.
+6. The browser receives no response header that frames the body (which is decoded by then), nor one that takes effect
+   beyond the page: HSTS, reports, alternative services, service workers, downloads, passwords.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 ALLOWED_KINDS = frozenset({"script", "stylesheet", "xhr"})
-"""Chromium holds up what `fetch` asks for as `xhr`."""
+"""Chromium reports what `fetch` requests as `xhr`."""
 ALLOWED_METHODS = frozenset({"GET", "HEAD"})
 PREFLIGHT = "OPTIONS"
 _ASKS_FOR = "access-control-request-method"
@@ -31,9 +32,9 @@ REFUSAL_REASONS: Mapping[str, str] = {
     "cspviolationreport": "beacon",
     "websocket": "websocket",
 }
-"""Reasons by what the browser says a request is for; any other is `other`."""
+"""Reasons by Chromium's resource type; any other type has the reason `other`."""
 LONGEST_URL = 8 << 10
-"""Bytes; an URL beyond that is data in disguise."""
+"""Bytes; a longer URL is data in disguise."""
 
 _WITHHELD_REQUEST_HEADERS = frozenset(
     {
@@ -85,23 +86,25 @@ _WITHHELD_RESPONSE_HEADERS = frozenset(
 
 
 def request_kind(resource_type: str, headers: Mapping[str, str]) -> str:
-    """What the browser wants a request for: Chromium's resource type in lower case. A stream of events comes as `XHR`, and is known by what it
-    accepts.
+    """Return the kind of a request: Chromium's resource type in lower case. An event stream comes as `XHR`, and its
+    Accept header tells it apart.
     """
     accept = next((value for name, value in headers.items() if name.lower() == "accept"), "")
     return "eventsource" if accept == "text/event-stream" else resource_type.lower()
 
 
 def preflight_method(method: str, headers: Mapping[str, str]) -> str | None:
-    """The method that a preflight asks for; None where a request is none. Only a browser can send that header."""
+    """Return the method that a preflight asks for; None if the request is no preflight. Only a browser can send that
+    header.
+    """
     if method != PREFLIGHT:
         return None
     return next((value for name, value in headers.items() if name.lower() == _ASKS_FOR), None)
 
 
 def refusal(*, method: str, kind: str, url: str) -> str | None:
-    """Why a request of a page is refused; None where it is let through. The method of a
-    preflight is the one that it asks for.
+    """Return why a request of a page is refused; None if it is allowed. For a preflight, `method` is the method that it
+    asks for.
     """
     if not url.startswith(("http://", "https://")):
         return "scheme"
@@ -113,7 +116,7 @@ def refusal(*, method: str, kind: str, url: str) -> str | None:
 
 
 def request_headers(headers: Mapping[str, str], *, with_cookies: bool) -> list[tuple[str, str]]:
-    """Of what the browser would send, what goes with the request; `with_cookies` where they may."""
+    """Return those of the browser's headers that are sent; `with_cookies` allows cookies."""
     return [
         (name, value)
         for name, value in headers.items()
@@ -127,6 +130,6 @@ def request_headers(headers: Mapping[str, str], *, with_cookies: bool) -> list[t
 def response_headers(
     headers: Sequence[tuple[str, str]], *, without: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Of what a server answered, what the browser is told, line by line."""
+    """Return those of a server's headers that the browser receives, line by line."""
     left_out = {*_WITHHELD_RESPONSE_HEADERS, *without}
     return [(name, value) for name, value in headers if name.lower() not in left_out]

@@ -1,8 +1,8 @@
-"""Who is one site with a page, and who may read what came with credentials. Pure.
+"""Which URLs are the same site as a page, and which pages may read a response to a request with credentials. Pure.
 
-1. The site of a URL is its scheme and its registered domain, whatever the port: schemeful same-site, as browsers have it (HTML
-   standard, section 7.1.1). An IP address is a site of its own.
-2. An answer that was asked for with credentials is for another origin only if the server names that origin and allows
+1. The site of a URL is its scheme and its registered domain, whatever the port: schemeful same-site, as browsers have
+   it (HTML standard, section 7.1.1). An IP address is a site of its own.
+2. A response to a request with credentials is for another origin only if the server names that origin and allows
    credentials (Fetch standard, section 4.10): `*` is not enough.
 """
 
@@ -17,7 +17,7 @@ def site(url: Url) -> str:
 
 
 def allows_credentialed_read(headers: Headers, origin: str) -> bool:
-    """Whether an answer lets the pages of `origin` read it although it was asked for with credentials."""
+    """Return whether pages of `origin` may read a response although its request carried credentials."""
     return [_values(headers, name) for name in ("allow-origin", "allow-credentials")] == [[origin], ["true"]]
 
 

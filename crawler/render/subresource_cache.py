@@ -1,12 +1,14 @@
-"""`Kept`: what many pages of a site ask for is fetched once.
+"""`SubresourceCache`: a subresource that many pages of a site request is fetched once.
 
-The scripts and styles of a site are the same on all its pages. An answer that may be used again is, for as long as its
-server says (RFC 9111, section 4.2.1), at most an hour; where it says nothing, for ten minutes if it is a script or a
-stylesheet. What is asked with a cookie or a password of the page's, or varies by more than encoding and origin, is asked each time.
-Its records are in the archive with the page that asked first.
+The scripts and styles of a site are the same on all its pages. A response that may be used again is cached as long as
+its server says (RFC 9111, section 4.2.1), at most an hour. If the server says nothing, a script or a stylesheet is
+cached for ten minutes. A request that carries a cookie or a password of the page, or whose response varies by more than
+encoding and origin, is never answered from the cache. The records of a response are in the archive with the page that
+requested it first.
 
-An answer is for those who would have had the same: pages of one origin where that was told to the server, and of one `partition`. What
-not everybody may have is kept in a partition of those who may.
+A cached response is only for requests that would receive the same one: from pages of the same origin if the request
+named it, and of the same `partition`. A response that not every page may have is cached in a partition for those that
+may.
 """
 
 import re
@@ -18,7 +20,7 @@ from crawler.wire.http.request import HeaderList
 
 MOST_BYTES = 64 << 20
 MAX_ENTRY_BYTES = 4 << 20
-"""Bytes of one answer; a larger one is not kept."""
+"""Bytes of one response; a larger one is not cached."""
 MAX_TTL_MS = 3_600_000
 DEFAULT_TTL_MS = 600_000
 
@@ -28,11 +30,11 @@ _NEVER = re.compile(r"\b(?:no-store|no-cache|private)\b", re.IGNORECASE)
 _CACHEABLE_VARY = frozenset({"", "accept-encoding", "origin"})
 _PERSONAL = frozenset({"authorization", "cookie"})
 SHARED_KINDS = frozenset({"script", "stylesheet"})
-"""Kinds that a page can give no headers of its own."""
+"""Kinds for which a page cannot set headers."""
 
 
 class SubresourceCache:
-    """Answers by URL, the least used of them forgotten first."""
+    """Responses by URL; the least recently used are evicted first."""
 
     def __init__(self, clock_ms: Callable[[], int]) -> None:
         self._clock_ms = clock_ms
@@ -40,7 +42,7 @@ class SubresourceCache:
         self._bytes = 0
 
     def get(self, url: str, headers: HeaderList, partition: str = "") -> Capture | None:
-        """An answer that is fresh; None where it must be asked."""
+        """Return a fresh response; None if it must be requested."""
         key = _key(url, headers, partition)
         if _is_personal(headers) or key not in self._entries:
             return None
@@ -52,7 +54,7 @@ class SubresourceCache:
         return capture
 
     def put(self, url: str, headers: HeaderList, capture: Capture, kind: str, partition: str = "") -> None:
-        """Keep an answer, if it may be used again."""
+        """Cache a response, if it may be used again."""
         key = _key(url, headers, partition)
         fresh_ms = 0 if _is_personal(headers) else _fresh_ms(capture, kind)
         if fresh_ms <= 0 or len(capture.response) > MAX_ENTRY_BYTES:
@@ -71,7 +73,7 @@ class SubresourceCache:
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return f"<kept: {len(self._entries)} answers, {self._bytes} bytes>"
+        return f"<subresource cache: {len(self._entries)} responses, {self._bytes} bytes>"
 
 
 def _key(url: str, headers: HeaderList, partition: str) -> _Key:
@@ -100,5 +102,5 @@ def _fresh_ms(capture: Capture, kind: str) -> int:
 
 
 def _size(capture: Capture) -> int:
-    # Its payload is there beside the response, and the decoded one in passing.
+    # The payload is in memory beside the response, and for a moment the decoded payload as well.
     return len(capture.request) + len(capture.response) + len(capture.payload)

@@ -1,12 +1,13 @@
-"""`PartRules`: whether a part may be fetched, by the robots.txt of its own origin, and the delay that its host asks for.
+"""`SubresourceRobots`: whether a subresource may be fetched, by the robots.txt of its own origin, and its host's delay.
 
-Parts are fetched without anybody's asking for them, so robots.txt holds for all of them, scripts and stylesheets included (RFC 9309 knows
-no other kind of request; so does Google's renderer).
+No person asks for subresources, so robots.txt applies to all of them, scripts and stylesheets included (RFC 9309 knows
+no other kind of request; Google's renderer does the same).
 
-1. The rules of the page's origin are those that the page was leased under.
-2. Those of another origin are the frontier's, where they were read within the day. Otherwise they are fetched, in the turn of their host,
-   and kept by this worker for as long as any (`crawler.robots.robots_txt`); the exchange is archived with the page.
-3. Where they cannot be had nothing is fetched from the origin, and after some minutes they are asked for again.
+1. For the page's origin the rules are those under which the page was leased.
+2. For another origin they are the frontier's, if they were read within the last day. Otherwise they are fetched, in
+   their host's turn, and cached by this worker as long as any rules (`crawler.robots.robots_txt`); the exchange is
+   archived with the page.
+3. If they cannot be fetched, nothing is fetched from the origin, and after `RETRY_MS` they are requested again.
 """
 
 from collections import OrderedDict
@@ -28,29 +29,29 @@ from crawler.robots.robots_txt import (
 from frontier import RobotsRecord, canonicalize
 
 RETRY_MS = 600_000
-"""After so long rules are asked for again that could not be had."""
+"""After this time rules that could not be fetched are requested again."""
 _KEPT_AT_MOST = 512
 _SIZE_AT_MOST = 16 << 20
-"""Bytes of rules that are kept, roughly."""
+"""Bytes of rules that are cached at most, roughly."""
 _ENTRY = 200
-"""Bytes of an origin that has none."""
+"""Bytes of an origin without rules."""
 
 
 class RobotsFetcher(Protocol):
-    """Who fetches a robots.txt on behalf of a page."""
+    """Fetches a robots.txt on behalf of a page."""
 
     async def __call__(self, url: Url) -> RobotsFetch | str:
-        """What it came to, or why it was not asked for."""
+        """Return the fetch, or the reason why the robots.txt was not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether something may be fetched."""
+    """Whether a subresource may be fetched."""
 
     refusal: str = ""
-    """Why not; empty where it may."""
+    """Why it may not; empty if it may."""
     delay_ms: int = 0
-    """What the rules ask for, between two requests."""
+    """The delay that the rules ask for between two requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +73,18 @@ class _Entry:
 
 
 class SubresourceRobots:
-    """The rules of origins that pages need parts from, for all pages of a worker."""
+    """The rules of origins from which pages need subresources, for all pages of a worker."""
 
     def __init__(
         self, read: Callable[[str], Awaitable[RobotsRecord | None]], clock_ms: Callable[[], int]
     ) -> None:
-        """`read` gives the newest record of an origin (`Frontier.robots`)."""
+        """`read` returns the newest record of an origin (`Frontier.robots`)."""
         self._read_record, self._clock_ms = read, clock_ms
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._size = 0
 
     async def permission(self, url: Url, fetch: RobotsFetcher) -> Permission:
-        """Whether `url` may be fetched; `fetch` is called where its rules are not at hand."""
+        """Return whether `url` may be fetched; call `fetch` if its rules are not known."""
         entry = self._entries.pop(url.origin, None)
         if entry is not None:
             self._size -= entry.size
@@ -132,4 +133,4 @@ class SubresourceRobots:
             self._size -= self._entries.popitem(last=False)[1].size
 
     def __repr__(self) -> str:
-        return f"<part rules of {len(self._entries)} origins>"
+        return f"<subresource robots: {len(self._entries)} origins>"

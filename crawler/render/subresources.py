@@ -1,15 +1,19 @@
-"""`Parts`: what one page asks for while it is rendered, fetched by our own client.
+"""`SubresourceFetcher`: fetch with our own client what one page requests while it is rendered.
 
-1. A part is fetched like a page: by the same client, past the same guard, and its exchange is archived byte for byte.
-2. All happens under the lease of the page, whose host is held as long. One host is asked one thing at a time, whichever
-   tab wants it: the page's own host in one burst of a bounded number of requests and bytes, every other host and every address in its
-   turn (`crawler.render.page_lease`). A turn is waited for if it comes within the page's time; what has none is left out.
-3. robots.txt is obeyed, that of the part's own origin (`crawler.render.subresource_robots`).
-4. Redirects are followed by the browser, each hop a request of its own.
-5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
-   (`crawler.render.same_site`). An answer that came with them and is not for the page's origin is asked for again without.
-6. A private network (`crawler.allow_networks`) is for pages that came from that network (`crawler.wire.network.address`).
-7. A page has so many parts, bytes, hops and seconds, and no more.
+1. A subresource is fetched like a page: by the same client, with the same guard, and its exchange is archived byte for
+   byte.
+2. All fetches are under the lease of the page, which holds the page's host meanwhile. A host gets one request at a
+   time, whichever tab sends it: the page's own host in one burst of a bounded number of requests and bytes, every other
+   host and every address in its turn (`crawler.render.page_lease`). The fetcher waits for a turn that comes within the
+   page's time; a subresource without such a turn is left out.
+3. The robots.txt of the subresource's own origin is obeyed (`crawler.render.subresource_robots`).
+4. The browser follows redirects; each hop is a request of its own.
+5. Credentials (`crawler.auth`) and cookies go to the page's own site only, and no further once a redirect has left it
+   (`crawler.render.same_site`). If the response to a request with credentials is not for the page's origin, the request
+   is repeated without them.
+6. A private network (`crawler.allow_networks`) is for pages that came from that network
+   (`crawler.wire.network.address`).
+7. A page has a limited number of subresources, bytes, hops and seconds.
 """
 
 import asyncio
@@ -33,31 +37,33 @@ from crawler.wire.http.request import HeaderList
 from frontier import InvalidUrl, canonicalize
 
 MOST_PARTS = 200
-"""Exchanges that one page may ask for."""
+"""Exchanges that one page may cause at most."""
 MAX_SAME_URL = 3
-"""How often a page may ask for one URL: who asks oftener waits for news, and those are not ours."""
+"""How often a page may request one URL: a page that requests it more often waits for news, which we do not need."""
 MAX_SAME_PATH = 32
-"""The same for URLs that differ in their query alone."""
+"""The same for URLs that differ only in their query."""
 MOST_BYTES = 32 << 20
-"""Bytes of responses, all parts of a page together."""
+"""Bytes of responses, all subresources of a page together."""
 BURST_BYTES = 8 << 20
-"""Bytes of responses after which the page's own host, too, is asked no sooner than its delay allows."""
+"""Bytes of responses after which the page's own host, too, is requested only at the pace of its delay."""
 MAX_REDIRECTS = 5
-"""Redirects of one part."""
+"""Redirects of one subresource."""
 MAX_TURN_WAIT_S = 5.0
-"""How long one part waits for the turns of its addresses."""
+"""Seconds that one subresource may wait for the turns of its addresses."""
 RESERVED_TIME_SHARE = 0.2
-"""Of the time of a page; nothing is asked within it, for the page has to make something of what comes."""
+"""Share of a page's time in which no request is sent, because the page needs time to use what arrived."""
 ROBOTS_KIND = "other"
-"""What a robots.txt is to the page: there is no resource type for it."""
+"""The kind of a robots.txt: the browser has no resource type for it."""
 
 T = TypeVar("T")
 _Ask = Callable[[bool], Awaitable[T | Postponement]]
-"""Asks for something; is told whether the turn of the address was waited for."""
+"""Sends a request; its argument says whether it has waited for the address's turn."""
 HostLocks = WeakValueDictionary[str, asyncio.Lock]
-"""Whoever asks a host something holds its lock. Whoever waits for a turn at a host without a lease of it holds that of `WAITING` before."""
+"""A request to a host holds the host's lock. A wait for a turn at a host without a lease holds the lock of `WAITING`
+and the host before that.
+"""
 WAITING = "waiting "
-"""Before the name of a host: a lock of its own, so that nobody waits within the page whose host that is."""
+"""Prefix of a host's second lock, so that a wait for a turn does not block the page that has the host's lease."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +74,7 @@ class SubresourceRequest:
     method: str
     headers: Mapping[str, str]
     kind: str
-    """What the browser wants it for: `script`, `stylesheet`, `xhr`."""
+    """What the browser needs it for: `script`, `stylesheet`, `xhr`."""
     hops: int = 0
     """Redirects that led here."""
     has_left_site: bool = False
@@ -77,7 +83,7 @@ class SubresourceRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RobotsClient:
-    """A client that asks for robots.txt files on behalf of a page."""
+    """A client that requests robots.txt files on behalf of a page."""
 
     client: Client
     page_address: str
@@ -101,7 +107,7 @@ class _RobotsClient:
 
 
 class SubresourceFetcher:
-    """The parts of one page."""
+    """The subresources of one page."""
 
     def __init__(
         self,
@@ -128,17 +134,17 @@ class SubresourceFetcher:
         self._request_counts: Counter[str] = Counter()
         self.subresources: list[Subresource] = []
         self.decode_budget = decode_budget
-        """What the bodies that the browser is given are taken from."""
+        """The budget for decoded bodies that the browser receives."""
 
     def leaves_site(self, request: SubresourceRequest) -> bool:
-        """Whether a request goes to another site than that of the page, or was led over one."""
+        """Return whether a request goes to another site than the page's, or was redirected over one."""
         try:
             return request.has_left_site or site(canonicalize(request.url)) != self._site
         except InvalidUrl:
             return True
 
     async def fetch(self, request: SubresourceRequest) -> Capture | str:
-        """What was answered, or the reason for which there is no answer."""
+        """Return the response, or the reason why there is none."""
         try:
             url = canonicalize(request.url)
         except InvalidUrl:
@@ -147,40 +153,44 @@ class SubresourceFetcher:
         headers = request_rules.request_headers(request.headers, with_cookies=same_site)
         may_carry = same_site and request.method != request_rules.PREFLIGHT
         carries = may_carry and self._client.has_credentials(url)
-        # What a page has a say in, by its headers or by who it is, is kept for its own site.
+        # A response that the page can influence, by headers or by its own address, is cached for its own site only.
         is_for_all = request.kind in SHARED_KINDS and not carries and is_public(self._address)
         partition = "" if is_for_all else self._site
-        if request.method == "GET" and (kept := self._cache.get(request.url, headers, partition)) is not None:
-            return kept
+        if (
+            request.method == "GET"
+            and (cached := self._cache.get(request.url, headers, partition)) is not None
+        ):
+            return cached
         if request.hops > MAX_REDIRECTS:
             return "too_many_hops"
         if not request.hops and self._is_repeated(request):
             return "repeated"
         found = await self._exchange(url, request, headers, with_credentials=may_carry)
         if carries and isinstance(found, Capture) and not _is_readable(found, headers):
-            # Its script may have asked without: then the answer to that is what a browser would show it.
+            # The script may have requested it without credentials: a browser would show it the response to that
+            # request.
             found = await self._exchange(url, request, headers, with_credentials=False)
         if request.method == "GET" and isinstance(found, Capture):
             self._cache.put(request.url, headers, found, request.kind, partition)
         return found
 
-    def _is_repeated(self, wanted: SubresourceRequest) -> bool:
-        # A preflight is no second request for the same.
-        preflight = f"{request_rules.PREFLIGHT} " if wanted.method == request_rules.PREFLIGHT else ""
-        place = f"{preflight}{wanted.url.partition('?')[0]}?"
-        same = preflight + wanted.url
+    def _is_repeated(self, request: SubresourceRequest) -> bool:
+        # A preflight is not a repetition of its request.
+        preflight = f"{request_rules.PREFLIGHT} " if request.method == request_rules.PREFLIGHT else ""
+        place = f"{preflight}{request.url.partition('?')[0]}?"
+        same = preflight + request.url
         self._request_counts.update((same, place))
         return self._request_counts[same] > MAX_SAME_URL or self._request_counts[place] > MAX_SAME_PATH
 
     async def _exchange(
-        self, url: Url, wanted: SubresourceRequest, headers: HeaderList, *, with_credentials: bool
+        self, url: Url, request: SubresourceRequest, headers: HeaderList, *, with_credentials: bool
     ) -> Capture | str:
         async def ask(waited: bool) -> Capture | FetchFailure | Postponement:
             return await self._client.get(
                 url,
                 self._lease.acquire(has_waited=waited),
                 headers=headers,
-                method=wanted.method,
+                method=request.method,
                 max_body=MOST_BYTES - self._bytes,
                 timeout_s=self._left_s(),
                 with_credentials=with_credentials,
@@ -200,7 +210,7 @@ class SubresourceFetcher:
         if isinstance(found, FetchFailure):
             return found.reason if found.reason.endswith("_blocked") else "unreachable"
         if isinstance(found, Capture):
-            self._record_exchange(found, _kind(wanted))
+            self._record_exchange(found, _kind(request))
         return found
 
     async def _fetch_robots(self, url: Url) -> RobotsFetch | str:
@@ -215,17 +225,19 @@ class SubresourceFetcher:
             for capture in found.captures:
                 self._record_exchange(capture, ROBOTS_KIND)
             if isinstance(found.decision, RobotsRuling) and found.decision.delay_ms:
-                await self._lease.end_turn(url.host, delay_ms=found.decision.delay_ms)  # as is known only now
+                await self._lease.end_turn(
+                    url.host, delay_ms=found.decision.delay_ms
+                )  # the delay is known only now
         return found
 
     def _line(self, host: str) -> asyncio.Lock:
-        """Those who wait for a turn at a host, one behind the other."""
+        """Return the lock of the queue for a turn at a host."""
         return (
             self._own if self._lease.holds(host) else self._hosts.setdefault(WAITING + host, asyncio.Lock())
         )
 
     async def _in_turn(self, host: str, delay_ms: int, ask: _Ask[T]) -> T | str:
-        """Ask a host when it is its turn, and each address when it is that one's."""
+        """Send a request when it is the host's turn, and each address's."""
         most_ms = round(1000 * (self._last_request_at - asyncio.get_running_loop().time()))
         if most_ms < 0:
             return "late"
@@ -241,15 +253,15 @@ class SubresourceFetcher:
         return found
 
     async def _ask_until_turn(self, ask: _Ask[T]) -> T | str:
-        patience_s, waited = MAX_TURN_WAIT_S, False
+        remaining_wait_s, waited = MAX_TURN_WAIT_S, False
         while self._left_s() > 0:
             found = await ask(waited)
             if not isinstance(found, Postponement):
                 return found
             wait_s = found.wait_ms / 1000
-            if wait_s > min(patience_s, self._left_s()):
+            if wait_s > min(remaining_wait_s, self._left_s()):
                 return "not_its_turn"
-            patience_s -= wait_s
+            remaining_wait_s -= wait_s
             await asyncio.sleep(wait_s)
             waited = True
         return "late"
@@ -266,18 +278,20 @@ class SubresourceFetcher:
 
 
 def _is_readable(found: Capture, headers: HeaderList) -> bool:
-    """Whether the page may read what came with credentials. Only requests to other origins that are to be read say who asks (`Origin`)."""
+    """Return whether the page may read a response to a request with credentials. Only requests to other origins whose
+    response a script reads have an `Origin` header.
+    """
     origin = next((value for name, value in headers if name.lower() == "origin"), None)
     return origin is None or origin == found.url.origin or allows_credentialed_read(found.headers, origin)
 
 
 def _too_busy(found: object, host: str) -> Judgement | None:
-    """What the last answer means, where it means that the host is asked too much. A redirect of a robots.txt ends at another host, whose
-    answer is known there.
+    """Return the judgement of the last response, if it means that the host is too busy. A redirect of a robots.txt ends
+    at another host, for which that is reported there.
     """
     last = found.captures[-1] if isinstance(found, RobotsFetch) and found.captures else found
     return too_busy(last) if isinstance(last, Capture) and last.url.host == host else None
 
 
-def _kind(wanted: SubresourceRequest) -> str:
-    return "preflight" if wanted.method == request_rules.PREFLIGHT else wanted.kind
+def _kind(request: SubresourceRequest) -> str:
+    return "preflight" if request.method == request_rules.PREFLIGHT else request.kind

@@ -1,17 +1,17 @@
-"""`render`: one page in one tab, from the answer that was archived to the DOM that its scripts made of it.
+"""`render`: one page in one tab, from the archived response to the DOM that its scripts made of it.
 
-1. A fresh context for each page: no cookie, cache or storage of another. Its first document is the answer at hand, which
-   is not asked again. Everything else that it asks for comes to `crawler.render.intercept`, and goes to `crawler.render.subresources` or
-   nowhere.
-2. The page's clock is virtual: it stands still while a part is fetched, and jumps to the next timer when nothing else is to
-   be done. So what a page does within five seconds is seen in a fraction of one, and a part that has to wait for its
-   turn is not late for the page. A page is done when such five seconds are over, nothing is being fetched and its
-   next frames change nothing; after some rounds of them at any rate. At its deadline (that is in real time) its scripts
-   are stopped, and the DOM is taken as it is.
-3. The DOM is read as its reader sees it (`crawler.render.chromium.dom`), up to a length.
-4. Nothing of a page waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied.
-   Each is counted.
-5. What a tab does costs its page and no other. Where the whole browser is gone, `BrowserGoneError` says so.
+1. Each page has a fresh context: no cookie, cache or storage of another page. Its first document is the archived
+   response, which is not requested again. Every other request goes to `crawler.render.intercept`, and from there to
+   `crawler.render.subresources` or nowhere.
+2. The page's clock is virtual: it stands still while a subresource is fetched, and jumps to the next timer when nothing
+   else is left to do. So what a page does within five seconds takes a fraction of a second, and a subresource that
+   waits for its turn is not late for the page. A page is done when five such seconds are over, nothing is being fetched
+   and its next frames change nothing; it is done after `ROUNDS` such rounds at the latest. At its deadline (in real
+   time) its scripts are stopped, and the DOM is taken as it is.
+3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
+4. A page never waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied. Each
+   is counted.
+5. A fault of a tab costs its page and no other. If the whole browser has ended, `BrowserGoneError` says so.
 """
 
 import asyncio
@@ -34,35 +34,34 @@ from crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderRep
 from crawler.render.chromium import dom
 from crawler.render.chromium.browser import Browser
 from crawler.render.chromium.init_script import INIT_SCRIPT, has_used
-from crawler.render.chromium.isolated_world import call_function
-from crawler.render.chromium.isolated_world import create_world as make_world
+from crawler.render.chromium.isolated_world import call_function, create_world
 from crawler.render.intercept import Interceptor
 from crawler.render.subresources import SubresourceFetcher
 
 ROUND_MS = 5_000
-"""Of the page's own clock."""
+"""Milliseconds of the page's own clock."""
 ROUNDS = 4
 MAX_REQUESTS = 300
-"""Requests, refused ones included, after which a page is taken for one that never rests."""
+"""Requests, refused ones included, after which a page counts as one that never rests."""
 FRAMES_S = 0.1
-"""Some frames: they come in real time."""
+"""Seconds for some frames, which come in real time."""
 LONGEST_FRAMES_S = 1.0
 TWO_FRAMES = (
     "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
 )
 GRACE_S = 3.0
-"""Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
+"""Seconds beyond its deadline in which a tab must deliver its DOM; it has the same time again to close."""
 EXIT_WAIT_S = 1.0
-"""How long it is waited for the news that a browser has ended."""
+"""Seconds to wait for the event that a browser has ended."""
 MEMORY_KILL_WINDOW_S = 2.0
-"""A tab that crashed within so long after one was killed for its memory is taken for that one."""
+"""Seconds. If a tab crashes within this time after one was killed for its memory, it counts as the killed one."""
 
 TALL: ViewportSize = {"width": 1280, "height": 8_000}
-"""Pixels of the window in the end, where a page waits for what comes into view: as far as a reader might scroll."""
+"""Pixels of the window when a page waits for elements to come into view: as far as a reader might scroll."""
 
 
 class BrowserGoneError(Exception):
-    """The browser died, with all its tabs."""
+    """The browser ended, with all its tabs."""
 
 
 async def render(
@@ -74,9 +73,9 @@ async def render(
     deadline: float,
     most_bytes: int,
 ) -> RenderedPage:
-    """Render the page that a capture holds. `deadline` is its deadline by the loop's clock; `most_bytes` bounds its DOM.
+    """Return the rendering of a captured page. `deadline` is by the event loop's clock; `most_bytes` bounds the DOM.
 
-    Raises `BrowserGoneError`, and nothing for whatever a page does.
+    Raise `BrowserGoneError`; raise nothing for whatever a page does.
     """
     tab = _Tab(browser, capture, parts, deadline=deadline, most_bytes=most_bytes)
     started_ms, begun = time.time_ns() // 1_000_000, time.monotonic()
@@ -113,7 +112,7 @@ class _Tab:
         self.html, self.title = b"", ""
 
     async def run(self, user_agent: str) -> RenderProblem:
-        """Fill `html` and `title`, as far as the page lets it. Raises what its parts raise: trouble of ours."""
+        """Fill `html` and `title` as far as the page permits. Raise what the fetcher raises: a fault of ours."""
         problem = await self._problem(user_agent)
         if self._requests.error is not None:
             raise self._requests.error
@@ -126,7 +125,7 @@ class _Tab:
 
     @property
     def navigations(self) -> tuple[str, ...]:
-        """Where its scripts would have gone."""
+        """Addresses to which its scripts would have navigated."""
         return tuple(self._requests.navigations)
 
     async def _problem(self, user_agent: str) -> RenderProblem:
@@ -176,16 +175,19 @@ class _Tab:
         try:
             async with asyncio.timeout_at(self._until):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
-                world = await make_world(session)
+                world = await create_world(session)
                 await self._wait_until_done(page, session, world)
                 self._has_closed = self._requests.declares_closed_root or await has_used(
                     session, world, "closed"
                 )
         except TimeoutError:
-            problem, self._has_closed = "render_timeout", True  # it may; nobody can be asked any more
+            problem, self._has_closed = (
+                "render_timeout",
+                True,
+            )  # the page may have one, and can no longer be queried
             await session.send("Runtime.terminateExecution")
             await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
-            world = await make_world(session)
+            world = await create_world(session)
         self.html, self.title = await dom.read_dom(
             session,
             world,
@@ -196,8 +198,8 @@ class _Tab:
         return problem
 
     async def _wait_until_done(self, page: Page, session: CDPSession, world: int) -> None:
-        """Wait until the page is done, or has gone on for long enough. One that waits for what comes into view is shown in
-        a tall window when it is done otherwise.
+        """Wait until the page is done, or has run for `ROUNDS` rounds. If a page waits for elements to come into view,
+        it gets a tall window once it is done otherwise.
         """
         is_tall = False
         expired = asyncio.Event()
@@ -209,15 +211,15 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
-            asked = self._requests.request_count
+            requests_before = self._requests.request_count
             before = await dom.dom_size(session, world)
             await asyncio.sleep(FRAMES_S)
             if self._requests.request_count >= MAX_REQUESTS:
                 return
-            # What is asked for now is answered in the next round: until then the page's clock stands.
+            # Requests made now are answered in the next round: until then the page's clock stands.
             if (
                 self._requests.pending_count
-                or self._requests.request_count > asked
+                or self._requests.request_count > requests_before
                 or await dom.dom_size(session, world) != before
             ):
                 continue
@@ -225,13 +227,13 @@ class _Tab:
                 return
             is_tall = True
             await page.set_viewport_size(TALL)
-            with suppress(TimeoutError):  # what is in view now is known with the next frames
+            with suppress(TimeoutError):  # the next frames tell the page which elements are in view
                 async with asyncio.timeout(LONGEST_FRAMES_S):
                     await call_function(session, world, TWO_FRAMES)
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         self._requests.refuse("dialog")
-        # Who is asked whether to leave the page leaves it: the place is blocked, and known as a link.
+        # A yes to a `beforeunload` dialog lets the page navigate: the navigation is refused, and recorded as a link.
         with suppress(Error):
             await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
@@ -248,7 +250,7 @@ class _Tab:
             await page.close()
 
     async def _exit_problem(self, error: Error | None = None) -> RenderProblem:
-        """Why there is no tab any more. One that was closed may be the first that is known of its browser's end."""
+        """Return why the tab is gone. A closed tab may be the first sign that its browser has ended."""
         if not self._crashed.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(EXIT_WAIT_S):
@@ -263,6 +265,5 @@ class _Tab:
             async with asyncio.timeout(GRACE_S):
                 await context.close()
         except (Error, TimeoutError):
-            self._browser.is_over_memory = (
-                True  # it keeps what it should have let go: it gets no further pages
-            )
+            # It keeps memory that it should have released: it gets no further pages.
+            self._browser.is_over_memory = True

@@ -1,11 +1,15 @@
 """`links`: what the archived pages of a file led to, for a frontier that is made from the archive.
 
-1. A page is understood by the rules by which it was settled (`crawler.reading.page_reading`), under the lease that its line in the crawl's log
-   tells of. So the same comes of it as came of it then; what the frontier knows already is not asked again.
+1. A page is understood by the rules by which it was settled (`crawler.reading.page_reading`), under the lease that
+   its line in the crawl's log tells of. So the same comes of it as came of it then; what the frontier knows already
+   is not asked again.
 2. Of a page whose payload is in another record (a revisit) the outlinks count that were noted beside it.
-3. A page that a user's spider read leads to what its callbacks found there, which no archive has: nothing is read of it.
-4. A page is read aside (`crawler.page_process`): one that kills what reads it, or makes it raise, leads to nothing. The log says why.
-5. A page of which the log says nothing is known, and leads to nothing, unless it is said how far its links are to be followed.
+3. A page that a user's spider read leads to what its callbacks found there, which no archive has: nothing is read of
+   it.
+4. A page is read aside (`crawler.page_process`): one that kills what reads it, or makes it raise, leads to nothing.
+   The log says why.
+5. A page of which the log says nothing is known, and leads to nothing, unless it is said how far its links are to be
+   followed.
 """
 
 import logging

@@ -1,18 +1,18 @@
 """`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
 
-1. Their names are taken over (`Frontier.take_over`): should one live after all, nothing that it asks for is granted or settled
-   from then on. Whatever it settled before was durable before, so it is in the files that are read now.
-2. Their open archive files, and their open files of the crawl's log, are sealed first (`storage.archive.archive_writer.recover`,
-   `storage.crawllog.log_writer.recover`).
+1. Their names are taken over (`Frontier.take_over`): should one live after all, nothing that it asks for is granted
+   or settled from then on. Whatever it settled before was durable before, so it is in the files that are read now.
+2. Their open archive files, and their open files of the crawl's log, are sealed first
+   (`storage.archive.archive_writer.recover`, `storage.crawllog.log_writer.recover`).
 3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
-   has the payload of the record that it refers to; where that is not to be had, the page is fetched again. Payloads are held for one
-   lease at a time: a worker has dozens, and each payload may have 64 MiB.
-   It is read aside (`crawler.page_process`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
-   perhaps once more, for its worker may have written it.
-4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
-   what they are for aside. So a page that kills what reads it kills one worker, and has failed. A page that kills workers otherwise
-   has failed when five have crashed while they held it (`Frontier.reclaim`).
+   has the payload of the record that it refers to; where that is not to be had, the page is fetched again. Payloads
+   are held for one lease at a time: a worker has dozens, and each payload may have 64 MiB. It is read aside
+   (`crawler.page_process`), for it may be what its worker died of. One whose reading raises has failed. Its line is
+   in the log before it is settled: perhaps once more, for its worker may have written it.
+4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them
+   reads what they are for aside. So a page that kills what reads it kills one worker, and has failed. A page that
+   kills workers otherwise has failed when five have crashed while they held it (`Frontier.reclaim`).
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
 changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
@@ -82,8 +82,9 @@ async def recover(
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    `options` are those of the crawl's workers; `crashed_workers` are those that died without a word. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
-    when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
+    `options` are those of the crawl's workers; `crashed_workers` are those that died without a word. Workers are
+    known by their open archive files and by the leases that they hold. A worker is asked after only when it is known
+    by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
     holders = await frontier.workers.holders()
@@ -169,8 +170,8 @@ def _urns(crawl: str, lease: Lease) -> list[str]:
 
 
 def _find(store: Store, names: list[str], wanted: set[str]) -> dict[str, ArchivedRecord]:
-    """The wanted records of responses, and of what remains of them, without their payloads. Files older than one without any are not
-    read.
+    """The wanted records of responses, and of what remains of them, without their payloads. Files older than one
+    without any are not read.
     """
     found: dict[str, ArchivedRecord] = {}
     for name in names if wanted else ():
@@ -186,8 +187,8 @@ def _find(store: Store, names: list[str], wanted: set[str]) -> dict[str, Archive
 
 
 def _payloads(store: Store, names: list[str], found: dict[str, ArchivedRecord]) -> Mapping[str, RecordRef]:
-    """Where the payload of each record lies: that of a revisit record in the record that it refers to. Takes those out of `found` whose
-    payload is not there.
+    """Where the payload of each record lies: that of a revisit record in the record that it refers to. Takes those
+    out of `found` whose payload is not there.
 
     A record that the server said is unchanged (304) needs none.
     """

@@ -2,8 +2,8 @@
 
 1. What the log says was settled is settled as it was (`settle_logged`, `schedule_visits`).
 2. What is archived and in no log is settled as its record has it, under the reason `no_log` (`settle_archived`).
-3. After all of that, what archived pages led to waits, as far as it is unknown (`add_links`), and what was to be tried again
-   (`add_pending`).
+3. After all of that, what archived pages led to waits, as far as it is unknown (`add_links`), and what was to be
+   tried again (`add_pending`).
 """
 
 import time
@@ -43,15 +43,17 @@ class LinkScope:
 
 
 async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
-    """Of a file of the log: settle its pages as they were; but those that are to be visited again (`schedule_visits`)."""
+    """Of a file of the log: settle its pages as they were; but those that are to be visited again
+    (`schedule_visits`).
+    """
     found = (each for each in _restored_from_log(log_line.read(store, name)) if not each.discovery.interval_s)
     while batch := list(islice(found, BATCH)):
         await frontier.restore(batch)
 
 
 async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
-    """Of files of the log: settle pages that are visited again and again as they were the last time, and let the next visit
-    fall due.
+    """Of files of the log: settle pages that are visited again and again as they were the last time, and let the next
+    visit fall due.
     """
     with last_lines(_visited(store, names)) as lines:
         found = _restored_from_log(lines)

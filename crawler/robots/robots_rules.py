@@ -1,17 +1,18 @@
-"""`Rules`: what a robots.txt says to one crawler (RFC 9309, section 2). Pure; never raises.
+"""`ParsedRobots`: the rules of a robots.txt for one crawler (RFC 9309, section 2). Pure; never raises.
 
-1. Lines end with CR, LF or both; `#` begins a comment. A line is `key: value`; a colon that is missing before one
-   word is supplied, and misspelt keys that Google's parser knows are read as it reads them.
-2. A group is one or more user-agent lines and the rules behind them; nothing but a rule ends the list of its
-   user agents. The groups of our product token are one; where there is none, those of `*` are.
-3. The rule with the most octets wins; of two as long, Allow. No rule at all allows, and /robots.txt is allowed.
-4. Paths and rules are compared octet by octet in one normal form: what need not be percent-encoded is decoded,
-   everything else is encoded in capitals. `%2F` and `%3F` are themselves in a path, and `/` and `?` in a query.
-   `*` is any octets, `$` at the end of a rule the end of the URL.
-5. A match takes time linear in the rules and in the URL. `MOST_STEPS` bounds their product: a file that is made to
-   cost more is not to be read by anybody, and forbids what it was to cost so much for.
+1. Lines end with CR, LF or both; `#` begins a comment. A line is `key: value`. If the colon before a single word is
+   missing, it is supplied; misspelt keys that Google's parser knows are read as that parser reads them.
+2. A group is one or more user-agent lines and the rules after them; only a rule ends the list of its user agents. All
+   groups of our product token are one group; if there is none, the groups of `*` are.
+3. The rule with the most octets wins; of two with equal length, Allow. Without a matching rule the path is allowed, and
+   /robots.txt always is.
+4. Paths and rules are compared octet by octet in one normal form: whatever need not be percent-encoded is decoded,
+   everything else is encoded in capitals. `%2F` and `%3F` stay in a path, and become `/` and `?` in a query. `*`
+   matches any octets, and `$` at the end of a rule matches the end of the URL.
+5. A match takes time linear in the rules and in the URL. `MOST_STEPS` bounds their product: a file that costs more was
+   made to be too costly for any reader, and then the URL in question is forbidden.
 
-A Crawl-delay, and a Request-rate, counts for the user agents named before it in its group; of several the slowest.
+A Crawl-delay or a Request-rate counts for the user agents named before it in its group; of several the slowest counts.
 """
 
 import re
@@ -19,13 +20,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 MAX_ROBOTS_BYTES = 500 << 10
-"""Octets that are read (section 2.5). A line that is cut there is not."""
+"""Octets that are read at most (section 2.5). A line that the limit cuts is ignored."""
 LONGEST_LINE = 2083 * 8
-"""Octets of a line that are read, as Google's parser does: eight times the longest URL of an old browser."""
+"""Octets of a line that are read at most, as in Google's parser: eight times the longest URL of an old browser."""
 MOST_STEPS = 4_000_000
-"""Octets of URLs held against rules with `*` or `$`, for one answer: some 20 ms."""
+"""Octets of URLs that are compared with rules with `*` or `$`, for one decision: some 20 ms."""
 MOST_SITEMAPS = 1_000
-"""Sitemaps taken of one file, in its order."""
+"""Sitemaps that are taken from one file at most, the first ones."""
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -39,14 +40,15 @@ _RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 _FORMS = {(False, False): "d", (False, True): "D", (True, False): "a", (True, True): "A"}
-"""What a line of `ParsedRobots.patterns` begins with, by whether the rule allows, and whether it ended with `$`; the parts follow, with `*`
-between them. In normal form neither `*` nor a line break stands for itself."""
+"""The first character of a line of `ParsedRobots.patterns`, by whether the rule allows, and whether it ended with `$`.
+The parts follow, with `*` between them. In normal form neither `*` nor a line break stands for itself.
+"""
 _ALLOWS, _ANCHORED = "aA", "DA"
 _OVERHEAD = 60
-"""Bytes of an object beside its text."""
+"""Bytes of an object besides its text."""
 _LONGEST_DELAY_S = 1e9
 
-# RFC 3986, sections 2.2 and 2.3, without `#`, which ends a URL, and `*`, which is a rule's.
+# RFC 3986, sections 2.2 and 2.3, without `#`, which ends a URL, and without `*`, which has a meaning in rules.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@!$&'()+,;=[]")
 _NORMAL = re.compile(r"[A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]*")
 _TO_CHANGE = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]")
@@ -54,22 +56,24 @@ _TO_CHANGE = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRobots:
-    """What is said to us."""
+    """The rules, delay and sitemaps of a robots.txt for one product token."""
 
     prefixes: Mapping[str, bool] = field(default_factory=dict)
-    """Rules without `*` and `$`: whether what begins so is allowed."""
+    """Rules without `*` and `$`: whether paths that begin so are allowed."""
     lengths: tuple[int, ...] = ()
-    """Of the prefixes, the longest first."""
+    """Lengths of the prefixes, the longest first."""
     patterns: str = ""
-    """All other rules, a line each (`_pattern`), that with the most octets first; of some as long those that allow. One text, for
-    a file may hold fifty thousand, and is kept as long as its pages are asked for."""
+    """All other rules, a line each (`_FORMS`), the one with the most octets first; of equal lengths those that allow
+    first. It is one text to save memory, because a file may have fifty thousand rules, and they are kept as long as its
+    pages are crawled.
+    """
     delay_s: float | None = None
-    """Seconds between two requests; None where nothing is asked."""
+    """Seconds between two requests; None if the file asks for no delay."""
     sitemaps: tuple[str, ...] = ()
-    """As written: they are said to everybody."""
+    """As written; they apply to every crawler."""
 
     def allows(self, target: str) -> bool:
-        """Whether a URL's path with its query (without fragment; `/` where empty) may be fetched."""
+        """Return whether a URL's path and query may be fetched (without fragment; `/` if empty)."""
         path = normalize_path(target)
         if path == "/robots.txt":
             return True
@@ -92,7 +96,7 @@ class ParsedRobots:
 
     @property
     def size(self) -> int:
-        """Bytes of memory that it takes, roughly."""
+        """Bytes of memory that the rules take, roughly."""
         return (
             len(self.patterns)
             + sum(map(len, self.sitemaps))
@@ -101,16 +105,16 @@ class ParsedRobots:
         )
 
     def body(self, product: str) -> bytes:
-        """A robots.txt that says the same to the product, and nothing else."""
+        """Return a robots.txt that has the same rules for `product`, and nothing else."""
         lines = [f"user-agent: {product}"]
         lines += [
             f"{'allow' if allow else 'disallow'}: {_unanchored(prefix)}"
             for prefix, allow in self.prefixes.items()
         ]
         for pattern in self.patterns.split("\n") if self.patterns else ():
-            said = "allow" if pattern[0] in _ALLOWS else "disallow"
+            verb = "allow" if pattern[0] in _ALLOWS else "disallow"
             rule = f"{pattern[1:]}$" if pattern[0] in _ANCHORED else _unanchored(pattern[1:])
-            lines.append(f"{said}: {rule}")
+            lines.append(f"{verb}: {rule}")
         if self.delay_s is not None:
             lines.append(f"crawl-delay: {min(self.delay_s, _LONGEST_DELAY_S):.9f}")
         lines += [f"sitemap: {each}" for each in self.sitemaps]
@@ -119,7 +123,7 @@ class ParsedRobots:
 
 @dataclass(slots=True)
 class _Group:
-    """All rules for one kind of user agent, as they come."""
+    """The rules for one kind of user agent, in the file's order."""
 
     prefixes: dict[str, bool] = field(default_factory=dict)
     patterns: dict[str, None] = field(default_factory=dict)
@@ -143,11 +147,11 @@ class _Groups:
 
     product: str
     ours: _Group | None = None
-    """None until somebody names us."""
+    """None until a group names our product token."""
     everybody: _Group = field(default_factory=_Group)
     _current: list[_Group] = field(default_factory=list)
     _open: bool = True
-    """To more user agents."""
+    """Whether the current group takes more user agents."""
 
     def user_agent(self, value: str) -> None:
         if not self._open:
@@ -160,7 +164,7 @@ class _Groups:
             self._join(self.ours)
 
     def _join(self, group: _Group) -> None:
-        # A file may name one user agent on each of its lines; a rule is read once all the same.
+        # A file may repeat a user agent on each of its lines; its rules are still read once.
         if not any(group is each for each in self._current):
             self._current.append(group)
 
@@ -175,7 +179,7 @@ class _Groups:
 
 
 def parse_rules(body: bytes, product: str) -> ParsedRobots:
-    """What a robots.txt, of whatever bytes, says to a product token."""
+    """Return the rules of a robots.txt, whatever its bytes are, for a product token."""
     groups = _Groups(product=product.lower())
     sitemaps: dict[str, None] = {}
     for key, value in _lines(body):
@@ -199,7 +203,7 @@ def parse_rules(body: bytes, product: str) -> ParsedRobots:
 
 
 def _unanchored(rule: str) -> str:
-    """A rule that may end with a `$` of its own."""
+    """Return a rule whose last `$`, if any, is no anchor."""
     return f"{rule[:-1]}%24" if rule.endswith("$") else rule
 
 
@@ -208,7 +212,7 @@ def _octets(pattern: str) -> int:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Whether a rule is about a path in normal form. From left to right, the first place for each part."""
+    """Return whether a rule matches a path in normal form. From left to right, each part takes the first place."""
     first, *rest = pattern[1:].split("*")
     if not path.startswith(first):
         return False
@@ -227,7 +231,9 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def whole_lines(body: bytes, *, cut: bool = False) -> bytes:
-    """What is read of a robots.txt: at most `MAX_ROBOTS_BYTES` octets, without a line that is cut there, or was cut before."""
+    """Return the octets of a robots.txt that are read: at most `MAX_ROBOTS_BYTES`, without a line that is cut there, or
+    that was cut before.
+    """
     if len(body) > MAX_ROBOTS_BYTES:
         cut = body[MAX_ROBOTS_BYTES] not in b"\r\n"
         body = body[:MAX_ROBOTS_BYTES]
@@ -235,14 +241,14 @@ def whole_lines(body: bytes, *, cut: bool = False) -> bytes:
 
 
 def request_path(wire: str) -> str:
-    """The path and query of an absolute URL without fragment, its octets as latin-1."""
+    """Return the path and query of an absolute URL without fragment, its octets as latin-1."""
     rest = wire.partition("://")[2]
     path = rest[min((at for at in (rest.find("/"), rest.find("?")) if at >= 0), default=len(rest)) :]
     return (path if path.startswith("/") else f"/{path}").encode().decode("latin-1")
 
 
 def normalize_path(text: str, *, query: bool = False) -> str:
-    """The normal form of a path and query; of a query alone where that is said."""
+    """Return the normal form of a path and query; of a query alone if `query` is true."""
     if _NORMAL.fullmatch(text) is not None:
         return text
     path, mark, rest = ("", "", text) if query else text.partition("?")
@@ -250,7 +256,7 @@ def normalize_path(text: str, *, query: bool = False) -> str:
 
 
 def _parts(written: str) -> tuple[str, ...]:
-    """What stands between the `*`s of a rule, in normal form."""
+    """Return the parts of a rule between its `*`s, in normal form."""
     parts = []
     query = False
     for part in _STARS.split(written):
@@ -269,13 +275,13 @@ def _in_query(found: re.Match[str]) -> str:
 
 
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
-    """Keys in lower case, and values."""
+    """Yield the keys, in lower case, and the values."""
     for line in _LINE_END.split(_text(whole_lines(body))):
-        said = line[:LONGEST_LINE].partition("#")[0].strip(" \t\v\f\0")
-        key, colon, value = said.partition(":")
+        text = line[:LONGEST_LINE].partition("#")[0].strip(" \t\v\f\0")
+        key, colon, value = text.partition(":")
         if not colon:
-            words = said.split(None, 1)
-            # As Google's parser: a colon is missing only where there are two words, no more.
+            words = text.split(None, 1)
+            # Google's parser supplies a missing colon only if there are exactly two words.
             if len(words) != 2 or len(words[1].split()) != 1:
                 continue
             key, value = words
@@ -283,22 +289,22 @@ def _lines(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _text(body: bytes) -> str:
-    """Octets as latin-1; UTF-16 that says so by its mark as the octets of UTF-8."""
+    """Return the octets as latin-1; UTF-16 with a byte order mark becomes the octets of UTF-8."""
     for mark, codec in _MARKS:
         if body.startswith(mark):
             body = body[2:].decode(codec, "replace").encode("utf-8", "replace")
             break
-    for length in (3, 2, 1):  # a mark of UTF-8, or what is left of one
+    for length in (3, 2, 1):  # the byte order mark of UTF-8, or a part of it
         if body.startswith(b"\xef\xbb\xbf"[:length]):
             body = body[length:]
             break
-    # NULs mean nothing; without them UTF-16 that has no mark can be read as well. No-break spaces come from text
-    # processors and are meant as spaces.
+    # NULs mean nothing; without them UTF-16 without a byte order mark can be read as well. No-break spaces come from
+    # text processors and mean spaces.
     return body.decode("latin-1").replace("\0", "").replace("\xc2\xa0", " ")
 
 
 def _delay_s(key: str, value: str) -> float | None:
-    """Seconds between two requests that a line asks for; None for any other line."""
+    """Return the seconds between two requests that a line asks for; None for any other line."""
     if key in {"crawl-delay", "crawl delay", "crawldelay"}:
         found = _NUMBER.match(value)
         return float(found[0]) if found else None

@@ -1,26 +1,28 @@
-"""`Loop`: the leases of one worker, from grant to settlement. The worker's one loop is `Loop.leases`.
+"""`Scheduler`: the leases of one worker, from grant to settlement. `Scheduler.leases` is the worker's one loop.
 
-1. The worker never holds more than `concurrency` leases, settled ones not counted: so much may be fetched twice
-   if it is killed, and so much memory may its captures take.
-2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over; one
-   whose exchange went wrong is not, for its settlement says what that means for the host.
-3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
-4. A page that its robots record forbids, or that the frontier gives up, comes with its judgement: it is to be settled without
-   being asked for, and costs its host no delay.
-5. The sitemaps that its robots record names are added before it is asked for, where they are to be read (`listed`).
-6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
-   What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
-   in vain, because others were quicker, waits twice as long before it asks for the next time.
-7. Of the pages and robots.txt files that dead workers held (`Lease.orphan`) one is fetched at a time: if it kills this worker too,
-   the others are not blamed.
-8. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink.uplink`).
-9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate_monitor`).
-10. A lease of a registered domain that holds its share of the slots, or of one that is slow while slow ones hold theirs, goes back,
-   and its host waits (`crawler.scheduling.slot_share`).
-11. A server of the frontier that has restarted may have lost what it knew: what the worker remembers of that is forgotten. The
-   frontier's client has told it again by then (`frontier.verbs.reconciler`).
-12. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
-   more is leased or begun; what is in flight is finished by others.
+1. The worker never holds more than `concurrency` open leases. This bounds the pages that are fetched twice if the
+   worker is killed, and the memory of its captures.
+2. A lease is granted only if it can be fetched at once, and its host is released as soon as its exchange is over. If
+   the exchange failed, the host is not released: the settlement says what the failure means for the host.
+3. A lease goes back if it is not its address's turn. The frontier hears of that as of the end of an exchange.
+4. A page that its robots record forbids, or that the frontier gives up, comes with its judgement. It is settled
+   without a request, and costs its host no delay.
+5. If sitemaps are read, those that the robots record of a page names are added before the page is requested
+   (`crawler.reading.sitemap_discoveries`).
+6. The worker polls the frontier when the frontier may grant something: at the time that the frontier has named, and
+   when a lease has ended here. It notices other events (a URL is added, another worker's lease ends) one second later
+   at most. After each poll in vain, because other workers were faster, it waits twice as long.
+7. Pages and robots.txt files that dead workers held (`Lease.is_recovered`) are fetched one at a time: if one of them
+   kills this worker too, the others are not blamed.
+8. While the worker has no way to the web it leases nothing, and only a few pages when the outage seems over
+   (`crawler.uplink.uplink`).
+9. While the back-pressure gate is shut nothing is granted; the worker polls once a second (`crawler.gate_monitor`).
+10. A lease goes back if its registered domain holds its share of the slots, or if the domain is slow and slow domains
+   hold their share. Its host waits (`crawler.scheduling.slot_share`).
+11. A frontier server that has restarted may have lost data, so the worker forgets which URLs the frontier knows. By
+   then the frontier's client has sent the lost calls again (`frontier.verbs.reconciler`).
+12. The loop ends when the frontier is drained, a limit is reached, or `stop` is called. Then nothing more is leased or
+   started; the callers finish what is in flight.
 """
 
 import asyncio
@@ -36,6 +38,7 @@ from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
 from crawler.reading.sitemap_discoveries import follows_links, is_sitemap, robots_sitemaps
 from crawler.robots.robots_txt import RobotsCache
 from crawler.scheduling.poll import LeasePoll
+from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.scheduling.slot_share import SlotShares
 from crawler.settler import Settler
 from crawler.uplink.uplink import Uplink
@@ -43,13 +46,13 @@ from frontier import Frontier, HostRelease, Kind, Lease, Outcome
 
 LOGGER = logging.getLogger(__name__)
 RECOVERED_WAIT_MS = 500
-"""How long the host of an orphan waits while another orphan is fetched."""
+"""Milliseconds that the host of a recovered lease waits while another recovered lease is fetched."""
 BATCH_WINDOW_S = 0.005
-"""What happens within so long is told to the frontier in one call."""
+"""Seconds in which events are gathered into one call of the frontier."""
 
 
 class Scheduler:
-    """Hands out leases to be fetched, and knows which are open."""
+    """Hands out leases, and knows which are open."""
 
     def __init__(
         self,
@@ -59,23 +62,20 @@ class Scheduler:
         heartbeat: Heartbeat,
         uplink: Uplink,
         worker: str,
-        concurrency: int,
+        settings: SchedulingSettings,
         lease_ms: Callable[[], int],
-        max_pages: int | None,
-        max_requests: int | None,
-        deadline: float | None,
-        sitemaps: bool,
+        reads_sitemaps: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lease_ms` says how long a lease is to last that is asked for now. `max_pages` counts the whole crawl's fetched pages,
-        `max_requests` its `Stats.requests`; `deadline` is a time of `clock`, which runs as the
-        event loop's does.
+        """`lease_ms` returns for how many milliseconds a lease lasts that is granted now. `reads_sitemaps` adds the
+        sitemaps that robots.txt files name. `clock` runs as the event loop's does; `settings.max_time_s` counts from
+        now.
         """
         self._frontier, self._gate, self._heartbeat, self._worker = frontier, gate, heartbeat, worker
         self._uplink = uplink
-        self._concurrency, self._lease_ms = concurrency, lease_ms
-        self._max_pages, self._max_requests = max_pages, max_requests
-        self._until, self._sitemaps, self._clock = deadline, sitemaps, clock
+        self._settings, self._lease_ms = settings, lease_ms
+        self._until = None if settings.max_time_s is None else clock() + settings.max_time_s
+        self._reads_sitemaps, self._clock = reads_sitemaps, clock
         self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.crawl.server_restarts)
         self._restarts = frontier.crawl.server_restarts
         self._open: dict[int, Lease] = {}
@@ -89,19 +89,19 @@ class Scheduler:
         self._stopped = False
 
     def stop(self) -> None:
-        """Lease no more."""
+        """Lease nothing more."""
         self._stopped = True
         self._changed.set()
 
     def release_host(self, lease: Lease, elapsed_ms: int | None = None) -> None:
-        """The exchange is over: its host's delay begins. `elapsed_ms` is how long the host of a page took, from the
-        connection to the last byte: for so long it was busy with us, whatever of that was its network.
+        """End the exchange of a lease: the delay of its host begins. `elapsed_ms` is the time that a page took, from
+        the connection to the last byte, the network included: for so long the host was busy with us.
         """
         self._shares.over(lease.token, self._clock(), None if elapsed_ms is None else elapsed_ms / 1000)
         self._queue_release(lease, HostRelease(lease=lease, elapsed_ms=elapsed_ms))
 
     def release_unrequested(self, lease: Lease) -> None:
-        """Its host is free, and was not asked: that costs no delay."""
+        """Free the host of a lease for which no request was sent: that costs no delay."""
         self._queue_release(lease, HostRelease(lease=lease, has_sent_request=False))
 
     async def renew(self, leases: Sequence[Lease]) -> None:
@@ -109,24 +109,24 @@ class Scheduler:
         await self._frontier.renew(leases, self._lease_ms())
 
     def postpone(self, lease: Lease, wait_ms: int, *, has_sent_request: bool) -> None:
-        """No answer came, and that is not the host's fault: the lease goes back, and its host waits for so long. `has_sent_request` says
-        whether a request may have come to the host.
+        """Give a lease back that got no answer through no fault of its host; the host waits for `wait_ms`.
+        `has_sent_request` says whether a request may have reached the host.
         """
         self._close(lease)
         self._postponements.append((HostRelease(lease=lease, has_sent_request=has_sent_request), wait_ms))
         self._changed.set()
 
     def close_leases(self, leases: Sequence[Lease]) -> None:
-        """The leases have ended."""
+        """Close leases that have ended."""
         for lease in leases:
-            if lease.token in self._fetching:  # its host is in trouble: its settlement ends the exchange
+            if lease.token in self._fetching:  # its exchange failed: the settlement ends it
                 self._shares.over(lease.token, self._clock())
             self._close(lease)
         self._poll.poll_now()
         self._changed.set()
 
     async def leases(self, settler: Settler) -> AsyncIterator[tuple[Lease, Judgement | None]]:
-        """Yield every lease as soon as it is granted, and why it is not to be fetched; None where it is."""
+        """Yield every lease as soon as it is granted, with the judgement that forbids its request, or None."""
         while not self._should_stop():
             await self._release()
             granted = await self._lease()
@@ -147,7 +147,7 @@ class Scheduler:
         await self._release()
 
     async def _start_afresh(self, settler: Settler) -> None:
-        """Forget what a server that has restarted may have forgotten, and say at once that the worker lives."""
+        """Forget what a restarted server may have forgotten, and send a heartbeat at once."""
         if self._restarts == self._frontier.crawl.server_restarts:
             return
         self._restarts = self._frontier.crawl.server_restarts
@@ -155,7 +155,7 @@ class Scheduler:
         await self._heartbeat.send_now()
 
     def _is_admitted(self, lease: Lease) -> bool:
-        """Whether a lease may be begun now."""
+        """Return whether a lease may be started now."""
         if not lease.is_recovered or lease.failure:
             return True
         if self._recovered_token is not None:
@@ -182,7 +182,7 @@ class Scheduler:
         return refused
 
     async def _add_sitemaps(self, lease: Lease, settler: Settler) -> None:
-        if not self._sitemaps or not follows_links(lease) or is_sitemap(lease):
+        if not self._reads_sitemaps or not follows_links(lease) or is_sitemap(lease):
             return
         sitemaps = await self._robots_cache.sitemaps(lease)
         if not sitemaps:
@@ -203,16 +203,16 @@ class Scheduler:
             room,
             worker=self._worker,
             lease_ms=self._lease_ms(),
-            max_pages=self._max_pages,
-            max_requests=self._max_requests,
+            max_pages=self._settings.max_pages,
+            max_requests=self._settings.max_requests,
         )
         self._poll.record_grant(self._clock(), granted=len(granted), soonest_ms=granted.soonest_ms)
         self._open.update((lease.token, lease) for lease in granted)
         return self._with_slot(granted)
 
     def _with_slot(self, granted: Sequence[Lease]) -> list[Lease]:
-        """Those that have a slot, or need none; the others go back."""
-        now, slots = self._clock(), self._uplink.lease_limit(self._concurrency)
+        """Return the leases that have a slot or need none; postpone the others."""
+        now, slots = self._clock(), self._uplink.lease_limit(self._settings.concurrency)
         admitted = []
         for lease in granted:
             wait_s = (
@@ -250,18 +250,18 @@ class Scheduler:
         pages, requests = stats.outcomes[Outcome.FETCHED], stats.requests
         return (
             stats.is_drained
-            or (self._max_pages is not None and pages >= self._max_pages)
-            or (self._max_requests is not None and requests >= self._max_requests)
+            or (self._settings.max_pages is not None and pages >= self._settings.max_pages)
+            or (self._settings.max_requests is not None and requests >= self._settings.max_requests)
         )
 
     async def _pause(self) -> None:
-        """Wait until something changes here, or may have changed in the frontier."""
+        """Wait until something changes here or may have changed in the frontier."""
         try:
             async with asyncio.timeout(self._wait_s(self._clock())):
                 await self._changed.wait()
         except TimeoutError:
             return
-        if self._fetching:  # more may end in this moment
+        if self._fetching:  # more exchanges may end at this moment
             await asyncio.sleep(BATCH_WINDOW_S)
         self._changed.clear()
 
@@ -270,10 +270,10 @@ class Scheduler:
         return wait_s if self._until is None else min(wait_s, max(self._until - now, 0.0))
 
     def _room(self) -> int:
-        return self._uplink.lease_limit(self._concurrency) - len(self._open)
+        return self._uplink.lease_limit(self._settings.concurrency) - len(self._open)
 
     def _should_stop(self) -> bool:
         return self._stopped or (self._until is not None and self._clock() >= self._until)
 
     def __repr__(self) -> str:
-        return f"<loop of {self._worker}: {len(self._open)} of {self._concurrency} leases open>"
+        return f"<scheduler of {self._worker}: {len(self._open)} of {self._settings.concurrency} leases open>"

@@ -1,18 +1,21 @@
-"""`Shares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an argument, in seconds.
+"""`Shares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an argument,
+in seconds.
 
-A worker holds a slot, and the memory of a capture, for every open lease. A domain may have any number of host names, and each
-may answer one byte at a time: without a bound they hold all slots until their time-outs, and nobody else is asked anything.
+A worker holds a slot, and the memory of a capture, for every open lease. A domain may have any number of host names,
+and each may answer one byte at a time: without a bound they hold all slots until their time-outs, and nobody else is
+asked anything.
 
-1. A domain is admitted to a slot while it holds fewer than `FACTOR` times the slots that are free (Choudhury and Hahne, "Dynamic
-   Queue Length Thresholds for Shared-Memory Packet Switches", 1998). So one busy domain leaves a quarter of the slots free, two
-   leave a seventh, and a domain that holds nothing is admitted while any slot is free. A worker with fewer than four slots
-   has too few to share.
-2. A domain that has not answered yet holds one slot: it answers when a page of it comes within `PATIENCE_S`. So many new domains are no
-   more than as many slots, however many hosts each has.
-3. A domain is slow while an exchange of it lasts longer than that, and for `SLOW_S` after one that did. All slow domains
-   share half of the slots; beyond that they are admitted as one domain is by rule 1. So the others have half, however many the slow ones are.
-4. A lease that is not admitted goes back, and its host waits. The hosts of a domain wait in one line, which moves as fast as
-   the domain's slots become free: the domain's mean time to hold a slot, divided by the slots that it holds.
+1. A domain is admitted to a slot while it holds fewer than `FACTOR` times the slots that are free (Choudhury and
+   Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998). So one busy domain leaves a
+   quarter of the slots free, two leave a seventh, and a domain that holds nothing is admitted while any slot is free.
+   A worker with fewer than four slots has too few to share.
+2. A domain that has not answered yet holds one slot: it answers when a page of it comes within `PATIENCE_S`. So many
+   new domains are no more than as many slots, however many hosts each has.
+3. A domain is slow while an exchange of it lasts longer than that, and for `SLOW_S` after one that did. All slow
+   domains share half of the slots; beyond that they are admitted as one domain is by rule 1. So the others have half,
+   however many the slow ones are.
+4. A lease that is not admitted goes back, and its host waits. The hosts of a domain wait in one line, which moves as
+   fast as the domain's slots become free: the domain's mean time to hold a slot, divided by the slots that it holds.
    So what is leased in vain is in proportion to what is fetched, however many hosts wait.
 """
 
@@ -25,11 +28,11 @@ from frontier.urls.scope import registered_domain
 SLOTS_PER_FREE_SLOT = 3
 """Slots that a domain may hold for each free one."""
 PATIENCE_S = 5.0
-"""Most pages of the open web come within some tenths of a second. Who wants to hold a slot all the time has to take it anew so often, and
-others may be quicker."""
+"""Most pages of the open web come within some tenths of a second. Who wants to hold a slot all the time has to take
+it anew so often, and others may be quicker."""
 SLOW_S = 600.0
-"""Five times as long as an exchange may last (`wire.limits`, with the usual time-out): who stalls once is trusted again when
-the others had four fifths of the time."""
+"""Five times as long as an exchange may last (`wire.limits`, with the usual time-out): who stalls once is trusted
+again when the others had four fifths of the time."""
 SHORTEST_WAIT_S = 0.05
 LONGEST_WAIT_S = 300.0
 """A host waits no longer, however many of its domain do: the domain's servers may have become quicker."""
@@ -62,8 +65,8 @@ class SlotShares:
         self._held: dict[int, tuple[str, float]] = {}
 
     def admit(self, token: int, host: str, now: float, *, slots: int) -> float | None:
-        """Return None if a lease takes a slot, and otherwise for how many seconds its host waits. `slots` are the worker's, taken and
-        free.
+        """Return None if a lease takes a slot, and otherwise for how many seconds its host waits. `slots` are the
+        worker's, taken and free.
         """
         name = registered_domain(host)
         domain = self._domains.pop(name, None) or _Domain()
@@ -80,8 +83,8 @@ class SlotShares:
         return domain.next_turn_at - now
 
     def over(self, token: int, now: float, elapsed_s: float | None = None) -> None:
-        """The exchange of a lease is over. `elapsed_s` is how long the host of a page took to answer; None for what is no page, or
-        brought no answer.
+        """The exchange of a lease is over. `elapsed_s` is how long the host of a page took to answer; None for what
+        is no page, or brought no answer.
         """
         name, since = self._held.get(token, ("", now))
         domain = self._domains.get(name)

@@ -1,15 +1,16 @@
-"""A user's own Scrapy spider, as a guest on our frontier, our wire and our archive.
+"""A user's own Scrapy spider on our frontier, our wire and our archive.
 
-**What is whose.** Which URL is fetched and when, robots rules, delays, redirects, retries, connections and what is
-archived are ours, whatever the spider's settings say (`terms`). What to make of an answer is the spider's: its
-callbacks, its middlewares, its item pipelines, its feeds.
+**Who decides what.** Thresher decides which URL is fetched and when, robots rules, delays, redirects, retries,
+connections and what is archived, whatever the spider's settings say (`spider_settings`). The spider decides what to do
+with a response: its callbacks, its middlewares, its item pipelines, its feeds.
 
-**The life of a request.** What `start` yields is added to the frontier before any worker begins (`start`). A lease
-becomes a request of Scrapy's again, with the callback, `cb_kwargs`, `meta` and headers that lie in its note
-(`errand`). It goes through the spider's downloader middlewares to our handler (`handler`), and what came goes to the
-callback. What the callback yields is taken at one place (`engine`): items go on through the pipelines, requests become
-discoveries of the page's settlement (`visit`). When the callback is through and its items are where they are to be
-(`feeds`), the page is archived, and then its lease is settled with them.
+**The life of a request.** The requests that `start` yields are added to the frontier before any worker starts
+(`start_discoveries`, `start_requests`). A lease becomes a request of Scrapy again, with the callback, `cb_kwargs`,
+`meta` and headers from its request state (`spider_request`). It goes through the spider's downloader middlewares to our
+handler (`download_handler`), and the response goes to the callback. One place takes what the callback yields
+(`spider_engine`): items go on through the pipelines, requests become discoveries of the page's settlement (`visit`).
+When the callback has ended and its items are on disk (`feeds`), the page is archived, and then its lease is settled
+with the discoveries.
 
 So a page whose worker is killed before that is fetched and read again: nothing that its spider found is lost, and items
 come at least once.

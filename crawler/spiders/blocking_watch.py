@@ -1,16 +1,17 @@
-"""`BlockingWatch`: code of a user's spider that holds up the event loop is named, and interrupted when it does not let go.
+"""`BlockingWatch`: name the code of a user's spider that blocks the event loop, and interrupt it if it goes on.
 
-A callback that blocks (`time.sleep`, a request of its own, a regular expression that does not end) holds up its whole worker:
-nothing is fetched, settled or said meanwhile.
+A callback that blocks (`time.sleep`, a request of its own, a regular expression that does not end) holds up its whole
+worker: meanwhile the worker fetches, settles and reports nothing.
 
 1. After `WARN_S` a warning names the method, the page and the line.
-2. After `LONGEST_S` an exception is raised there, and the crawl ends with one line that names the same. Its page is not settled.
-   Until then the worker counts as living and its leases hold (`crawler.worker`), so nobody fetches its pages again.
-3. Code that catches the exception is interrupted again. Code that cannot be interrupted, in a native library, is ended with its
-   process; the traceback goes to stderr.
+2. After `MAX_BLOCK_S` the watch raises an exception in that code, and the crawl ends with one line that names the same.
+   The page is not settled. Until then the worker counts as alive and its leases hold (`crawler.worker`), so no other
+   worker fetches its pages again.
+3. Code that catches the exception is interrupted again. If code cannot be interrupted, because it is in a native
+   library, its process is ended; the traceback goes to stderr.
 
-A signal does this, SIGALRM: it comes through where no other thread has a turn, in the midst of a regular expression too. Who
-sets a handler for it elsewhere is on their own.
+The signal SIGALRM does this: it arrives while no other thread can run, and in the midst of a regular expression too.
+Code that sets its own handler for SIGALRM switches the warnings and interruptions off.
 """
 
 import asyncio
@@ -27,11 +28,11 @@ logger = logging.getLogger(__name__)
 WARN_S = 30.0
 MAX_BLOCK_S = 300.0
 INTERRUPT_INTERVAL_S = 5.0
-"""Between two interruptions."""
+"""Seconds between two interruptions."""
 NATIVE_GRACE_S = 30.0
-"""Beyond `LONGEST_S` the process has so long to be interrupted."""
+"""Seconds beyond `MAX_BLOCK_S` after which the process is ended if it could not be interrupted."""
 TICK_S = 1.0
-_CALLBACK = asyncio.Handle._run.__code__  # noqa: SLF001 - the frame in which an event loop runs what is due
+_CALLBACK = asyncio.Handle._run.__code__  # noqa: SLF001 - the frame in which an event loop runs a callback
 
 
 class BlockingWatch:
@@ -45,7 +46,9 @@ class BlockingWatch:
         warn_s: float = WARN_S,
         longest_s: float = MAX_BLOCK_S,
     ) -> None:
-        """`name` says what is at work, by its stack, the innermost frame first. `stop` is told the error that ends the crawl."""
+        """`name` describes the code at work from its stack, the innermost frame first. `stop` receives the error that
+        ends the crawl.
+        """
         self._name, self._stop, self._warn_s, self._longest_s = name, stop, warn_s, longest_s
         self._turn = 0.0
         self._warned = False
@@ -69,7 +72,7 @@ class BlockingWatch:
         stack = list(_frames(frame))
         held_s = time.monotonic() - self._turn
         if not any(each.f_code is _CALLBACK for each in stack):
-            return  # the loop waits: its process was stopped for a while
+            return  # the loop waits for events: the process itself was stopped for a while
         if held_s < self._longest_s:
             if not self._warned:
                 self._warned = True
@@ -92,7 +95,9 @@ class BlockingWatch:
 
 
 def source_location(stack: list[FrameType], directory: str, owner: object) -> str:
-    """Return `FILE:LINE` of the innermost frame whose file is in a directory, or that belongs to `owner`; or of the innermost."""
+    """Return `FILE:LINE` of the innermost frame whose file is in a directory, or whose `self` is `owner`; without one,
+    of the innermost frame.
+    """
     for frame in stack:
         if frame.f_code.co_filename.startswith(directory) or frame.f_locals.get("self") is owner:
             return _place(frame)

@@ -1,10 +1,11 @@
-"""`delivery`: what a spider gets of a visit: a response for its callback, an exception for its errback, or nothing. Pure.
+"""`delivery`: what a spider receives of a visit: a response for its callback, an exception for its errback, or nothing.
+Pure.
 
-1. Every lease that ends for good is delivered once. The errback is called for each failure: no response, a page that is not
-   asked for, a status that is no success, a redirect that leads nowhere, a page that something between us and the host sent in its
-   place, one that kills what reads it (`crawler.spiders.spider_exceptions` says by which exception).
-2. Nothing is delivered of what the frontier tries again (RETRY, but for the last time), of a redirect that leads on, whose
-   target is delivered in its place, and of a page that is as it was (304).
+1. Every lease that ends for good is delivered once. The errback is called for each failure: no response, a page that is
+   not requested, a status that is no success, a redirect that leads nowhere, a block page in place of the host's page,
+   and a page that kills its reader (`crawler.spiders.spider_exceptions` has the exception of each).
+2. Nothing is delivered if the frontier tries the page again (RETRY, except the last time), if a redirect leads on (its
+   target is delivered instead), and if a page is unchanged (304).
 """
 
 from scrapy import Request, Spider
@@ -19,7 +20,9 @@ from crawler.spiders.visit import MIDDLEWARE, Visit, is_same_url, redirect_rejec
 from frontier import Lease, Outcome, Settlement
 
 _NO_REDIRECTS = frozenset({"no_location", "bad_location"})
-"""Redirects that Scrapy's own middleware takes for none: the response is delivered, as of any status that is no success."""
+"""Redirects that Scrapy's own middleware does not follow: the response is delivered, like any status that is no
+success.
+"""
 
 
 def delivery(
@@ -29,9 +32,9 @@ def delivery(
     spider: Spider,
     options: PageOptions,
 ) -> Response | BaseException | None:
-    """Return what the spider is to have of a visit: a response for its callback, or an exception for its errback, or nothing.
+    """Return what the spider receives of a visit: a response for its callback, an exception for its errback, or None.
 
-    `result` is what came back through the middlewares: a response, another request, or what was raised.
+    `result` is what came back through the middlewares: a response, another request, or an exception.
     """
     if visit.is_open:
         return None
@@ -53,7 +56,7 @@ def delivery(
 def _replacement_failure(
     lease: Lease, other: Request, options: PageOptions, *, is_last: bool
 ) -> BaseException | None:
-    """Why a request that a middleware gave in the place of the lease's comes to nothing; None where it does not."""
+    """Return why a request that a middleware gave in place of the lease's fails; None if it does not."""
     if is_same_url(lease, other):
         return spider_exception(Outcome.FAILED, MIDDLEWARE) if is_last else None
     reason = redirect_rejection(lease, other, options)
@@ -61,14 +64,13 @@ def _replacement_failure(
 
 
 def _failure_of_page(page: Settlement, response: Response) -> BaseException | None:
-    """Why a page comes to nothing although there is a response; None where that is the spider's to say."""
+    """Return why a page fails although there is a response; None if the spider decides that."""
     is_redirect = page.outcome is Outcome.REDIRECTED and not page.discoveries
     if page.outcome in {Outcome.FAILED, Outcome.REFUSED} or (
         is_redirect and page.reason not in _NO_REDIRECTS
     ):
         return spider_exception(page.outcome, page.reason)
-    if (
-        page.reason == BLOCK_PAGE.reason and 200 <= response.status < 300
-    ):  # of any other status Scrapy makes it itself
+    # For any other status Scrapy raises it itself.
+    if page.reason == BLOCK_PAGE.reason and 200 <= response.status < 300:
         return HttpError(response, f"{page.reason}: the response is no page")
     return None

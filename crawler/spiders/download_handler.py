@@ -1,7 +1,7 @@
-"""`GuestHandler`: Scrapy's download handler for a guest, around `crawler.lease_handler`.
+"""`SpiderDownloadHandler`: Scrapy's download handler for a spider, around `crawler.lease_handler`.
 
-It fetches what a lease is for and nothing else, and gives what came as Scrapy gives it: a response of the class that
-suits it, its body without transfer and content encoding; or one of Scrapy's exceptions.
+It fetches only the page of a lease, and returns it as Scrapy does: a response of the matching class, its body without
+transfer and content encoding; or it raises one of Scrapy's exceptions.
 """
 
 import logging
@@ -33,27 +33,29 @@ RESERVED_HEADERS = frozenset(
     b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
     b"|Transfer-Encoding|Upgrade|User-Agent".split(b"|")
 )
-"""Headers that a spider does not choose: what frames the message, and by whose name robots rules were read."""
+"""Headers that a spider cannot set: those that frame the message, and the name by which robots rules were read."""
 
 logger = logging.getLogger(__name__)
 
 
 class SpiderDownloadHandler:
-    """Fetches what a request's visit is for."""
+    """Fetches the page of a request's visit."""
 
     lazy = False
 
-    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: LeaseHandler) -> None:
-        """`visits` are those that are open, by their requests; `steward` fetches."""
-        self._crawler, self._visits, self._lease_handler = crawler, visits, steward
+    def __init__(
+        self, crawler: Crawler, visits: Mapping[Request, Visit], lease_handler: LeaseHandler
+    ) -> None:
+        """`visits` are the open ones, by their requests; `lease_handler` fetches."""
+        self._crawler, self._visits, self._lease_handler = crawler, visits, lease_handler
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "SpiderDownloadHandler":
-        """Make one for a guest's crawler."""
-        return cls(crawler, crawler.visits, crawler.steward)
+        """Return the handler of a spider's crawler."""
+        return cls(crawler, crawler.visits, crawler.lease_handler)
 
     async def download_request(self, request: Request) -> Response:
-        """Return the response, and leave what came in the request's visit. What it raises lies there as well."""
+        """Return the response, and store it in the request's visit. Store there what is raised as well."""
         visit = self._visits.get(request)
         try:
             visit = _start_visit(visit, request, _name(self._crawler))
@@ -65,16 +67,18 @@ class SpiderDownloadHandler:
             raise
         self._warn_unrendered(request)
         found = visit.fetch_result.result
-        assert not isinstance(found, RobotsFetch)  # robots.txt is none of a spider's errands
+        assert not isinstance(found, RobotsFetch)  # a spider never requests robots.txt
         failed = visit.fetch_result.reading_failure
         match found:
             case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
                 try:
                     with failure_boundary(READING_STEP):
-                        came = await self._lease_handler.decode_budget.decode(found)
-                    visit.reserved_bytes += came.reserved_bytes
+                        decoded = await self._lease_handler.decode_budget.decode(found)
+                    visit.reserved_bytes += decoded.reserved_bytes
                     with self._lease_handler.reading_page(visit.lease):
-                        return _with_dom(scrapy_response(found, request, came), visit.fetch_result.rendered)
+                        return _with_dom(
+                            scrapy_response(found, request, decoded), visit.fetch_result.rendered
+                        )
                 except ReadingFailure as raised:
                     visit.fetch_result = replace(visit.fetch_result, reading_failure=raised)
                     visit.exception = reading_exception(raised)
@@ -101,20 +105,20 @@ class SpiderDownloadHandler:
         return bool(request.meta.get("download_fail_on_dataloss", default))
 
     async def close(self) -> None:
-        """Leave the client to the worker, who made it."""
+        """Do nothing: the worker owns the client and closes it."""
 
     def _extra_headers(self, request: Request) -> tuple[tuple[str, str], ...]:
-        """The headers that a spider wants sent. `InputError` for one that cannot be."""
-        kept = RESERVED_HEADERS & request.headers.keys()
-        if kept and not self._crawler.stats.get_value("thresher/headers_not_sent"):
-            names = ", ".join(sorted(name.decode() for name in kept))
+        """Return the headers that a spider wants to send. Raise `InputError` for one that cannot be sent."""
+        reserved = RESERVED_HEADERS & request.headers.keys()
+        if reserved and not self._crawler.stats.get_value("thresher/headers_not_sent"):
+            names = ", ".join(sorted(name.decode() for name in reserved))
             logger.warning("headers that a spider does not choose are not sent: %s", names)
-        if kept:
-            self._crawler.stats.inc_value("thresher/headers_not_sent", len(kept))
+        if reserved:
+            self._crawler.stats.inc_value("thresher/headers_not_sent", len(reserved))
         sent = tuple(
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in request.headers.items()
-            if name not in kept
+            if name not in reserved
             for value in values
         )
         for name, value in sent:
@@ -126,7 +130,7 @@ class SpiderDownloadHandler:
 
 
 def reading_exception(error: ReadingFailure) -> Exception:
-    """What a spider is told of an answer whose reading raised."""
+    """Return the exception for a response whose reading raised."""
     return spider_exception(READING_FAILED.outcome, READING_FAILED.reason, str(error))
 
 
@@ -147,7 +151,7 @@ def _start_visit(visit: Visit | None, request: Request, spider: str) -> Visit:
 
 
 def scrapy_response(capture: Capture, request: Request, decoded: DecodedBody) -> Response:
-    """Return a capture as Scrapy has responses. One that is not whole has the flag `dataloss`."""
+    """Return a capture as a response of Scrapy. An incomplete one has the flag `dataloss`."""
     body = decoded.body
     headers = Headers()
     for name, value in capture.headers:
@@ -168,7 +172,7 @@ def scrapy_response(capture: Capture, request: Request, decoded: DecodedBody) ->
 
 
 def _with_dom(response: Response, rendered: RenderedPage | None) -> Response:
-    """The page as its browser saw it, where one did."""
+    """Return the response with the page as its browser saw it, if one did."""
     if rendered is None or not rendered.html:
         return response
     headers = response.headers.copy()

@@ -1,9 +1,9 @@
 """Feeds that are durable before a page's lease ends, and that no two workers write.
 
-1. Every worker writes files of its own: the name of a feed has `%(worker)s` in it, which is another one for each life
-   of each worker.
-2. What lies in a local file is on disk before the pages are settled that it was made of (`Feeds.sync`). Of any other
-   feed a worker that is killed loses what it had not handed over: `late` names those.
+1. Every worker writes its own files: the name of a feed contains `%(worker)s`, which differs for each life of each
+   worker.
+2. The items in a local file are on disk before their pages are settled (`FeedFiles.sync`). If a worker is killed, it
+   loses the items of any other feed that it had not handed over: `lossy_feeds` names those feeds.
 """
 
 import os
@@ -17,30 +17,30 @@ from core import InputError
 
 WORKER_FIELD = "%(worker)s"
 LINE_FORMATS = frozenset({"jsonlines", "jsonl", "jl", "csv"})
-"""Formats that are whole after every item."""
+"""Formats that are complete after every item."""
 
 
 class FeedFiles:
-    """The feed files that a worker has open. Its methods may be called by any thread."""
+    """The feed files that a worker has open. Any thread may call its methods."""
 
     def __init__(self) -> None:
         self._files: set[IO[bytes]] = set()
         self._lock = threading.Lock()
 
     def add(self, file: IO[bytes]) -> None:
-        """Keep it durable from now on."""
+        """Sync this file from now on."""
         with self._lock:
             self._files.add(file)
 
     def close_file(self, file: IO[bytes]) -> None:
-        """Bring it to disk, and close it."""
+        """Write the file to disk, and close it."""
         with self._lock:
             _sync(file)
             file.close()
             self._files.discard(file)
 
     def sync(self) -> None:
-        """Bring all to disk."""
+        """Write all files to disk."""
         with self._lock:
             for file in self._files:
                 _sync(file)
@@ -50,7 +50,7 @@ class FeedFiles:
 
 
 def worker_feeds(feeds: Mapping[Any, Any], worker: str) -> dict[str, Any]:
-    """Return the feeds of one worker; `InputError` for one that several would write."""
+    """Return the feeds of one worker. Raise `InputError` for a feed that several workers would write."""
     found = {}
     for uri, options in feeds.items():
         if WORKER_FIELD not in str(uri):
@@ -62,7 +62,7 @@ def worker_feeds(feeds: Mapping[Any, Any], worker: str) -> dict[str, Any]:
 
 
 def lossy_feeds(feeds: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
-    """Those feeds of which a worker that is killed may lose items."""
+    """Yield the feeds of which a worker that is killed may lose items."""
     for uri, options in feeds.items():
         kind = options.get("format") or Path(str(uri)).suffix.removeprefix(".")
         local = urlsplit(str(uri)).scheme in {"", "file"}

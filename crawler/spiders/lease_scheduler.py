@@ -1,8 +1,8 @@
-"""`GuestScheduler`: Scrapy's scheduler, with nothing to decide.
+"""`LeaseScheduler`: a scheduler for Scrapy that decides nothing.
 
-What is fetched next, and when, the frontier has decided already: a request comes here with its lease, because
-there is a free download slot for it, and leaves at once. Duplicates, priorities, persistence and politeness are
-the frontier's.
+The frontier has decided already what is fetched next, and when: a request comes here with its lease, because a download
+slot is free for it, and leaves at once. The frontier is responsible for duplicates, priorities, persistence and
+politeness.
 """
 
 from collections import deque
@@ -16,30 +16,30 @@ from crawler.spiders.visit import Visit
 
 
 class LeaseScheduler(BaseScheduler):
-    """A queue as long as there are free download slots; says of every visit that its request was let in."""
+    """A queue that lasts as long as there are free download slots. It marks the visit of each request as enqueued."""
 
     def __init__(self, visits: Mapping[Request, Visit]) -> None:
-        """`visits` are those that are open, by their requests."""
+        """`visits` are the open ones, by their requests."""
         self._visits = visits
         self._requests: deque[Request] = deque()
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "LeaseScheduler":
-        """Make one for a guest's crawler."""
+        """Return the scheduler of a spider's crawler."""
         return cls(crawler.visits)
 
     def has_pending_requests(self) -> bool:
-        """Whether a granted lease waits to be fetched. Whether more will come, the engine's leases know."""
+        """Return whether a granted lease waits to be fetched. Whether more leases will come, the engine knows."""
         return bool(self._requests)
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take a granted lease; never refuses."""
+        """Take a granted lease; never refuse it."""
         self._visits[request].is_enqueued = True
         self._requests.append(request)
         return True
 
     def next_request(self) -> Request | None:
-        """Return the oldest."""
+        """Return the oldest request, or None if there is none."""
         return self._requests.popleft() if self._requests else None
 
     def __repr__(self) -> str:

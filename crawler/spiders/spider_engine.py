@@ -1,15 +1,17 @@
-"""`GuestEngine`: Scrapy's engine with a guest's spider in it.
+"""`SpiderEngine`: Scrapy's engine with a user's spider in it.
 
-Three of Scrapy's methods that are not for the public are replaced here, and none anywhere else: everything that comes
-back from the downloader passes `_handle_downloader_output`, whatever middlewares made of it, and is through with the
-spider when that returns; `_spider_idle` would let an extension keep a worker for ever that has nothing left to do; and
-only `Crawler._create_engine` says which engine there is.
+Three private methods of Scrapy are replaced here, and none anywhere else:
 
-1. Leases take the place of the spider's `start`. A robots.txt or a sitemap is no business of the spider's: it is fetched
+- `_handle_downloader_output` sees everything that comes back from the downloader, whatever middlewares made of it, and
+  the spider has ended its work on it when the method returns.
+- `_spider_idle` would let an extension keep a worker for ever that has nothing left to do.
+- `Crawler._create_engine` alone says which engine there is.
+
+1. Leases take the place of the spider's `start`. A robots.txt or a sitemap does not concern the spider: it is fetched
    and settled beside the engine, and no middleware sees it.
-2. Every request that a callback, an errback or a spider middleware yields comes through `crawl`. Which page it was found
-   on says `_VISIT`, which every task that Scrapy begins for a page inherits.
-3. Nothing is settled before the callback is through and its items have left the pipelines.
+2. Every request that a callback, an errback or a spider middleware yields comes through `crawl`. `_VISIT` names the
+   page on which it was found; every task that Scrapy starts for a page inherits it.
+3. A page is settled only after its callback has ended and its items have left the pipelines.
 """
 
 import asyncio
@@ -54,17 +56,17 @@ from crawler.spiders.visit import (
 from frontier import Kind
 
 RENEW_S = 60.0
-"""A lease is good for minutes longer, whatever the limits of an exchange are (`crawler.worker`)."""
+"""Seconds between renewals. A lease lasts minutes longer, whatever the limits of an exchange are (`crawler.worker`)."""
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
 async def run_spider(
     spec: SpiderSpec, lease_handler: LeaseHandler, feeds: FeedFiles, *, concurrency: int
 ) -> bool:
-    """Let a guest's spider work on what is leased, until there is no more; returns whether the spider itself has had
-    enough of the crawl (`CloseSpider`). What goes wrong is in `steward.error`.
+    """Let a user's spider work on leases until there are no more. Return whether the spider itself closed the crawl
+    (`CloseSpider`). An error is in `lease_handler.error`.
 
-    `steward` has what leases are fetched and settled with; the engine does not know it.
+    `lease_handler` fetches and settles the leases, and does not know the engine.
     """
     with project_on_path(spec):
         crawler = SpiderCrawler(spec, lease_handler, feeds)
@@ -105,26 +107,26 @@ def _engine_settings(concurrency: int) -> dict[str, Any]:
 
 
 class SpiderCrawler(Crawler):
-    """Scrapy's crawler of a guest's spider."""
+    """Scrapy's crawler of a user's spider."""
 
     engine: "SpiderEngine"
 
-    def __init__(self, guest: SpiderSpec, steward: LeaseHandler, feeds: FeedFiles) -> None:
-        super().__init__(spider_class(guest), spider_settings.spider_settings(guest))
-        self.lease_handler, self.feeds = steward, feeds
-        self._directory = str(guest.directory.resolve())
+    def __init__(self, spec: SpiderSpec, lease_handler: LeaseHandler, feeds: FeedFiles) -> None:
+        super().__init__(spider_class(spec), spider_settings.spider_settings(spec))
+        self.lease_handler, self.feeds = lease_handler, feeds
+        self._directory = str(spec.directory.resolve())
         self.visits: dict[Request, Visit] = {}
-        """Those that are open, by the request that the engine has of each."""
+        """The open visits, by the request that the engine has of each."""
         self.is_closed_early = False
 
     def on_spider_error(self, **_: Any) -> None:
-        """A callback or an errback raised; Scrapy has logged it."""
+        """Note that a callback or an errback raised; Scrapy has logged it."""
         visit = _VISIT.get()
         if visit is not None:
             visit.has_callback_error = True
 
     async def renew(self) -> None:
-        """Renew the leases of all visits, now and then, until cancelled."""
+        """Renew the leases of all visits every `RENEW_S`, until cancelled."""
         while True:
             await asyncio.sleep(RENEW_S)
             try:
@@ -134,13 +136,13 @@ class SpiderCrawler(Crawler):
                 return
 
     def describe(self, stack: list[FrameType]) -> str:
-        """What of the spider is at work."""
+        """Return which method of the spider is at work, on which page and line."""
         visit = _VISIT.get()
         what = f"{visit.active_method} of {visit.lease.url.wire}" if visit is not None else "a component"
         return f"spider {self.spidercls.name}: {what}, at {source_location(stack, self._directory, self.spider)},"
 
     def interrupt(self, error: InputError) -> None:
-        """End the crawl with an error that is about to be raised in what is at work; its page is not settled."""
+        """End the crawl with an error that is about to be raised in the code at work; its page is not settled."""
         visit = _VISIT.get()
         if visit is not None:
             visit.is_aborted = True
@@ -151,7 +153,7 @@ class SpiderCrawler(Crawler):
 
 
 class SpiderEngine(ExecutionEngine):
-    """Fetches what is leased; what the spider finds goes to the frontier."""
+    """Fetches the leased pages; what the spider finds goes to the frontier."""
 
     crawler: SpiderCrawler
     spider: Spider
@@ -169,13 +171,15 @@ class SpiderEngine(ExecutionEngine):
         self._start = self._leases()
 
     async def close_spider_async(self, *, reason: str = "cancelled") -> None:
-        """Close the spider: no more is leased, whoever asked for it."""
+        """Close the spider: nothing more is leased, whoever closes it."""
         self.crawler.is_closed_early |= self._start is not None
         self._lease_handler.scheduler.stop()
         await super().close_spider_async(reason=reason)
 
     def crawl(self, request: Request) -> None:
-        """Take what is leased to the downloader, and what the spider yields to the settlement of the page it is from."""
+        """Pass a leased request to the downloader, and a request that the spider yields to the settlement of
+        its page.
+        """
         visit = _VISIT.get()
         if visit is not None:
             self._discover(visit, request)
@@ -215,11 +219,11 @@ class SpiderEngine(ExecutionEngine):
         self, result: Request | Response | Trouble, request: Request
     ) -> Generator[Deferred[Any], Any, None]:
         visit = self._visits[request]
-        _VISIT.set(visit)  # of this generator's context alone
+        _VISIT.set(visit)  # in this generator's context only
         yield deferred_from_coro(self._read(visit))
-        came = result.value if isinstance(result, Trouble) else result
-        assert came is not None
-        delivered = delivery(visit, came, request, self.spider, self._lease_handler.options)
+        value = result.value if isinstance(result, Trouble) else result
+        assert value is not None
+        delivered = delivery(visit, value, request, self.spider, self._lease_handler.options)
         if isinstance(delivered, Response):
             delivered.request = request
             visit.active_method = _method_name(request.callback, "parse")
@@ -227,30 +231,30 @@ class SpiderEngine(ExecutionEngine):
         elif delivered is not None:
             visit.active_method = _method_name(request.errback, "the errback")
             yield super()._handle_downloader_output(
-                result if delivered is came else _twisted_failure(delivered), request
+                result if delivered is value else _twisted_failure(delivered), request
             )
-        # What their errbacks yield may be left out as well; of that nobody hears.
+        # Requests that their errbacks yield may be rejected as well; then no errback is called.
         for one, reason in tuple(visit.rejections):
             yield self.scraper.enqueue_scrape(_twisted_failure(IgnoreRequest(reason)), one)
-        self._settle(visit, came, request)
+        self._settle(visit, value, request)
 
     async def _read(self, visit: Visit) -> None:
         if visit.fetch_result is None or visit.is_aborted:
             return
-        # Its links are the spider's to choose: none is looked for, nor what a list would lead to.
-        lease, steward = visit.lease, self._lease_handler
+        # The spider chooses its links: we look for none, nor for the pages that a list names.
+        lease, lease_handler = visit.lease, self._lease_handler
         blind = replace(lease, max_depth=lease.depth, listed=False)
         try:
-            name = spider_record_id(steward.crawl, steward.worker, lease.token)
-            visit.result = await steward.read(blind, visit.fetch_result, name)
-        except Exception as error:  # noqa: BLE001 - nobody else would hear of it
+            name = spider_record_id(lease_handler.crawl, lease_handler.worker, lease.token)
+            visit.result = await lease_handler.read(blind, visit.fetch_result, name)
+        except Exception as error:  # noqa: BLE001 - it would be lost otherwise
             visit.is_aborted = True
-            steward.stop(error)
+            lease_handler.stop(error)
             return
 
     def _spider_idle(self) -> None:
         super()._spider_idle()
-        # It does nothing where it was closed just now.
+        # It does nothing if the spider was closed just now.
         _schedule_coro(self.close_spider_async(reason="finished"))
 
     def _discover(self, visit: Visit, request: Request) -> None:
@@ -284,27 +288,27 @@ class SpiderEngine(ExecutionEngine):
         self, visit: Visit, result: Request | Response | BaseException | None, request: Request
     ) -> None:
         del self._visits[request]
-        steward, lease = self._lease_handler, visit.lease
-        steward.decode_budget.release(visit.reserved_bytes)
+        lease_handler, lease = self._lease_handler, visit.lease
+        lease_handler.decode_budget.release(visit.reserved_bytes)
         try:
-            with steward.reading_page(lease):
+            with lease_handler.reading_page(lease):
                 finished = visit_result(
                     visit,
                     result,
                     request,
                     self.spider,
-                    known_urls=steward.settler.known_urls,
-                    options=steward.options,
+                    known_urls=lease_handler.settler.known_urls,
+                    options=lease_handler.options,
                 )
         except Failure as failure:
             finished = failed_result(visit, failure)
-        except Exception as error:  # noqa: BLE001 - nobody else would hear of it
-            steward.stop(error)
+        except Exception as error:  # noqa: BLE001 - it would be lost otherwise
+            lease_handler.stop(error)
             return
         if visit.fetch_result is None and visit.refusal is None and not visit.is_aborted:
-            steward.scheduler.release_unrequested(lease)
+            lease_handler.scheduler.release_unrequested(lease)
         if finished is not None:
-            steward.settler.add(finished)
+            lease_handler.settler.add(finished)
 
 
 def _method_name(method: Callable[..., Any] | None, default: str) -> str:

@@ -1,12 +1,12 @@
-"""Which exception tells a spider's errback that a request came to nothing. Pure.
+"""The exceptions that a spider's errback receives for failed requests. Pure.
 
-Where Scrapy has a type for the case it is that one; the text of each begins with the reason under which the frontier counts
-the page.
+The exception is Scrapy's own type for the case, if there is one. Its text begins with the reason under which the
+frontier counts the page.
 
 | outcome of the page                                   | exception                                                   |
 |-------------------------------------------------------|-------------------------------------------------------------|
 | failed: no address                                    | `CannotResolveHostError`                                    |
-| failed: nobody listens                                | `DownloadConnectionRefusedError`                            |
+| failed: connection refused                            | `DownloadConnectionRefusedError`                            |
 | failed: too slow                                      | `DownloadTimeoutError`                                      |
 | failed: anything else without a response              | `DownloadFailedError`                                       |
 | refused, and a redirect that leads nowhere            | `IgnoreRequest`                                             |
@@ -14,7 +14,7 @@ the page.
 | a body longer than `crawler.max_body`                 | `DownloadCancelledError`                                    |
 | a body that broke off                                 | `ResponseDataLossError`                                     |
 
-A host that was given up says of what: `dead_dns` is told as `dns` is.
+The reason of a host that was given up names its cause: `dead_dns` has the same exception as `dns`.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _TYPES: Mapping[str, type[Exception]] = {
 
 
 def spider_exception(outcome: Outcome, reason: str, detail: str = "") -> Exception:
-    """Return the exception for a page that ended so, and of which no response can be told."""
+    """Return the exception for a page that ended so without a response that a spider could receive."""
     kind: type[Exception] = IgnoreRequest
     if outcome in {Outcome.FAILED, Outcome.RETRY}:
         kind = _TYPES.get(reason.removeprefix(_DEAD), DownloadFailedError)
@@ -53,6 +53,6 @@ def spider_exception(outcome: Outcome, reason: str, detail: str = "") -> Excepti
 
 
 def truncation_exception(truncated: Truncation) -> Exception:
-    """Return the exception for a body that is not whole."""
+    """Return the exception for a body that is incomplete."""
     kind = DownloadCancelledError if truncated == "length" else ResponseDataLossError
     return kind(f"truncated_{truncated}: the body is not whole")

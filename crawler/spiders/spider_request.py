@@ -1,10 +1,11 @@
-"""What a request of a spider carries through the frontier: `errand` writes it down, `Errand` is it read again. Pure.
+"""What a spider's request carries through the frontier: `encode_request` writes it, and `SpiderRequest` is the decoded
+form. Pure.
 
-1. JSON, with a version: callback and errback by the name of a method of the spider, `cb_kwargs`, `meta`, headers. Nothing
-   is pickled, so that what waits in a frontier can be read by another release, and runs nothing.
-2. What would come back as something else (a tuple, a date, an object) or not at all is an error when it is yielded,
-   never a surprise when it comes back.
-3. A request that asks for nothing but its URL has an empty errand.
+1. It is JSON with a version: callback and errback by the name of a method of the spider, `cb_kwargs`, `meta`, headers.
+   Nothing is pickled, so that another release can read what waits in a frontier, and reading it runs no code.
+2. A value that would come back as something else (a tuple, a date, an object) or not at all is an error when it is
+   yielded, never a surprise when it comes back.
+3. A request that has nothing but its URL is encoded as empty bytes.
 """
 
 import json
@@ -20,40 +21,41 @@ from crawler.wire.http.request import is_sendable
 
 VERSION = 1
 EXCHANGE_META_KEYS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})
-"""Keys of `meta` that say something of one exchange; each has them anew."""
+"""Keys of `meta` that describe one exchange; each exchange sets them anew."""
 REDIRECT_URLS_KEY, REDIRECT_REASONS_KEY, REDIRECT_TIMES_KEY = (
     "redirect_urls",
     "redirect_reasons",
     "redirect_times",
 )
-"""Keys of `meta` with which Scrapy tells a callback how its response was come by."""
+"""Keys of `meta` with which Scrapy tells a callback which redirects led to its response."""
 UNSUPPORTED_META = {
     "proxy": "proxies are the crawl's to choose",
     "bindaddress": "addresses are the crawl's to choose",
     "playwright_include_page": "a page is rendered before the spider gets it (`crawler.render`)",
     "playwright_page_methods": "a page is rendered before the spider gets it (`crawler.render`)",
 }
-"""Keys of `meta` that ask for something that is not done, and why."""
+"""Keys of `meta` that ask for something unsupported, and why it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpiderRequest:
-    """How the answer to a request is to be read."""
+    """How the response to a request is read."""
 
     callback: str = ""
-    """Name of a method; empty for the spider's own way, which is `parse` with most."""
+    """Name of a method; empty for the spider's default callback, which is usually `parse`."""
     errback: str = ""
     cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     headers: tuple[tuple[str, str], ...] = ()
-    """Bytes as latin-1."""
+    """Names and values, decoded as latin-1."""
 
 
 def encode_request(request: Request, spider: Spider) -> bytes:
-    """Return what is to be known of a request when its answer has come.
+    """Return the bytes that keep what is needed of a request when its response has come.
 
-    `InputError` for one that cannot be carried: any but a GET without a body, cookies, a proxy, a callback that is no
-    method of the spider, `meta` or `cb_kwargs` that are no JSON, a header that no request can have, and what is longer than a note may be.
+    Raise `InputError` for a request that cannot be carried: any but a GET without a body, cookies, a proxy, a callback
+    that is no method of the spider, `meta` or `cb_kwargs` that are no JSON, a header that no request can have, and more
+    bytes than a request state may have.
     """
     if request.method != "GET" or request.body:
         raise _unsupported(
@@ -80,12 +82,12 @@ def encode_request(request: Request, spider: Spider) -> bytes:
             raise _unsupported(
                 request, spider, f"its header {name!r} is none", "leave out its control characters"
             )
-    said = {key: value for key, value in written.items() if value}
-    if not said:
+    fields = {key: value for key, value in written.items() if value}
+    if not fields:
         return b""
     _require_json(request, spider, "cb_kwargs", request.cb_kwargs)
     _require_json(request, spider, "meta", meta)
-    found = _encoded(said)
+    found = _encoded(fields)
     if len(found) > MAX_SPIDER_REQUEST_BYTES:
         raise _unsupported(
             request,
@@ -97,11 +99,11 @@ def encode_request(request: Request, spider: Spider) -> bytes:
 
 
 def encode_redirected(written: bytes, url: str, status: int) -> bytes:
-    """Return the errand of what a request is redirected to from `url`: the same, with what Scrapy's own middleware notes in
-    `meta`. Where there is no room for all addresses the first ones are left out.
+    """Return the encoded request for the target of a redirect from `url`: the same, with the keys that Scrapy's own
+    middleware sets in `meta`. If there is no room for all addresses, the first ones are dropped.
     """
-    said = _decoded(written)
-    meta = dict(said.get("m", {}))
+    fields = _decoded(written)
+    meta = dict(fields.get("m", {}))
     steps = list(
         zip(_list_value(meta, REDIRECT_URLS_KEY), _list_value(meta, REDIRECT_REASONS_KEY), strict=False)
     )
@@ -113,7 +115,7 @@ def encode_redirected(written: bytes, url: str, status: int) -> bytes:
             REDIRECT_URLS_KEY: [step[0] for step in steps],
             REDIRECT_REASONS_KEY: [step[1] for step in steps],
         }
-        found = _encoded({**said, "m": meta})
+        found = _encoded({**fields, "m": meta})
         if len(found) <= MAX_SPIDER_REQUEST_BYTES:
             return found
         if not steps:
@@ -122,14 +124,14 @@ def encode_redirected(written: bytes, url: str, status: int) -> bytes:
 
 
 def decode_request(written: bytes) -> SpiderRequest:
-    """What `encode_request` wrote; `CorruptData` where it is of another version."""
-    said = _decoded(written)
+    """Return the request that `encode_request` encoded. Raise `CorruptData` if it is of another version."""
+    fields = _decoded(written)
     return SpiderRequest(
-        callback=said.get("c", ""),
-        errback=said.get("e", ""),
-        cb_kwargs=said.get("k", {}),
-        meta=said.get("m", {}),
-        headers=tuple((name, value) for name, value in said.get("h", [])),
+        callback=fields.get("c", ""),
+        errback=fields.get("e", ""),
+        cb_kwargs=fields.get("k", {}),
+        meta=fields.get("m", {}),
+        headers=tuple((name, value) for name, value in fields.get("h", [])),
     )
 
 
@@ -137,21 +139,21 @@ def _decoded(written: bytes) -> dict[str, Any]:
     if not written:
         return {}
     try:
-        said = json.loads(written.decode("utf-8", "surrogatepass"))
-        version = said["v"]
+        fields = json.loads(written.decode("utf-8", "surrogatepass"))
+        version = fields["v"]
     except (ValueError, LookupError, TypeError):
-        version, said = None, {}
+        version, fields = None, {}
     if version != VERSION:
         raise CorruptData(
-            f"frontier: the errand {written[:80]!r} is of version {version}, this release reads {VERSION};"
+            f"frontier: the spider request {written[:80]!r} is of version {version}, this release reads {VERSION};"
             " crawl it to its end with the release that made it, or choose another name"
         )
-    assert isinstance(said, dict)
-    return said
+    assert isinstance(fields, dict)
+    return fields
 
 
-def _encoded(said: Mapping[str, Any]) -> bytes:
-    return json.dumps({**said, "v": VERSION}, ensure_ascii=False, separators=(",", ":")).encode(
+def _encoded(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps({**fields, "v": VERSION}, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )
 

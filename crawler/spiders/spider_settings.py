@@ -1,10 +1,11 @@
-"""The settings under which a guest's spider runs: its own, and over them what the frontier and the wire rest on.
+"""The settings under which a user's spider runs: the user's own, and above them those that the frontier and the wire
+need.
 
-| whose                                                                            | counts                        |
-|----------------------------------------------------------------------------------|-------------------------------|
-| middlewares, pipelines, extensions, feeds, logging, keys of the user's own       | as the user says              |
-| what Scrapy has switched on where nobody says otherwise                          | what is in `BASE`             |
-| when is fetched, by whom, over what: everything in `FORCED`                      | never; `contradictions` names it |
+| settings                                                                 | what counts                               |
+|--------------------------------------------------------------------------|-------------------------------------------|
+| middlewares, pipelines, extensions, feeds, logging, the user's own keys  | what the user says                        |
+| what Scrapy switches on by default                                       | `DEFAULT_SETTINGS`                        |
+| when, by whom and how a page is fetched: everything in `FORCED_SETTINGS` | ours; `ignored_settings` names the user's |
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,12 +19,12 @@ from crawler.spiders.feeds import worker_feeds
 from crawler.spiders.spider_spec import SpiderSpec, settings_module
 
 FORCED_PRIORITY = 1_000
-"""Priority of what is forced; Scrapy's highest is 40."""
+"""Priority of forced settings; Scrapy's highest is 40."""
 FIRST_MIDDLEWARE = -1_000
-"""Place of a downloader middleware that no other one precedes; Scrapy's own begin at 50."""
+"""Place of a downloader middleware that precedes all others; Scrapy's own begin at 50."""
 
 DEFAULT_SETTINGS: Mapping[str, Any] = {
-    "CONCURRENT_ITEMS": 8,  # so many tasks for each response
+    "CONCURRENT_ITEMS": 8,  # tasks for each response
     "DEFAULT_REQUEST_HEADERS": {},
     "DOWNLOADER_MIDDLEWARES_BASE": {
         "crawler.spiders.refusal_middleware.RefusalMiddleware": FIRST_MIDDLEWARE,
@@ -51,7 +52,7 @@ DEFAULT_SETTINGS: Mapping[str, Any] = {
     },
     "LOG_LEVEL": "WARNING",
 }
-"""What holds where the user says nothing. No Referer: a crawl sends none."""
+"""The settings that hold unless the user says otherwise. There is no Referer, because a crawl sends none."""
 
 FORCED_SETTINGS: Mapping[str, Any] = {
     "AUTOTHROTTLE_ENABLED": False,
@@ -79,7 +80,7 @@ FORCED_SETTINGS: Mapping[str, Any] = {
     "TWISTED_REACTOR_ENABLED": False,
     "USER_AGENT": "",
 }
-"""What Scrapy is told, beside the scheduler, the handlers and the concurrency, which the worker gives."""
+"""Settings that Scrapy receives, besides the scheduler, the handlers and the concurrency, which the worker sets."""
 
 EQUIVALENT_SETTINGS: Mapping[str, Any] = {
     "COMPRESSION_ENABLED": True,
@@ -93,11 +94,11 @@ EQUIVALENT_SETTINGS: Mapping[str, Any] = {
     "ROBOTSTXT_OBEY": True,
     "SCHEDULER": default_settings.SCHEDULER,
 }
-"""Of what is forced, what is done all the same, by us, or is nothing to speak of; in a user's words."""
+"""Values of forced settings that need no warning: we do the same ourselves, or the difference does not matter."""
 
 
 def spider_settings(spec: SpiderSpec) -> Settings:
-    """Return what the user says, over what holds else. Spiders add their `custom_settings` themselves."""
+    """Return the user's settings above the defaults. A spider adds its `custom_settings` itself."""
     found = Settings()
     for name, value in DEFAULT_SETTINGS.items():
         found.set(name, BaseSettings(value, "default") if isinstance(value, dict) else value, "default")
@@ -108,7 +109,7 @@ def spider_settings(spec: SpiderSpec) -> Settings:
 
 
 def force_settings(crawler: Crawler, worker: str, more: Mapping[str, Any]) -> None:
-    """Set what is not the user's to choose, and `more` of it. `InputError` for feeds that several workers would write."""
+    """Set the forced settings, and `more` of them. Raise `InputError` for feeds that several workers would write."""
     for name, value in {**FORCED_SETTINGS, **more}.items():
         crawler.settings.set(name, value, FORCED_PRIORITY)
     feeds = crawler.settings.getdict("FEEDS")
@@ -119,12 +120,12 @@ def force_settings(crawler: Crawler, worker: str, more: Mapping[str, Any]) -> No
         crawler.settings.set("FEED_URI", uri, FORCED_PRIORITY)
 
 
-def ignored_settings(said: BaseSettings) -> Iterator[str]:
-    """Names of settings that a user has set and that are not followed. To be asked before they are forced."""
+def ignored_settings(settings: BaseSettings) -> Iterator[str]:
+    """Yield the names of settings that a user has set and that are ignored. Call it before they are forced."""
     for name in sorted({*FORCED_SETTINGS, *EQUIVALENT_SETTINGS}):
-        if (said.getpriority(name) or 0) <= SETTINGS_PRIORITIES["default"]:
+        if (settings.getpriority(name) or 0) <= SETTINGS_PRIORITIES["default"]:
             continue
-        value = said[name]
+        value = settings[name]
         plain = value.copy_to_dict() if isinstance(value, BaseSettings) else value
         if plain != EQUIVALENT_SETTINGS.get(name, FORCED_SETTINGS.get(name)):
             yield name

@@ -1,8 +1,7 @@
-"""`Guest`: which spider is meant; and how its class and its settings are found.
+"""`SpiderSpec`: the names of a spider, its arguments and its settings; and how its class and its settings are imported.
 
-A worker is told names and imports them itself, with the project's directory before everything else where Python looks
-for modules. What is wrong with them is an `InputError`, whatever the user's modules raise. A crawl without a guest does not
-import Scrapy.
+A worker receives names and imports them itself, with the project's directory before all others on Python's module path.
+Whatever the user's modules raise becomes an `InputError`. A crawl without a spider does not import Scrapy.
 """
 
 import sys
@@ -27,16 +26,16 @@ class SpiderSpec:
     class_path: str
     """`package.module:Class`."""
     arguments: tuple[tuple[str, str], ...] = ()
-    """Of its constructor, as `-a` has them."""
+    """Arguments of the spider's constructor, as from `-a`."""
     settings_path: str = ""
-    """`package.module` of its settings; empty where it has none but its own `custom_settings`."""
+    """`package.module` of the spider's settings; empty if it has only its own `custom_settings`."""
     directory: Path = Path()
-    """Where modules are looked for first."""
+    """The directory in which modules are looked for first."""
 
 
 @contextmanager
 def project_on_path(spec: SpiderSpec) -> Iterator[None]:
-    """Let its modules be found, for the time of the context."""
+    """Put the spider's directory first on the module path within this context."""
     place = str(spec.directory.resolve())
     sys.path.insert(0, place)
     try:
@@ -47,8 +46,8 @@ def project_on_path(spec: SpiderSpec) -> Iterator[None]:
 
 
 def spider_class(spec: SpiderSpec) -> "type[Spider]":
-    """Return the class; `InputError` where there is none, or it is no spider with a name."""
-    from scrapy import Spider  # noqa: PLC0415 - for guests alone
+    """Return the spider's class. Raise `InputError` if it does not exist, or is no spider."""
+    from scrapy import Spider  # noqa: PLC0415 - only spiders need it
 
     module, _, name = spec.class_path.partition(":")
     if not module or not name.isidentifier():
@@ -61,7 +60,7 @@ def spider_class(spec: SpiderSpec) -> "type[Spider]":
 
 
 def settings_module(spec: SpiderSpec) -> ModuleType | None:
-    """Return the module of its settings, where it names one."""
+    """Return the module of the spider's settings; None if it names none."""
     return _module(f"--settings {spec.settings_path}", spec.settings_path) if spec.settings_path else None
 
 

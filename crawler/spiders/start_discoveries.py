@@ -1,4 +1,4 @@
-"""What a guest's spider begins with: its `start`, or its `start_urls`, as discoveries."""
+"""The start requests of a spider, from its `start` or its `start_urls`, as discoveries."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -19,14 +19,14 @@ from frontier import Discovery, InvalidUrl, Scope, canonicalize
 
 logger = logging.getLogger(__name__)
 SEEDER = "seeder"
-"""Stands for the name of a worker: nothing is written under it."""
+"""Takes the place of a worker's name: no file is written under it."""
 
 
 async def start_discoveries(spec: SpiderSpec) -> AsyncIterator[Discovery]:
-    """Yield what is to be added to the frontier, in the spider's order; says what of its settings is not followed.
+    """Yield the discoveries to add to the frontier, in the spider's order. Warn about settings that are ignored.
 
-    They have no scope but what the spider itself lets through. Raises `InputError` for a spider, settings or requests that
-    cannot be had here, and for whatever `start` raises.
+    Their scope is whatever the spider itself lets through. Raise `InputError` for a spider, settings or requests that
+    cannot be used here, and for whatever `start` raises.
     """
     with project_on_path(spec):
         crawler = _StartCrawler(spec)
@@ -45,17 +45,17 @@ async def start_discoveries(spec: SpiderSpec) -> AsyncIterator[Discovery]:
 
 
 class _StartCrawler(Crawler):
-    """Scrapy's crawler as far as `start` and the middlewares around it need it: nothing is fetched."""
+    """Scrapy's crawler as far as `start` and the middlewares around it need it: it fetches nothing."""
 
-    def __init__(self, guest: SpiderSpec) -> None:
-        super().__init__(spider_class(guest), spider_settings.spider_settings(guest))
+    def __init__(self, spec: SpiderSpec) -> None:
+        super().__init__(spider_class(spec), spider_settings.spider_settings(spec))
         self.feeds = FeedFiles()
         configure_logging(self.settings)
-        self._warn(guest)
+        self._warn(spec)
         spider_settings.force_settings(self, SEEDER, {})
 
     async def start_requests(self, arguments: dict[str, Any]) -> AsyncIterator[Any]:
-        """What the spider starts with."""
+        """Return an iterator over what the spider starts with."""
         self.spider = self._create_spider(**arguments)
         if hasattr(self.spider, "start_requests") and type(self.spider).start is Spider.start:
             raise InputError(
@@ -67,19 +67,19 @@ class _StartCrawler(Crawler):
         assert found is not None
         return found
 
-    def _warn(self, guest: SpiderSpec) -> None:
+    def _warn(self, spec: SpiderSpec) -> None:
         names = ", ".join(spider_settings.ignored_settings(self.settings))
         if names:
             logger.warning(
                 "spider %s: the crawl decides these settings, and not as the spider says: %s",
-                guest.class_path,
+                spec.class_path,
                 names,
             )
         feeds = ", ".join(lossy_feeds(self.settings.getdict("FEEDS")))
         if feeds:
             logger.warning(
                 "spider %s: a worker that is killed loses items of these feeds; write local jsonlines or csv: %s",
-                guest.class_path,
+                spec.class_path,
                 feeds,
             )
 

@@ -1,6 +1,6 @@
-"""What a guest's spider begins with goes into the frontier: the work of a process of its own, begun once for a command.
+"""Add the start requests of a spider to the frontier. A process of its own does this once for a command.
 
-Who begins that process imports this module, and not Scrapy.
+The parent process imports this module, and does not import Scrapy.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ BATCH = 1000
 def add_start_requests(
     spec: SpiderSpec, crawl: str, redis: str, store: Store, channel: SupervisorChannel
 ) -> None:
-    """Add it all to a crawl that is there. What is wrong is sent to `channel`."""
+    """Add all start requests to an existing crawl. Send an error to `channel`."""
     try:
         asyncio.run(_add(spec, crawl, redis, store))
     except ThresherError as error:
         channel.send_error(error)
 
 
-async def _add(guest: SpiderSpec, crawl: str, redis: str, store: Store) -> None:
-    from crawler.spiders.start_discoveries import start_discoveries  # noqa: PLC0415 - Scrapy, for guests alone
+async def _add(spec: SpiderSpec, crawl: str, redis: str, store: Store) -> None:
+    from crawler.spiders.start_discoveries import start_discoveries  # noqa: PLC0415 - only spiders need Scrapy
 
     link = await connect(redis)
     try:
@@ -34,7 +34,7 @@ async def _add(guest: SpiderSpec, crawl: str, redis: str, store: Store) -> None:
         await frontier.open()
         tail = frontier.tail(store)
         batch = []
-        async for found in start_discoveries(guest):
+        async for found in start_discoveries(spec):
             batch.append(found)
             if len(batch) >= BATCH:
                 await frontier.add(batch)

@@ -1,20 +1,22 @@
-"""`Visit`: one lease in the hands of a guest's spider, from request to settlement. Pure.
+"""`Visit`: one lease with a user's spider, from request to settlement. Pure.
 
-| what happened                                                      | the lease ends                                     |
-|--------------------------------------------------------------------|----------------------------------------------------|
-| an answer came                                                     | as any page's, with the spider's requests for links |
-| the same, and what reads it raised                                 | FAILED `reading`, whatever the spider did          |
-| the same, and a callback or errback raised                         | as before, reason `callback_error`                 |
-| the same, and a middleware raised `IgnoreRequest` at the response  | as before, reason `ignored`                        |
-| robots rules forbid it, or the frontier gave it up                 | as they say                                        |
-| a middleware answered itself: nothing was asked                    | FETCHED `middleware`, nothing is archived          |
-| a middleware raised `IgnoreRequest`: nothing was asked             | REFUSED `ignored`                                  |
-| a middleware raised anything else: nothing was asked               | FAILED `middleware_error`                          |
-| a middleware gave another request                                  | that is a discovery; REDIRECTED `middleware` if nothing was asked |
-| a middleware gave a request for the same URL                       | RETRY `middleware`                                 |
+| what happened                                                     | how the lease ends                        |
+|-------------------------------------------------------------------|-------------------------------------------|
+| a response came                                                   | like any page, with the spider's links    |
+| the same, and its reading raised                                  | FAILED `reading`, whatever the spider did |
+| the same, and a callback or errback raised                        | the same, reason `callback_error`         |
+| the same, and a middleware raised `IgnoreRequest` at the response | the same, reason `ignored`                |
+| robots rules forbid it, or the frontier gave it up                | as they say                               |
+| a middleware responded itself: nothing was requested              | FETCHED `middleware`, nothing is archived |
+| a middleware raised `IgnoreRequest`: nothing was requested        | REFUSED `ignored`                         |
+| a middleware raised anything else: nothing was requested          | FAILED `middleware_error`                 |
+| a middleware gave another request                                 | the request is a discovery                |
+| the same, and nothing was requested                               | REDIRECTED `middleware`                   |
+| a middleware gave a request for the same URL                      | RETRY `middleware`                        |
 
-1. The target of a redirect inherits the errand. Only a spider that asks for a redirect gets it, and then it is not followed.
-2. Requests are left out like links: out of scope, too deep, a trap, no URL that we fetch, or found on a page that says
+1. The target of a redirect inherits the encoded request. Only a spider that asks for a redirect response receives it,
+   and then the redirect is not followed.
+2. Requests are rejected like links: out of scope, too deep, a trap, no URL that we fetch, or found on a page that says
    nofollow. Their errbacks are called.
 """
 
@@ -39,26 +41,26 @@ from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonica
 from frontier.urls.trap import trap_reason
 
 SLOT = "frontier"
-"""One download slot for all hosts: the frontier keeps them apart."""
+"""One download slot for all hosts: the frontier keeps the delays of each."""
 MIDDLEWARE = "middleware"
 IGNORED = "ignored"
 
 
 @dataclass(slots=True, kw_only=True)
 class Visit:
-    """What is known of one lease while its spider is at it."""
+    """What is known of one lease while its spider works on it."""
 
     lease: Lease
     refusal: Judgement | None = None
-    """Why it is not asked for, where it is not."""
+    """Why the page is not requested; None if it is."""
     is_requested: bool = False
-    """Whether it has come to our handler."""
+    """Whether the request has reached our download handler."""
     fetch_result: FetchResult | None = None
-    """What our handler came back with."""
+    """What our download handler fetched."""
     exception: Exception | None = None
-    """What our handler raised, where it has no response."""
+    """What our download handler raised, if there is no response."""
     result: LeaseResult | None = None
-    """How the lease ends as far as the spider has no say in it; None where nothing was fetched."""
+    """How the lease ends without the spider's part in it; None if nothing was fetched."""
     reserved_bytes: int = 0
     """Decoded bytes that its responses hold (`crawler.decode_budget`)."""
     is_enqueued: bool = False
@@ -66,13 +68,13 @@ class Visit:
     has_callback_error: bool = False
     """Whether a callback or an errback raised."""
     is_aborted: bool = False
-    """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
+    """Whether a fault of ours or of the program ended the visit: then the lease is not settled."""
     active_method: str = "a middleware"
-    """What of the spider is at work on it."""
+    """Which method of the spider is at work on it."""
     discoveries: dict[str, Discovery] = field(default_factory=dict)
-    """By canonical URL."""
+    """The discoveries, by canonical URL."""
     rejections: list[tuple[Request, str]] = field(default_factory=list)
-    """Requests that are left out, and why, as far as they have an errback."""
+    """Rejected requests that have an errback, and the reason of each."""
 
     @property
     def is_open(self) -> bool:
@@ -83,31 +85,31 @@ class Visit:
 
 
 def scrapy_request(lease: Lease, spider: Spider) -> Request:
-    """Return the request that a spider once yielded; `InputError` where the spider has no such callback."""
-    said = decode_request(request_state.decode_state(lease.note).spider_request)
+    """Return the request that a spider once yielded. Raise `InputError` if the spider does not have its callback."""
+    spider_request = decode_request(request_state.decode_state(lease.note).spider_request)
     return Request(
         lease.url.wire,
-        callback=_method(lease, spider, said.callback),
-        errback=_method(lease, spider, said.errback),
-        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in said.headers],
-        cb_kwargs=dict(said.cb_kwargs),
-        meta={**said.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
+        callback=_method(lease, spider, spider_request.callback),
+        errback=_method(lease, spider, spider_request.errback),
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in spider_request.headers],
+        cb_kwargs=dict(spider_request.cb_kwargs),
+        meta={**spider_request.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
         priority=lease.priority,
-        dont_filter=True,  # whatever might be filtered was, before it was leased
+        dont_filter=True,  # requests are filtered before they are leased
     )
 
 
 def rejection_reason(lease: Lease, request: Request, options: PageOptions) -> str:
-    """Why a request found under a lease is none for the frontier; empty where it is one."""
+    """Return why a request found under a lease does not go to the frontier; empty if it does."""
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return "too_deep"
     return _url_rejection(lease, request, options)
 
 
 def discovery_of(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) -> Discovery:
-    """Return what a request found under a lease is to the frontier; `InputError` where it cannot be carried.
+    """Return the discovery of a request found under a lease. Raise `InputError` if the request cannot be carried.
 
-    With `hops` it stands in the place of the lease's own URL.
+    With `hops` the request replaces the lease's own URL.
     """
     return Discovery(
         url=canonicalize(request.url),
@@ -134,19 +136,19 @@ def visit_result(
     known_urls: Container[str],
     options: PageOptions,
 ) -> LeaseResult | None:
-    """Return how the lease ends; None for one that is not settled. Raises `InputError` as `discovery_of` does.
+    """Return how the lease ends; None if it is not settled. Raise `InputError` as `discovery_of` does.
 
-    `result` is what came back through the middlewares: an answer, another request, or what was raised.
+    `result` is what came back through the middlewares: a response, another request, or an exception.
     """
     lease = visit.lease
     if visit.is_open:
         return None
     again = isinstance(result, Request) and _take_replacement(visit, result, spider, options)
-    told = tuple(found for url, found in visit.discoveries.items() if url not in known_urls)
+    unknown = tuple(found for url, found in visit.discoveries.items() if url not in known_urls)
     if visit.result is None:
         judgement = visit.refusal or _judge_unrequested(visit, result, is_retry=again)
         return LeaseResult(
-            lease=lease, decision=replace(settlement_for(lease, judgement, told), has_sent_request=False)
+            lease=lease, decision=replace(settlement_for(lease, judgement, unknown), has_sent_request=False)
         )
     page = visit.result.decision
     assert isinstance(page, Settlement)
@@ -156,7 +158,7 @@ def visit_result(
     settlement = replace(
         page,
         lease=lease,
-        discoveries=(*followed, *told),
+        discoveries=(*followed, *unknown),
         note=request_state.encode_state(
             replace(
                 request_state.decode_state(page.note),
@@ -170,7 +172,7 @@ def visit_result(
 
 
 def failed_result(visit: Visit, failure: Failure) -> LeaseResult:
-    """Return how the lease ends when reading the answer has raised: what is archived of it is kept."""
+    """Return how the lease ends if reading the response has raised: what is archived of it is kept."""
     before = visit.result or LeaseResult(
         lease=visit.lease, decision=settlement_for(visit.lease, READING_FAILED)
     )
@@ -184,7 +186,9 @@ def failed_result(visit: Visit, failure: Failure) -> LeaseResult:
 
 
 def forbids_links(visit: Visit, options: PageOptions) -> bool:
-    """Whether the page asks that its links not be followed, and that is obeyed. A page that cannot be read asks for nothing."""
+    """Return whether the page asks crawlers not to follow its links, and the options obey that. A page that cannot be
+    read asks for nothing.
+    """
     return visit.result is not None and "nofollow" in options.obey and "nofollow" in visit.result.robots
 
 
@@ -200,7 +204,7 @@ def _judge_unrequested(visit: Visit, result: object, *, is_retry: bool) -> Judge
 
 
 def _with_spider_reason(page: Settlement, visit: Visit, result: object, *, is_retry: bool) -> Settlement:
-    """The settlement of a page that was asked for, with what the spider's side adds to it."""
+    """Return the settlement of a page that was requested, with the spider's part in it."""
     fetched = visit.fetch_result
     if page.outcome is Outcome.RETRY or page.reason == READING_FAILED.reason:
         return page
@@ -216,7 +220,7 @@ def _with_spider_reason(page: Settlement, visit: Visit, result: object, *, is_re
 
 
 def _take_replacement(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
-    """Take up a request that a middleware gave for the visit's own; whether it is for the same URL."""
+    """Add a request that a middleware gave in place of the visit's own; return whether it is for the same URL."""
     lease = visit.lease
     if is_same_url(lease, other):
         return True
@@ -227,7 +231,7 @@ def _take_replacement(visit: Visit, other: Request, spider: Spider, options: Pag
 
 
 def is_same_url(lease: Lease, other: Request) -> bool:
-    """Whether a request is for the URL of a lease."""
+    """Return whether a request is for the URL of a lease."""
     try:
         return canonicalize(other.url).text == lease.url.text
     except InvalidUrl:
@@ -235,7 +239,7 @@ def is_same_url(lease: Lease, other: Request) -> bool:
 
 
 def _url_rejection(lease: Lease, request: Request, options: PageOptions) -> str:
-    """Why a URL is none for the frontier, however it was found."""
+    """Return why a URL does not go to the frontier, however it was found; empty if it does."""
     try:
         url = canonicalize(request.url)
     except InvalidUrl:
@@ -246,12 +250,12 @@ def _url_rejection(lease: Lease, request: Request, options: PageOptions) -> str:
 
 
 def redirect_rejection(lease: Lease, request: Request, options: PageOptions) -> str:
-    """Why what a request leads to is none for the frontier; empty where it is one."""
+    """Return why the target of a redirect does not go to the frontier; empty if it does."""
     return _url_rejection(lease, request, options) or ("too_many_hops" if lease.hops >= MAX_REDIRECTS else "")
 
 
 def _redirect_discovery(found: Discovery, visit: Visit) -> Discovery:
-    """The target of a redirect, for which the same is to be done."""
+    """Return the discovery of a redirect's target, with the lease's encoded request."""
     lease, fetched = visit.lease, visit.fetch_result
     assert fetched is not None
     assert isinstance(fetched.result, Capture)
@@ -274,7 +278,7 @@ def _is_trap(url: Url, options: PageOptions) -> bool:
 
 
 def wants_redirect(visit: Visit, request: Request, spider: Spider) -> bool:
-    """Whether it is a redirect that the spider has said to take itself, as Scrapy has it."""
+    """Return whether the response is a redirect that the spider handles itself, by Scrapy's settings."""
     found = None if visit.fetch_result is None else visit.fetch_result.result
     if not isinstance(found, Capture) or found.status not in REDIRECT_STATUSES:
         return False

@@ -1,3 +1,3 @@
-"""A worker's way to the web: the client and what is done when our own side fails (`uplink`, `blame`), and the delay
-of IP addresses (`address_limiter`).
+"""A worker's way to the web: `uplink` (the client, and what happens when our own side fails), `failure_attribution`,
+and `address_limiter` (the delay of IP addresses).
 """

@@ -1,11 +1,12 @@
-"""`Entrance`: who wants to ask an IP address waits here until the frontier has said whether it is its turn.
+"""`AddressLimiter`: a request waits here until the frontier says that it is its IP address's turn.
 
-Many hosts share an address, and the address is what our requests cost. So it has a delay of its own, shorter than
-that of a host, and the frontier keeps the line (`Frontier.enter`). What is asked here within some milliseconds is asked
-there in one call.
+Many hosts share an address, and our requests load the address. So it has a delay of its own, shorter than a host's, and
+the frontier keeps the queue (`Frontier.acquire_addresses`). Requests that arrive within `BATCH_WINDOW_S` share one call
+of the frontier.
 
-The delay of an address is meant between requests, and a connection that has to be made first, or a loop that is busy,
-comes between entering and asking. So the frontier is told where that took longer than `LATE_S`: the delay begins anew.
+The delay applies between requests to one address. To open a connection takes time between acquiring and requesting, and
+so does a busy event loop. So the limiter reports to the frontier when that took longer than `MAX_REQUEST_LAG_S`: then
+the delay starts anew.
 """
 
 import asyncio
@@ -21,16 +22,16 @@ from frontier import Frontier, Lease
 
 BATCH_WINDOW_S = 0.003
 MAX_REQUEST_LAG_S = 0.002
-"""Between what the frontier is asked and the request, its answer included."""
+"""Seconds between the call of the frontier and the request, the frontier's reply included."""
 MAX_ACQUIRED = 10_000
-"""Addresses that were entered and not asked; nobody came out of them, or not yet."""
+"""Addresses that are acquired and not yet requested, at most. Some of their requests never happen."""
 
 
 class AddressLimiter:
-    """The way to every address, for one worker."""
+    """Acquires addresses for one worker."""
 
     def __init__(self, frontier: Frontier, clock: Callable[[], float] = boot_s) -> None:
-        """With a delay of 0 addresses have no line, and nothing is asked; so it is with hosts that are asked without a lease."""
+        """With an address delay of 0 there is no queue, and the frontier is not called. `clock` returns seconds."""
         self._frontier, self._clock = frontier, clock
         self._pending: list[tuple[Lease, str]] = []
         self._waiters: list[asyncio.Future[int]] = []
@@ -40,7 +41,7 @@ class AddressLimiter:
 
     @property
     def host_delay_ms(self) -> int:
-        """Between two requests to one host."""
+        """Milliseconds between two requests to one host."""
         return self._frontier.crawl.settings.min_delay_ms
 
     @property
@@ -48,11 +49,11 @@ class AddressLimiter:
         return self._frontier.crawl.settings.min_ip_delay_ms
 
     def acquire_for(self, lease: Lease) -> Acquire:
-        """Return what is to be asked before an exchange under a lease."""
+        """Return the function that an exchange under `lease` must call before it sends a request."""
         return partial(self._acquire, lease) if self._delay_ms else acquire_at_once
 
     def start_request(self, address: str) -> None:
-        """A request is about to be sent to an address."""
+        """Note that a request is about to be sent to an address; report the address if that is late."""
         if not self._delay_ms:
             return
         entered = self._acquired_at.pop(address, None)
@@ -65,7 +66,9 @@ class AddressLimiter:
     async def reserve_turn(
         self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
-        """Return in how many milliseconds a host may be asked of which there is no lease, or one for something else (`Frontier.reserve_turn`)."""
+        """Return in how many milliseconds a host may be requested for which the caller has no lease, or a lease for
+        something else (`Frontier.reserve_turn`).
+        """
         return await self._frontier.reserve_turn(
             host, max_wait_ms=max_wait_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
         )
@@ -73,7 +76,9 @@ class AddressLimiter:
     async def end_turn(
         self, host: str, *, delay_ms: int = 0, has_lease: bool = False, answer: Judgement | None = None
     ) -> None:
-        """Say that an exchange is over that had its turn. `answer` is what the answer means, where it means that the host is too busy."""
+        """Report that an exchange is over that had its turn. `answer` is the response's judgement, if the host was too
+        busy.
+        """
         busy, hold_ms = (answer.reason, answer.hold_ms) if answer else ("", 0)
         if busy or max(self.host_delay_ms, delay_ms):
             await self._frontier.end_turn(
@@ -95,7 +100,7 @@ class AddressLimiter:
 
     async def _report_late(self) -> None:
         late, self._late = self._late, set()
-        with suppress(ThresherError):  # who asks the frontier next hears of it
+        with suppress(ThresherError):  # the next caller of the frontier meets the same error
             await self._frontier.restart_address_delays(late)
 
     async def _acquire_batch(self) -> None:
@@ -105,7 +110,7 @@ class AddressLimiter:
         begun = self._clock()
         try:
             waits = await self._frontier.acquire_addresses(asked)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it
+        except Exception as error:  # noqa: BLE001 - every waiter raises whatever it is
             for answer in answers:
                 if not answer.done():
                     answer.set_exception(error)
@@ -115,8 +120,8 @@ class AddressLimiter:
         for (_, address), answer, wait in zip(asked, answers, waits, strict=True):
             if not wait:
                 self._acquired_at[address] = begun
-            if not answer.done():  # who asked is gone
+            if not answer.done():  # the waiter was cancelled
                 answer.set_result(wait)
 
     def __repr__(self) -> str:
-        return f"<entrance: {len(self._pending)} ask>"
+        return f"<address limiter: {len(self._pending)} waiting>"

@@ -1,23 +1,26 @@
-"""`judge`: whose fault it is that no answer came: the host's, or our own side's. Pure.
+"""`attribute_failure`: decide whether the host or our own side is to blame for a missing response. Pure.
 
-A failure counts against its host and its URL only if it is the host's. What it shows (`crawler.wire.Sign`) is seldom enough
-to tell, so `judge` may first ask about our own side; whoever calls it finds the answer, adds it to the facts, and calls again.
+A failure counts against its host and its URL only if it is the host's. The symptom alone (`crawler.wire.Symptom`) is
+seldom enough to tell, so `attribute_failure` may return a check of our own side. The caller runs the check, adds the
+result to the evidence, and calls again.
 
-| what the failure shows                        | it is ours if                                                           |
-|-----------------------------------------------|-------------------------------------------------------------------------|
-| it overlaps an outage of ours                 | always, except that a name was denied                                   |
-| somebody answered; a name was denied          | never                                                                   |
-| the proxy cannot be connected to, or refuses us | always                                                                |
-| this machine is out of sockets or memory      | always                                                                  |
-| the proxy says nothing                        | it says nothing to a question about itself either, and nobody else answers |
-| no name server could tell                     | they cannot answer for the root either, and they could before, or nobody else answers |
-| no route                                      | none leads out of this machine at all, and one did before, or nobody else answers |
-| silence                                       | `ALIKE` others that answered before, on other addresses, are silent as well |
+What the failure shows, and when it is ours:
 
-1. What answered somebody else in the second half of an exchange works (`proves`): then nobody is asked whether it does.
-2. "They could before": name servers, a route, a proxy's word that this worker never had are no part of how the crawl reaches its
-   hosts, as long as these answer. A crawl of addresses in a network without DNS comes to its end.
-3. Silence alone, without `ALIKE` witnesses, is the host's: a crawl of a few hosts that are really dead comes to its end.
+- It overlaps an outage of ours: always, unless a name was denied.
+- A remote side answered, or a name was denied: never.
+- The proxy cannot be connected to, or refuses us: always.
+- This machine is out of sockets or memory: always.
+- The proxy says nothing: if it does not answer a question about itself either, and nobody else answers.
+- No name server could tell: if they cannot answer for the root either, and they could before, or nobody else answers.
+- There is no route: if none leads out of this machine, and one did before, or nobody else answers.
+- Nobody answers: if `MIN_SILENT_HOSTS` others that answered before, on other addresses, are silent too.
+
+1. A part that answered another exchange in the second half of this one works (`proves_connectivity`): then nobody
+   checks it.
+2. "They could before": if name servers, a route or a proxy's answer never worked for this worker, the crawl reaches its
+   hosts without them, as long as these answer. So a crawl of addresses in a network without DNS comes to its end.
+3. Silence alone, without `MIN_SILENT_HOSTS` witnesses, is the host's: a crawl of a few hosts that are really dead comes
+   to its end.
 """
 
 from collections.abc import Mapping
@@ -28,17 +31,17 @@ from typing import Literal
 from crawler.wire import Symptom
 
 MIN_SILENT_HOSTS = 3
-"""Others that are silent as well, each on an address of its own."""
+"""Other hosts that must be silent as well, each on an address of its own."""
 MIN_PROBE_DELAY_S = 1.0
 MAX_PROBE_DELAY_S = 60.0
-"""Between two probes in an outage: it doubles from the first to the longest."""
+"""Seconds between two probes in an outage; the delay doubles from the minimum to the maximum."""
 
 Cause = Literal["proxy", "name_servers", "route", "resources", "silence"]
 """What is wrong on our side."""
 
 
 class Check(Enum):
-    """What `attribute_failure` wants to know."""
+    """What `attribute_failure` needs to know before it can decide."""
 
     PROXY = "whether the proxy answers a question about itself"
     NAME_SERVERS = "whether the name servers work"
@@ -48,11 +51,11 @@ class Check(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherHosts:
-    """Hosts that answered before: what they do now."""
+    """How many hosts that answered before do so now."""
 
     responding: int
     silent: int
-    """On different addresses, none of them that of the host in question."""
+    """Number of distinct addresses, without that of the host in question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class Evidence:
     """What is known when a failure is judged."""
 
     overlapping_outage: Cause | None = None
-    """The outage that the exchange overlaps."""
+    """The cause of the outage that the exchange overlaps."""
     has_response: bool
     """Whether somebody on the web answered meanwhile (`proves_connectivity`)."""
     recently_working: frozenset[Check] = frozenset()
@@ -68,9 +71,9 @@ class Evidence:
     previously_working: frozenset[Check] = frozenset()
     """Parts of our side that ever worked for this worker."""
     check_results: Mapping[Check, bool] = field(default_factory=dict)
-    """Parts of our side that were asked about now."""
+    """Parts of our side that were checked now, and whether they work."""
     other_hosts: OtherHosts | None = None
-    """None where nobody has asked them now."""
+    """None if nobody has probed them now."""
 
 
 _CERTAIN: Mapping[Symptom, Cause] = {"no_proxy": "proxy", "no_resources": "resources"}
@@ -82,7 +85,7 @@ _CHECKS: Mapping[Symptom, tuple[Check, Cause]] = {
 
 
 def attribute_failure(symptom: Symptom, evidence: Evidence) -> Check | Cause | None:
-    """Return what is wrong on our side; None if the failure is the host's; or what to find out first."""
+    """Return what is wrong on our side, or what to check first; None if the failure is the host's."""
     if symptom == "denied":
         return None
     if evidence.overlapping_outage is not None or symptom == "answered":
@@ -101,19 +104,21 @@ def attribute_failure(symptom: Symptom, evidence: Evidence) -> Check | Cause | N
 
 
 def proves_connectivity(answered_at: float, *, started_at: float, failed_at: float) -> bool:
-    """Return whether an answer shows that the way was open for an exchange that ended without one: it came in the second half of
-    it, so that the exchange's own answer had the first half to come.
+    """Return whether a response to somebody else shows that an exchange without a response could have had one.
+
+    It does if it came in the second half of the exchange: then the exchange's own response had the first half in which
+    to come.
     """
     return answered_at >= (started_at + failed_at) / 2
 
 
 def probe_delay_s(probes: int) -> float:
-    """Return how long to wait before the next probe, after so many that found nothing better."""
+    """Return the seconds until the next probe, after `probes` failed ones."""
     return min(MIN_PROBE_DELAY_S * 2.0 ** min(probes, 16), MAX_PROBE_DELAY_S)
 
 
 def _cause_by_other_hosts(broken: Cause | None, facts: Evidence) -> Check | Cause | None:
-    """Decide by what others do: one that answers needs nothing of what is broken."""
+    """Decide by what other hosts do: if one answers, the broken part is not needed to reach hosts."""
     if facts.has_response:
         return None
     if facts.other_hosts is None:

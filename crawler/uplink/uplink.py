@@ -1,12 +1,14 @@
-"""`Uplink`: a worker's way to the web: its client, and what is done when our own side fails.
+"""`Uplink`: a worker's way to the web: its client, and what happens when our own side fails.
 
-1. Every failure is judged (`crawler.uplink.failure_attribution`) before it is anybody's. What is not the host's fault is a `Wait`: the lease goes back,
-   and counts neither as an attempt of its URL nor as a fault of its host.
-2. From then on there is an outage: the worker leases nothing, says why (log, heartbeat), and probes what is wrong, with
-   increasing delays. The other workers of the crawl go on: their way may be another. Where it is the same they find that out
-   themselves.
-3. When a probe succeeds the worker leases a few pages (`TENTATIVE`), and as many as ever once one of them has ended. The delays
-   between probes begin anew only when somebody answers: what fails, seems well and fails again is probed less and less.
+1. Every failure is attributed (`crawler.uplink.failure_attribution`) before it counts. A failure that is not the host's
+   becomes a `Postponement`: the lease goes back, and counts neither as an attempt of its URL nor as a fault of its
+   host.
+2. From then on there is an outage: the worker leases nothing, reports why (log, heartbeat), and probes the broken part
+   with increasing delays. The other workers of the crawl go on, because they may reach the web another way. If they do
+   not, they find that out themselves.
+3. When a probe succeeds the worker leases a few pages (`TENTATIVE_LEASES`), and as many as before once one of them has
+   ended. The delays between probes start anew only when somebody answers: a part that fails, seems well and fails again
+   is probed with increasing delays.
 """
 
 import asyncio
@@ -35,23 +37,23 @@ from frontier.urls.scope import registered_domain
 
 LOGGER = logging.getLogger(__name__)
 POSTPONE_MS = 1_000
-"""How long the host of a lease that goes back is not asked, by workers that have no outage."""
+"""Milliseconds for which workers without an outage do not request the host of a lease that goes back."""
 TENTATIVE_LEASES = 4
-"""Leases at once while nobody knows whether an outage is over."""
+"""Simultaneous leases while it is unknown whether an outage is over."""
 BROKEN_TTL_S = 10.0
-"""For so long a part that does not work is not asked again, nor are others that are silent."""
+"""Seconds for which a broken part is not checked again, nor other hosts that are silent."""
 WORKING_TTL_S = 1.0
-"""For so long a part that works is not asked again."""
+"""Seconds for which a working part is not checked again."""
 CANDIDATE_ORIGINS = 32
-"""Origins of which the others are chosen."""
+"""Origins from which the other hosts are chosen."""
 _SENT: frozenset[FailureReason] = frozenset({"timeout_first_byte", "timeout", "reset", "protocol"})
-"""Failures after which the request may have come to its host all the same: the host's delay begins."""
+"""Failures after which the request may have reached its host nevertheless: the host's delay starts."""
 _PROVEN_WRONG: frozenset[Cause] = frozenset({"silence", "route"})
-"""Causes that there cannot be where anybody on the web answers."""
+"""Causes that a response from anybody on the web disproves."""
 
 
 class Fetcher(Protocol):
-    """What pages are had by: a client, or an uplink."""
+    """Fetches pages: a client, or an uplink."""
 
     async def get(
         self,
@@ -61,11 +63,11 @@ class Fetcher(Protocol):
         headers: HeaderList = (),
         max_body: int | None = None,
     ) -> Capture | FetchFailure | Postponement:
-        """Ask for a URL, as `Client.get` does."""
+        """Request a URL, as `Client.get` does."""
 
 
 class Uplink:
-    """Asks servers in the place of a client, and knows of outages."""
+    """Sends requests through a client, and detects outages."""
 
     def __init__(
         self,
@@ -75,8 +77,10 @@ class Uplink:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`responsive` names origins that answered before (`Frontier.responsive`). `report` is called when an outage begins or
-        ends, so that others may see `outage`. `clock` is the event loop's.
+        """Start without an outage.
+
+        `responsive` returns origins that answered before (`Frontier.responsive`). `report` is called when an outage
+        begins or ends, so that others can see `outage`. `clock` is the event loop's.
         """
         self._client, self._probes = client, client.probes
         self._responsive, self._report, self._clock = responsive, report, clock
@@ -96,7 +100,7 @@ class Uplink:
 
     @property
     def outage(self) -> Outage | None:
-        """What keeps this worker from the web now, if anything does."""
+        """What keeps this worker from the web now; None if nothing does."""
         if self._cause is None:
             return None
         return Outage(why=self._problem_text, ms=round(1000 * self._lasted_s))
@@ -106,7 +110,9 @@ class Uplink:
         return self._clock() - self._since
 
     def lease_limit(self, concurrency: int) -> int:
-        """How many of so many leases the worker may hold now. Raises what went wrong with the probes."""
+        """Return how many of `concurrency` leases the worker may hold now. Raise the error that ended the probes, if
+        one did.
+        """
         if self._probing is not None and self._probing.done():
             self._probing.result()
         if self._cause is not None:
@@ -121,7 +127,9 @@ class Uplink:
         headers: HeaderList = (),
         max_body: int | None = None,
     ) -> Capture | FetchFailure | Postponement:
-        """Ask for a URL, as `Client.get` does. `Postponement` also where it is not the host's fault that no answer came."""
+        """Request a URL, as `Client.get` does. Return a `Postponement` also if no response came and the host is not to
+        blame.
+        """
         begun = self._clock()
         found = await self._client.get(url, acquire, headers=headers, max_body=max_body)
         if isinstance(found, Postponement):
@@ -129,18 +137,18 @@ class Uplink:
         if isinstance(found, Capture) or found.symptom == "answered":
             self._record_response()
         if isinstance(found, FetchFailure):
-            async with self._judging:  # who waits learns from the one before
+            async with self._judging:  # the next failure uses what this one finds out
                 if await self._is_ours(url, found, begun):
                     return Postponement(wait_ms=POSTPONE_MS, has_sent_request=found.reason in _SENT)
         self._end_tentative()
         return found
 
     def add_cookies(self, cookies: Iterable[tuple[str, str]]) -> None:
-        """Take up cookies that another client was told, as `Client.add_cookies` does."""
+        """Store cookies that another client received, as `Client.add_cookies` does."""
         self._client.add_cookies(cookies)
 
     async def close(self) -> None:
-        """Probe no more."""
+        """Stop probing."""
         if self._probing is not None:
             self._probing.cancel()
             await asyncio.wait([self._probing])
@@ -165,15 +173,15 @@ class Uplink:
 
     def _evidence(self, begun: float, problems: Mapping[Check, str], others: OtherHosts | None) -> Evidence:
         resolved_at, now = self._probes.resolved_at, self._clock()
-        heard = proves_connectivity(self._last_response_at, started_at=begun, failed_at=now)
+        has_response = proves_connectivity(self._last_response_at, started_at=begun, failed_at=now)
         fresh = {
-            Check.PROXY: heard,
+            Check.PROXY: has_response,
             Check.NAME_SERVERS: proves_connectivity(resolved_at, started_at=begun, failed_at=now),
         }
         had = {Check.NAME_SERVERS: resolved_at > -inf, Check.ROUTE: self._had_route}
         return Evidence(
             overlapping_outage=self._overlaps(begun),
-            has_response=heard,
+            has_response=has_response,
             recently_working=frozenset(part for part, true in fresh.items() if true),
             previously_working=frozenset(part for part, true in had.items() if true),
             check_results={part: not problem for part, problem in problems.items()},
@@ -184,7 +192,7 @@ class Uplink:
         return self._cause or (self._last_cause if begun <= self._over_at else None)
 
     async def _problem(self, part: Check, url: Url) -> str:
-        """Why a part of our side does not work; empty if it does."""
+        """Return why a part of our side does not work; empty if it does."""
         at, problem = self._problems.get(part, (-inf, ""))
         if self._clock() - at <= (BROKEN_TTL_S if problem else WORKING_TTL_S):
             return problem
@@ -200,7 +208,7 @@ class Uplink:
         return problem
 
     async def _check_other_hosts(self, url: Url) -> OtherHosts:
-        """What hosts do that answered before: those of other domains, on other addresses."""
+        """Return what hosts of other domains and on other addresses do now that answered before."""
         if self._other_hosts_cache is not None:
             at, found = self._other_hosts_cache
             if self._clock() - at <= (WORKING_TTL_S if found.responding else BROKEN_TTL_S):
@@ -215,18 +223,18 @@ class Uplink:
         return found
 
     async def _probe_hosts(self, domain: str = "") -> tuple[int, set[str]]:
-        """Knock at some hosts that answered before, none of them of `domain`. Returns how many answer, and the addresses of
+        """Probe some hosts that answered before, none of them of `domain`. Return how many answer, and the addresses of
         those that do not.
         """
         origins = [canonicalize("/", origin) for origin in await self._responsive(CANDIDATE_ORIGINS)]
         by_domain = {registered_domain(origin.host): origin for origin in origins}
         by_domain.pop(domain, None)
-        knocks = await asyncio.gather(
+        results = await asyncio.gather(
             *map(self._probes.probe_host, [*by_domain.values()][: 2 * MIN_SILENT_HOSTS])
         )
-        told = [knock for knock in knocks if knock is not None]
-        return sum(knock.has_answered for knock in told), {
-            knock.address for knock in told if not knock.has_answered
+        probes = [probe for probe in results if probe is not None]
+        return sum(probe.has_answered for probe in probes), {
+            probe.address for probe in probes if not probe.has_answered
         }
 
     def _record_response(self) -> None:
@@ -238,7 +246,7 @@ class Uplink:
             self._refuted.set()
 
     def _end_tentative(self) -> None:
-        """Lease as ever: a host has answered, or its silence is its own."""
+        """Lease as many as before: a host has answered, or its silence is its own."""
         self._tentative = False
 
     def _begin_outage(self, cause: Cause, why: str) -> None:
@@ -256,7 +264,7 @@ class Uplink:
                 async with asyncio.timeout(probe_delay_s(self._failed_probes)):
                     await self._refuted.wait()
             self._failed_probes += 1
-            with suppress(ThresherError):  # of the frontier's server, and the worker hears of it elsewhere
+            with suppress(ThresherError):  # of the frontier's server; the worker meets it elsewhere
                 over = await self._is_over(cause)
         LOGGER.warning(
             "%s: that is over after %.0f s, and the crawl goes on", self._problem_text, self._lasted_s

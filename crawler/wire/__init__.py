@@ -1,25 +1,31 @@
-"""The wire: one request, and exactly what it put there and what came back.
+"""The wire: send one request, and return exactly the bytes that were sent and received.
 
-1. No address is connected to that the guard blocks (`address`), whether it stood in the URL or in a DNS answer (`dns`). The
-   check is made on the very address that the socket is opened for (`dial`).
-   Names of private networks that only a proxy knows, and ports of other services, are not asked for (`guard`).
-2. Before an exchange the caller is asked whether that address may be asked now (`Enter`). The exchange is with that
-   address and no other. Where nobody can be reached there, or nobody answers at once, a second one is tried, of the other
-   family if there is one: it is entered as well.
-3. Nothing is followed, decoded or rewritten: the URL is sent as it is. Cookies are remembered (`cookies`) and a domain is
-   told who asks (`credentials`) only where a configuration says so; `request` says what of that is archived.
-4. Trouble is data. A response whose head came is a `Capture`, with `truncated` saying why it is not whole:
-   `length` (`max_body` bytes of body, as they came over the wire), `time` (too long, or too slow), `disconnect` (the
-   connection ended early), `unspecified` (the framing is broken). Otherwise a `Failure`.
-5. A failure says what it shows (`Sign`): whether somebody out there answered, or something of our own side did not. `probes` ask
-   our own side, and knock at others, without asking a web server anything.
-6. Every part has a limit of its own (`limits`), and memory is bounded whatever a server sends (`reading`, `http2`).
-7. Connections are kept and used again (`pool`). One that was kept and closes before it has answered is replaced: a server
-   may close it at any time. A server that breaks h2 is asked once more in HTTP/1.1, and only so from then on. Nothing
-   else is asked a second time, and nothing but GET and HEAD.
+1. The client never connects to an address that the guard blocks (`network.address`), whether the address stood in the
+   URL or in a DNS answer (`network.dns`). The guard checks the very address that the socket is opened for
+   (`network.dial`). The client also requests no name of a private network that only a proxy knows, and no port of
+   another kind of service (`network.guard`).
+2. Before an exchange the caller says whether the address may be requested now (`Acquire`). The exchange is with that
+   address and no other. If the address cannot be reached, or does not answer at once, the client tries a second one, of
+   the other family if there is one. It acquires that address as well.
+3. The client follows, decodes and rewrites nothing: it sends the URL as it is. It stores cookies (`cookies`) and sends
+   credentials to a domain (`credentials`) only if the configuration says so; `http.request` says what of that is
+   archived.
+4. Failures are data. If the head of a response arrived, the result is a `Capture`, and its `truncated` says why it is
+   incomplete: `length` (`max_body` bytes of body, as they came over the wire), `time` (too long, or too slow),
+   `disconnect` (the connection ended early), `unspecified` (the framing is broken). Otherwise the result is a
+   `FetchFailure`.
+5. A failure has a `Symptom`: a remote side answered, or a part of our own side did not. `network.probes` test our own
+   side, and test whether other hosts answer, without a request to a web server.
+6. Each part has its own limit (`limits`), and memory is bounded whatever a server sends (`http.response_reader`,
+   `http.http2`).
+7. Connections are kept and used again (`http.pool`). If a kept connection closes before it has answered, the client
+   replaces it, because a server may close an idle connection at any time. If a server breaks h2, the client repeats the
+   request in HTTP/1.1, and uses only HTTP/1.1 for that origin from then on. Nothing else is requested twice, and only
+   GET and HEAD are.
 
-The life of an exchange: `client` resolves, enters and takes a connection from the pool or dials one; the connection
-(`http1`, `http2`) speaks, a `Watch` (`heard`) looks at the clock, and what came is read by `reading` and `message`.
+The life of an exchange: `client` resolves the name, acquires the address, and takes a connection from the pool or dials
+one. The connection (`http.http1`, `http.http2`) speaks, an `ExchangeTimer` (`http.exchange`) watches the clock, and
+`http.response_reader` and `http.message` read what arrives.
 """
 
 from crawler.wire.client import Client
@@ -34,6 +40,7 @@ from crawler.wire.fetch_failure import (
 )
 from crawler.wire.http.message import Headers, header_value
 from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
+from crawler.wire.wire_settings import WireSettings
 
 __all__ = [
     "Acquire",
@@ -44,6 +51,7 @@ __all__ = [
     "Network",
     "Postponement",
     "Symptom",
+    "WireSettings",
     "acquire_at_once",
     "effective_address",
     "header_value",

@@ -1,11 +1,10 @@
-"""`Client`: one request, and exactly what it put on the wire. The rules are in `crawler.wire`."""
+"""`Client`: send one request, and return exactly what went over the wire. The rules are in `crawler.wire`."""
 
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from zlib import crc32
 
 from core import Capture, Url
@@ -27,19 +26,20 @@ from crawler.wire.http.pool import Connection, Pool
 from crawler.wire.http.request import HeaderList, Request, Target, build_request, common_headers, parse_target
 from crawler.wire.limits import Limits
 from crawler.wire.network import proxy as proxies
-from crawler.wire.network.address import Network, effective_address, is_blocked
+from crawler.wire.network.address import effective_address, is_blocked, parse_networks
 from crawler.wire.network.dial import ADDRESS_BLOCKED, DialedConnection, Dialer
 from crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
 from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
 from crawler.wire.network.probes import Probes
 from crawler.wire.network.tls import TlsContexts
+from crawler.wire.wire_settings import WireSettings
 
 MAX_ADDRESSES_TRIED = 2
-"""Addresses of one host that one exchange tries."""
+"""Addresses of one host that one exchange tries at most."""
 PROXY_AUTH_REQUIRED = 407
-"""RFC 9110, section 15.5.8: not of a server, but of the proxy before it."""
+"""RFC 9110, section 15.5.8: not the server sends it, but the proxy in front of it."""
 MAX_HTTP1_ORIGINS = 10_000
-"""Origins that are remembered to break h2."""
+"""Origins that are cached as breaking h2, at most."""
 _FAILURE_MEANINGS: Mapping[ExchangeFailure | None, tuple[FailureReason, Symptom]] = {
     "first_byte": ("timeout_first_byte", "silent"),
     "time": ("timeout", "answered"),
@@ -52,7 +52,7 @@ _UNREACHED: frozenset[FailureReason] = frozenset({"refused", "reset", "timeout_c
 
 @dataclass(slots=True, kw_only=True)
 class _Exchange:
-    """One exchange on its way, and what it may still take."""
+    """One exchange in progress, and what it may still take."""
 
     url: Url
     request: Request
@@ -65,53 +65,43 @@ class _Exchange:
 
 
 class Client:
-    """Asks servers; bounded in bytes, in time, and in the addresses that it contacts.
+    """Sends requests; bounded in bytes, in time, and in the addresses that it contacts.
 
-    To be made inside a running event loop. `clock_ms` dates the captures. `verify_tls` false takes servers whose
-    certificate is not trusted, and notes that. `tls` verifies in place of the system's authorities.
+    Create it inside a running event loop.
     """
 
     def __init__(
         self,
         *,
         user_agent: str,
-        max_body: int,
-        timeout_s: float,
-        allow: Sequence[Network] = (),
+        settings: WireSettings,
         clock_ms: Callable[[], int] = utc_ms,
         tls: ssl.SSLContext | None = None,
-        verify_tls: bool = True,
-        nameservers: Sequence[str] = (),
-        proxy: str = "",
-        cookies: bool = False,
-        auth: Mapping[str, Mapping[str, Any]] | None = None,
         on_request: Callable[[str], None] | None = None,
     ) -> None:
-        """`asked` is told each address when a request is about to be sent to it; if it raises, nothing is sent, and `get` raises
-        the same.
+        """Raise `InputError` if a name server, the proxy or a table of credentials in `settings` is malformed.
 
-        `InputError` where a name server, the proxy or what is told to a domain is written wrong.
+        `clock_ms` dates the captures. `tls` verifies certificates in place of the system's authorities. `on_request` is
+        called with the address immediately before a request is sent to it; if it raises, nothing is sent, and `get`
+        raises the same.
         """
-        self._limits, self._clock_ms, self._allow = (
-            Limits(max_body=max_body, timeout_s=timeout_s),
-            clock_ms,
-            tuple(allow),
-        )
+        self._limits = Limits(max_body=settings.max_body, timeout_s=settings.timeout)
+        self._clock_ms, self._allow = clock_ms, parse_networks(settings.allow_networks)
         self.user_agent = user_agent
-        self._credentials = credentials(auth or {})
+        self._credentials = credentials(settings.auth)
         self._on_request = on_request
-        self._cookies = CookieJar(lambda: clock_ms() / 1000) if cookies else None
-        self._proxy = proxies.parse_proxy(proxy) if proxy else None
-        self._trust, self._accept_untrusted = TlsContexts(tls), not verify_tls
-        self._resolver, self._pool = Resolver(nameservers), Pool()
+        self._cookies = CookieJar(lambda: clock_ms() / 1000) if settings.cookies else None
+        self._proxy = proxies.parse_proxy(settings.proxy) if settings.proxy else None
+        self._trust, self._accept_untrusted = TlsContexts(tls), not settings.verify_tls
+        self._resolver, self._pool = Resolver(settings.nameservers), Pool()
         self.probes = Probes(
             resolver=self._resolver,
             proxy=self._proxy,
             allow=self._allow,
-            timeout_s=timeout_s,
+            timeout_s=settings.timeout,
             trust=self._trust,
         )
-        self._unreached = RecentSet(MAX_CACHED_HOSTS)  # hosts whose first address nobody could be reached at
+        self._unreached = RecentSet(MAX_CACHED_HOSTS)  # hosts whose first address could not be reached
         self._http1_only = RecentSet(MAX_HTTP1_ORIGINS)
 
     async def get(
@@ -127,12 +117,14 @@ class Client:
         with_credentials: bool = True,
         page_address: str | None = None,
     ) -> Capture | FetchFailure | Postponement:
-        """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` and `asked` raise.
+        """Request `url.wire`. Never raise for what a server or the network does; raise only what `acquire` and
+        `on_request` raise.
 
-        `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
-        the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
-        Without `credentials` the server learns neither cookies nor what the configuration tells its domain, and sets no cookie.
-        `asker` is the address of the page that wants it, if one does; empty where that is not known (`crawler.wire.network.address`).
+        `headers` replace our headers of the same name. `timeout_s` is the wait for the first byte, in seconds; the
+        limits of the other parts follow from it (`crawler.wire.limits`). The wait for `acquire` does not count. With
+        `with_credentials` false the server receives neither cookies nor the credentials of its domain, and sets no
+        cookie. `page_address` is the address of the page on whose behalf the request is sent; empty if that is unknown,
+        None if there is no such page (`crawler.wire.network.address`).
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:
@@ -145,53 +137,53 @@ class Client:
         found = await self._addresses(place, url.host, limits, page_address)
         if isinstance(found, FetchFailure):
             return found
-        took = time.monotonic() - begun
+        elapsed_s = time.monotonic() - begun
         exchange = _Exchange(
             url=url,
             request=self._request(place, headers, method, body, with_credentials=with_credentials),
             limits=limits,
             acquire=acquire,
-            remaining_s=limits.total_s - took,
-            dns_ms=round(took * 1000),
+            remaining_s=limits.total_s - elapsed_s,
+            dns_ms=round(elapsed_s * 1000),
             with_credentials=with_credentials,
             page_address=page_address,
         )
         if wait := await acquire(effective_address(found[0])):
             return Postponement(wait_ms=wait)
-        came = await self._send_on_pooled(exchange, found)
-        if isinstance(came, Capture) and came.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
+        result = await self._send_on_pooled(exchange, found)
+        if isinstance(result, Capture) and result.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
             return FetchFailure(reason="proxy", detail="the proxy wants a password (407)", symptom="no_proxy")
-        return came
+        return result
 
     def add_cookies(self, cookies: Iterable[tuple[str, str]]) -> None:
-        """Take up cookies that another client was told: the URL whose answer set one, and its Set-Cookie header. One that is known
-        by its name is left as it is. Nothing is done where cookies are not kept.
+        """Store cookies that another client received: the URL whose response set one, and its Set-Cookie header. A
+        cookie whose name is stored already keeps its value. Do nothing if this client stores no cookies.
         """
         if self._cookies is not None:
             for url, cookie in cookies:
                 self._cookies.store(parse_target(url), (("Set-Cookie", cookie),), new_only=True)
 
     def has_credentials(self, url: Url) -> bool:
-        """Whether a request for `url` would carry cookies, or what the configuration tells its domain."""
+        """Return whether a request for `url` would carry cookies, or the credentials of its domain."""
         place = parse_target(url.wire)
-        told = self._cookies is not None and self._cookies.header(place)
-        return bool(told or headers_for(place, self._credentials))
+        cookie_header = self._cookies is not None and self._cookies.header(place)
+        return bool(cookie_header or headers_for(place, self._credentials))
 
     async def close(self) -> None:
         """Close every connection."""
         self._pool.close()
         self._resolver.close()
-        await asyncio.sleep(0)  # the transports say goodbye
+        await asyncio.sleep(0)  # lets the transports close
 
     async def _addresses(
-        self, place: Target, host: str, limits: Limits, asker: str | None
+        self, place: Target, host: str, limits: Limits, page_address: str | None
     ) -> list[str] | FetchFailure:
-        """Of the addresses of a host those to be tried: for the same answer of DNS the same, whoever asks."""
+        """Return the addresses of a host to try: the same ones for the same DNS answer, whoever the caller is."""
         found = await self._resolver.addresses(place.host, limits.dns_s)
         if isinstance(found, FetchFailure):
             by_proxy = self._proxy is not None and self._proxy.resolves_names
             return self._resolve_by_proxy(place) if by_proxy else found
-        reached = [one for one in found if not is_blocked(one, self._allow, asker)]
+        reached = [one for one in found if not is_blocked(one, self._allow, page_address)]
         if not reached:
             return ADDRESS_BLOCKED
         chosen = _choose_addresses(
@@ -204,7 +196,7 @@ class Client:
         return chosen[::-1] if host in self._unreached else chosen
 
     def _resolve_by_proxy(self, place: Target) -> list[str] | FetchFailure:
-        """A name that nobody here knows, for a proxy that may."""
+        """Return a name that our name servers do not know, for a proxy that may know it."""
         if is_private_name(place.host):
             return NAME_BLOCKED
         return [place.host] if is_port_allowed(place.port, place.host, self._allow) else PORT_BLOCKED
@@ -215,60 +207,62 @@ class Client:
         ours: HeaderList = common_headers(self.user_agent)
         if not with_credentials:
             return build_request(place, ours, headers, method=method, body=body)
-        if self._cookies is not None and (told := self._cookies.header(place)):
-            ours = (*ours, ("Cookie", told))
+        if self._cookies is not None and (cookie_header := self._cookies.header(place)):
+            ours = (*ours, ("Cookie", cookie_header))
         secret = headers_for(place, self._credentials) if self._credentials else ()
         return build_request(place, ours, headers, secret, method=method, body=body)
 
     async def _send_on_pooled(
         self, exchange: _Exchange, addresses: list[str]
     ) -> Capture | FetchFailure | Postponement:
-        """Over a connection that is there; anew where there is none, or it closed before it had answered."""
-        kept = self._pool.take(self._key(exchange, addresses[0]))
-        if kept is not None:
-            came = await self._exchange_on(exchange, kept, addresses[0])
-            if not isinstance(came, ExchangeResult):
-                return came
-            closed = came.failure == "disconnect" and came.first_byte_ms is None
-            broken = kept.protocol == "h2" and came.failure in _H2_FAILURES
+        """Send over a pooled connection; over a new one if there is none, or if the pooled one closed before it
+        answered.
+        """
+        pooled = self._pool.take(self._key(exchange, addresses[0]))
+        if pooled is not None:
+            result = await self._exchange_on(exchange, pooled, addresses[0])
+            if not isinstance(result, ExchangeResult):
+                return result
+            closed = result.failure == "disconnect" and result.first_byte_ms is None
+            broken = pooled.protocol == "h2" and result.failure in _H2_FAILURES
             if exchange.request.method not in _SAFE or not (closed or broken):
-                return self._fetch_failure(exchange, came)
+                return self._fetch_failure(exchange, result)
         return await self._send_on_new(exchange, addresses)
 
     async def _send_on_new(
         self, exchange: _Exchange, addresses: list[str]
     ) -> Capture | FetchFailure | Postponement:
         host = exchange.url.host
-        rival = addresses[1] if len(addresses) > 1 else None
-        dialled = await self._dial(exchange, addresses[0], rival)
-        if not isinstance(dialled, DialedConnection):
-            if rival is not None and (isinstance(dialled, Postponement) or dialled.reason in _UNREACHED):
+        fallback = addresses[1] if len(addresses) > 1 else None
+        dialed = await self._dial(exchange, addresses[0], fallback)
+        if not isinstance(dialed, DialedConnection):
+            if fallback is not None and (isinstance(dialed, Postponement) or dialed.reason in _UNREACHED):
                 self._unreached.toggle(host)
-            return dialled
-        if dialled.address != addresses[0]:
+            return dialed
+        if dialed.address != addresses[0]:
             self._unreached.toggle(host)
-        came = await self._exchange_on(exchange, dialled.connection, dialled.address, dialled)
-        if not isinstance(came, ExchangeResult):
-            return came
-        broken = dialled.connection.protocol == "h2" and came.failure in _H2_FAILURES
+        result = await self._exchange_on(exchange, dialed.connection, dialed.address, dialed)
+        if not isinstance(result, ExchangeResult):
+            return result
+        broken = dialed.connection.protocol == "h2" and result.failure in _H2_FAILURES
         if broken and exchange.request.method in _SAFE:
-            return await self._without_h2(exchange, dialled.address)
-        return self._fetch_failure(exchange, came)
+            return await self._without_h2(exchange, dialed.address)
+        return self._fetch_failure(exchange, result)
 
     async def _without_h2(self, exchange: _Exchange, address: str) -> Capture | FetchFailure | Postponement:
-        """Once more in HTTP/1.1, as every time from now on: to the address that was entered."""
+        """Repeat the request in HTTP/1.1 to the acquired address, and use HTTP/1.1 for this origin from now on."""
         if exchange.url.origin not in self._http1_only:
             self._http1_only.add(exchange.url.origin)
-        dialled = await self._dial(exchange, address, None)
-        if not isinstance(dialled, DialedConnection):
-            return dialled
-        came = await self._exchange_on(exchange, dialled.connection, address, dialled)
-        return self._fetch_failure(exchange, came) if isinstance(came, ExchangeResult) else came
+        dialed = await self._dial(exchange, address, None)
+        if not isinstance(dialed, DialedConnection):
+            return dialed
+        result = await self._exchange_on(exchange, dialed.connection, address, dialed)
+        return self._fetch_failure(exchange, result) if isinstance(result, ExchangeResult) else result
 
     async def _dial(
-        self, exchange: _Exchange, address: str, rival: str | None
+        self, exchange: _Exchange, address: str, fallback: str | None
     ) -> DialedConnection | FetchFailure | Postponement:
-        """Open a connection. The time that this takes counts, but for that of the rival's turn."""
+        """Open a connection. Its time counts, except the wait for the fallback's turn."""
         place = exchange.request.target
         proxy = None
         if self._proxy is not None:
@@ -295,23 +289,23 @@ class Client:
             finally:
                 waited += time.monotonic() - asked
 
-        dialled = await dial.open(place, address, rival, enter, h2=h2)
+        dialed = await dial.open(place, address, fallback, enter, h2=h2)
         exchange.remaining_s -= time.monotonic() - begun - waited
-        return dialled
+        return dialed
 
     async def _exchange_on(
         self,
         exchange: _Exchange,
         connection: Connection,
         address: str,
-        dialled: DialedConnection | None = None,
+        dialed: DialedConnection | None = None,
     ) -> Capture | ExchangeResult:
-        """Have the exchange; what was heard where no response came of it."""
+        """Have the exchange; return its `ExchangeResult` if no response came."""
         started_ms, begun = self._clock_ms(), time.monotonic()
         try:
             if self._on_request is not None:
                 self._on_request(effective_address(address))
-            heard = await connection.exchange(exchange.request, exchange.limits, exchange.remaining_s)
+            result = await connection.exchange(exchange.request, exchange.limits, exchange.remaining_s)
         except BaseException:
             connection.close()
             raise
@@ -319,14 +313,14 @@ class Client:
         exchange.remaining_s -= elapsed
         if connection.is_usable:
             self._pool.put(self._key(exchange, address), connection)
-        message = heard.message
+        message = result.message
         if message is None:
-            return heard
+            return result
         if self._cookies is not None and exchange.with_credentials:
             self._cookies.store(exchange.request.target, message.headers)
         return Capture(
             url=exchange.url,
-            request=heard.request,
+            request=result.request,
             response=message.response,
             head_length=message.head_length,
             status=message.status,
@@ -335,26 +329,26 @@ class Client:
             started_ms=started_ms,
             elapsed_ms=round(elapsed * 1000),
             peer=connection.peer,
-            truncated=_truncation(heard),
+            truncated=_truncation(result),
             protocol=connection.protocol,
             tls=connection.tls,
             timing=Timing(
                 dns_ms=exchange.dns_ms,
-                connect_ms=None if dialled is None else dialled.connect_ms,
-                tls_ms=None if dialled is None else dialled.tls_ms,
-                first_byte_ms=heard.first_byte_ms,
+                connect_ms=None if dialed is None else dialed.connect_ms,
+                tls_ms=None if dialed is None else dialed.tls_ms,
+                first_byte_ms=result.first_byte_ms,
             ),
         )
 
-    def _fetch_failure(self, exchange: _Exchange, heard: ExchangeResult) -> FetchFailure:
-        """What it comes to that no response came over a connection."""
-        reason, sign = _FAILURE_MEANINGS.get(heard.failure, ("protocol", "answered"))
-        if self._speaks_for(exchange.request.target) and heard.first_byte_ms is None:
-            sign = "mute_proxy"
-        return FetchFailure(reason=reason, detail=heard.detail or "no response", symptom=sign)
+    def _fetch_failure(self, exchange: _Exchange, result: ExchangeResult) -> FetchFailure:
+        """Return the failure of an exchange without a response."""
+        reason, symptom = _FAILURE_MEANINGS.get(result.failure, ("protocol", "answered"))
+        if self._speaks_for(exchange.request.target) and result.first_byte_ms is None:
+            symptom = "mute_proxy"
+        return FetchFailure(reason=reason, detail=result.detail or "no response", symptom=symptom)
 
     def _speaks_for(self, place: Target) -> bool:
-        """Whether what answers in the place of a server is the proxy."""
+        """Return whether the proxy, and not the server, answers on the connection."""
         return self._proxy is not None and self._proxy.resolves_names and place.scheme == "http"
 
     def _key(self, exchange: _Exchange, address: str) -> Hashable:
@@ -363,7 +357,9 @@ class Client:
 
 
 def _choose_addresses(addresses: list[str], host: str) -> list[str]:
-    """Two of some addresses, IPv4 first. Hosts that share many are spread over them, and one host keeps to its own."""
+    """Return two of the addresses, IPv4 first. Hosts that share many are spread over them, and each host keeps
+    its own.
+    """
     if len(addresses) == 1:
         return addresses
     families = ([one for one in addresses if ":" not in one], [one for one in addresses if ":" in one])
@@ -376,13 +372,13 @@ def _choose_addresses(addresses: list[str], host: str) -> list[str]:
     return [*four[:1], *six[:1], *four[1:], *six[1:]][:MAX_ADDRESSES_TRIED]
 
 
-def _truncation(heard: ExchangeResult) -> Truncation | None:
-    message = heard.message
+def _truncation(result: ExchangeResult) -> Truncation | None:
+    message = result.message
     if message is None or message.is_complete:
         return None
     if message.is_over_limit:
         return "length"
-    match heard.failure:
+    match result.failure:
         case None:
             return None
         case "time" | "first_byte":

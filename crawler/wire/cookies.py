@@ -1,10 +1,10 @@
-"""`Cookies`: what servers asked to be told again, as far as RFC 6265 lets them. Bounded, in memory, off by default.
+"""`CookieJar`: cookies that servers set, within RFC 6265. Bounded, in memory, off by default.
 
-1. A cookie goes back to the host that set it, or to the domain that it names: one that the host lies in, and never one
-   above its registered domain. Path, `Secure`, `Max-Age` and `Expires` are obeyed, and the prefixes `__Secure-` and
-   `__Host-`.
-2. At most `COOKIES` of `BYTES` each for one registered domain, and `DOMAINS` of those; who was not asked for longest is
-   forgotten first.
+1. A cookie goes back to the host that set it, or to the domain that it names. That domain must contain the host, and
+   must not be above the host's registered domain. Path, `Secure`, `Max-Age`, `Expires` and the prefixes `__Secure-` and
+   `__Host-` are obeyed.
+2. The jar holds at most `MAX_COOKIES_PER_DOMAIN` cookies of `MAX_COOKIE_BYTES` each for one registered domain, and at
+   most `MAX_DOMAINS` domains; it evicts the domain first to which it has sent no request for longest.
 """
 
 from collections import OrderedDict
@@ -36,14 +36,14 @@ class _Cookie:
 
 
 class CookieJar:
-    """The cookies of every host. `clock` says the seconds since the epoch."""
+    """The cookies of every host. `clock` returns the seconds since the epoch."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._domains: OrderedDict[str, OrderedDict[_Key, _Cookie]] = OrderedDict()
 
     def header(self, target: Target) -> str:
-        """The value of the Cookie header for a request; empty where there is nothing to say."""
+        """Return the value of a request's Cookie header; empty if there are no cookies for it."""
         domain = _jar_domain(target.host)
         jar = self._domains.get(domain)
         if jar is None:
@@ -57,7 +57,7 @@ class CookieJar:
         return "; ".join(f"{one.name}={one.value}" if one.name else one.value for one in fitting)
 
     def store(self, target: Target, headers: Headers, *, new_only: bool = False) -> None:
-        """Remember what a response asks for; with `unknown_only` no other value of a cookie that is there."""
+        """Store the cookies of a response; with `new_only` keep the value of a cookie that is stored already."""
         for name, value in headers:
             if name.lower() == "set-cookie" and len(value) <= 2 * MAX_COOKIE_BYTES:
                 self._set(target, value, new_only)
@@ -83,7 +83,7 @@ class CookieJar:
 
 
 def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
-    """RFC 6265, sections 5.2 and 5.3; None for what is not to be kept."""
+    """Return the cookie of one Set-Cookie header by RFC 6265, sections 5.2 and 5.3; None if it must not be stored."""
     pair, *attributes = text.split(";")
     name, equals, value = pair.partition("=")
     name, value = (name.strip(), value.strip()) if equals else ("", pair.strip())
@@ -93,15 +93,15 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         or any(ord(each) < 0x20 for each in name + value)
     ):
         return None
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for attribute in attributes:
         key, _, what = attribute.partition("=")
-        said[key.strip().lower()] = what.strip()
-    domain = said.get("domain", "").removeprefix(".").lower()
+        fields[key.strip().lower()] = what.strip()
+    domain = fields.get("domain", "").removeprefix(".").lower()
     if domain and not _may_set_domain(domain, target.host):
         return None
-    path = said.get("path", "")
-    secure = "secure" in said
+    path = fields.get("path", "")
+    secure = "secure" in fields
     if secure and target.scheme != "https":
         return None
     if name.lower().startswith("__secure-") and not secure:
@@ -115,16 +115,16 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         only_host=not domain,
         path=path if path.startswith("/") else _default_path(target.path),
         secure=secure,
-        expires_at=_until(said, now),
+        expires_at=_until(fields, now),
     )
 
 
-def _until(said: dict[str, str], now: float) -> float | None:
-    age = said.get("max-age", "")
+def _until(fields: dict[str, str], now: float) -> float | None:
+    age = fields.get("max-age", "")
     if age.removeprefix("-").isdecimal() and age.isascii():
         return now + int(age[:12])
     try:
-        date = parsedate_to_datetime(said.get("expires", ""))
+        date = parsedate_to_datetime(fields.get("expires", ""))
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None

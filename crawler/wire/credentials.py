@@ -1,8 +1,8 @@
-"""`Credentials`: what a configuration tells the servers of a domain, and no others.
+"""Credentials: headers that a configuration sends to the servers of one domain, and to no others.
 
-1. They are for that host and the hosts under it; of two that fit the longer name counts. They are sent over https only,
-   unless `http = true` says that they may be read on the way.
-2. A value `env:NAME` is that environment variable, so that a file of configuration need not hold what is secret.
+1. They are for that host and the hosts under it; of two domains that match, the longer name counts. They are sent over
+   https only, unless `http = true` says that others may read them on the way.
+2. A value `env:NAME` is the value of that environment variable, so that a configuration file need not hold secrets.
 3. The archive has `redacted` in their place (`crawler.wire.http.request`), and no log or `repr` shows them.
 """
 
@@ -25,16 +25,18 @@ class Credential:
     domain: str
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     allow_http: bool = False
-    """Whether they go over connections that others can read."""
+    """Whether they may go over connections that others can read."""
 
 
 def credentials(tables: Mapping[str, Mapping[str, Any]]) -> tuple[Credential, ...]:
-    """What `[crawler.auth."DOMAIN"]` tables say; `InputError` where one is wrong, without what it holds."""
+    """Return the credentials of `[crawler.auth."DOMAIN"]` tables. Raise `InputError`, without the table's values, if
+    one is wrong.
+    """
     return tuple(_credential(domain, table) for domain, table in tables.items())
 
 
 def headers_for(target: Target, known: tuple[Credential, ...]) -> tuple[tuple[str, str], ...]:
-    """The headers that a request carries for who it is sent to."""
+    """Return the headers that a request to `target` carries as credentials."""
     host = target.host
     fitting = [
         one

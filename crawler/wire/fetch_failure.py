@@ -1,4 +1,4 @@
-"""What asking comes to where it comes to no capture, and the words for why."""
+"""The results of a request without a response: `FetchFailure` and `Postponement`, with their reasons and symptoms."""
 
 import errno
 import os
@@ -27,7 +27,9 @@ FailureReason = Literal[
     "tls_wrong_host",
     "unreachable",
 ]
-"""`..._blocked` are the guard's, and nothing was asked; `timeout` is for a head that was begun and did not end in time; the others say which part took too long."""
+"""The guard sets `..._blocked`, and then nothing was sent. `timeout` means that a head began and did not end in time;
+each other `timeout_...` names the part that took too long.
+"""
 
 
 Symptom = Literal[
@@ -40,15 +42,22 @@ Symptom = Literal[
     "mute_proxy",
     "no_resources",
 ]
-"""What a failure shows: somebody out there answered, if only to refuse; the name is said not to exist, or the guard forbids
-the address; nobody answered; no name server could tell the address; no route leads there from this machine; the proxy cannot be
-connected to, or does not serve us; it can, and says nothing; this machine has no socket left, or no memory.
+"""What a failure shows:
+
+- `answered`: a remote side answered, if only to refuse.
+- `denied`: name servers say that the name does not exist, or the guard forbids the address.
+- `silent`: nobody answered.
+- `no_name_server`: no name server could tell the address.
+- `no_route`: no route leads there from this machine.
+- `no_proxy`: the proxy cannot be connected to, or does not serve us.
+- `mute_proxy`: the proxy can be connected to, and says nothing.
+- `no_resources`: this machine has no socket or no memory left.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchFailure:
-    """No response came, and why."""
+    """No response came; `reason`, `detail` and `symptom` say why."""
 
     reason: FailureReason
     detail: str
@@ -57,38 +66,40 @@ class FetchFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postponement:
-    """No answer came, and that is not the host's fault. From a client: it is not the address's turn, and nothing was asked."""
+    """No response came, and the host is not at fault. From a client: it is not the address's turn, and nothing was
+    sent.
+    """
 
     wait_ms: int
-    """Until it is of use to ask again."""
+    """Milliseconds after which another try makes sense."""
     has_sent_request: bool = False
-    """Whether a request may have come to the host."""
+    """Whether a request may have reached the host."""
 
 
 _NO_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _NO_ROUTE = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
 
 Acquire = Callable[[str], Awaitable[int]]
-"""Whether an address may be asked now: 0, or how many milliseconds until its turn."""
+"""Returns 0 if an address may be requested now, otherwise the milliseconds until its turn."""
 
 
 async def acquire_at_once(_: str) -> int:
-    """Any address may be asked, at any time."""
+    """Return 0: any address may be requested at any time."""
     return 0
 
 
 def utc_ms() -> int:
-    """Milliseconds since the epoch by this machine's clock."""
+    """Return the milliseconds since the epoch by this machine's clock."""
     return time.time_ns() // 1_000_000
 
 
 def one_line(error: BaseException | None, otherwise: str = "no response") -> str:
-    """One line that says what went wrong."""
+    """Return what went wrong as one line."""
     return " ".join(str(error or otherwise).split()) or type(error).__name__
 
 
 def connection_failure(error: BaseException) -> FetchFailure:
-    """What it comes to that a connection could not be made."""
+    """Return the failure of a connection that could not be made."""
     number = error.errno if isinstance(error, OSError) else None
     detail = os.strerror(number) if number is not None and number > 0 else one_line(error)
     match error:

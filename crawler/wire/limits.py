@@ -1,4 +1,4 @@
-"""How long, how much and how slowly: the limits of one exchange. Each part has one of its own."""
+"""The limits of one exchange in time, bytes and rate. Each part of an exchange has its own limit."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,23 @@ CONNECT_S = 10.0
 TLS_S = 10.0
 """Seconds for one TLS handshake."""
 TOTAL_FACTOR = 4
-"""The whole exchange may take so many times as long as its first byte."""
+"""The whole exchange may last this many times as long as the wait for its first byte."""
 WINDOW_S = 15.0
 MIN_BYTES_PER_S = 100
-"""Bytes a second that a response must bring in every window: less is a server that holds us, not a slow line."""
+"""Bytes a second that a response must deliver in each window. A server that sends less holds us up; a slow line sends
+more.
+"""
 QUIET_S = 1.0
-"""Where the framing is broken nobody knows where the body ends: it ends when nothing came for so long."""
+"""Seconds. If the framing is broken nobody knows where the body ends: it ends once nothing arrived for this long."""
 MAX_HEAD_BYTES = 512 << 10
-"""Bytes of a head at most, whatever its lines are (Chromium 256 KiB, Firefox 384 KiB)."""
+"""Bytes of a head at most, whatever its lines are (Chromium: 256 KiB, Firefox: 384 KiB)."""
 MAX_INTERIM = 16
-"""Interim responses (1xx) that are passed over."""
+"""Interim responses (1xx) that are skipped at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Of one exchange. `timeout_s` is the patience for the first byte; no part has more of it."""
+    """The limits of one exchange. No part may last longer than `timeout_s`, the wait for the first byte in seconds."""
 
     max_body: int
     """Bytes of body, as they come over the wire."""
@@ -50,5 +52,5 @@ class Limits:
 
     @property
     def total_s(self) -> float:
-        """Seconds from the look-up of the name to the last byte, without the time for which a turn is waited for."""
+        """Seconds from the look-up of the name to the last byte; the wait for an address's turn does not count."""
         return TOTAL_FACTOR * self.timeout_s

@@ -1,5 +1,6 @@
-"""A page as boxes and blocks, and which of its blocks are what it is about.
+"""Read a page into boxes and blocks, and choose the blocks that are its content.
 
-The tree of a page is walked once (`boxes`). What the names of its elements say is in `signs`; what its lines say, in `cues`; which blocks
-are its content, and its headline, is decided on the arrays (`content`, `headline`), and `layout` writes them down.
+`page_reader` reads a page once, into the arrays of `boxes`. `class_hints` interprets the names of its elements, and
+`cues` the words of its lines. `content` and `headline` choose the blocks of the content, and `layout` writes them as
+text.
 """

@@ -1,10 +1,10 @@
-"""`Page`: a page as two arrays.
+"""`ParsedPage`: a page as two arrays, boxes and blocks.
 
-1. A `Block` is a run of text that begins and ends on a line of its own; blocks stand in the order of the page.
-2. A `Box` is an element that begins and ends on a line of its own; it has all blocks from `first` to before `last`. Boxes stand in the
-   order in which they begin, and each names the one around it.
+1. A `Block` is a run of text that begins and ends on a line of its own. Blocks are in the order of the page.
+2. A `Box` is an element that begins and ends on a line of its own. It contains the blocks from `first` (included) to
+   `last` (excluded). Boxes are in the order in which they begin, and each refers to the box around it.
 
-They are made by `extract.page.page_reader`, and not changed afterwards.
+`extract.page.page_reader` creates them; nothing changes them afterwards.
 """
 
 import re
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MOST_ELEMENTS = 300_000
-"""Elements of a page: some seven microseconds each, and as many again for each look at them; of 2,675 real pages the most are 10,534."""
+"""Elements of a page at most. Each takes about 7 microseconds to read, and as long again in each pass over the page. Of
+2,675 real pages, the largest has 10,534 elements.
+"""
 DEEPEST = 255
-"""Boxes around a box; what lies deeper belongs to the innermost of them."""
+"""Boxes around a box at most; a deeper element belongs to the innermost of them."""
 
 _COMMAS = re.compile("[\u060c\ufe50\ufe10\ufe11\u2e41\u2e34\u2e32\uff0c\u3001]")
 
@@ -31,10 +33,10 @@ class Block:
         """The innermost box around it."""
         self.tag = box.tag
         self.text = text
-        """White space collapsed, lines that the page breaks kept; as it stands in a <pre>."""
+        """Text with white space collapsed and the line breaks of the page kept; unchanged if it is in a <pre>."""
         self.length = length
         self.link = min(length, link)
-        """Characters of it that are links."""
+        """Number of its characters that are links."""
         self.commas = text.count(",") + (0 if text.isascii() else len(_COMMAS.findall(text)))
 
     def __repr__(self) -> str:
@@ -42,11 +44,11 @@ class Block:
 
 
 class Box:
-    """An element that stands on lines of its own."""
+    """An element that begins and ends on a line of its own."""
 
-    # Of the class where an element has none of it, as most have: a page has hundreds of boxes.
+    # Class attributes hold the defaults, because a page has hundreds of boxes and most boxes keep them.
     controls = images = players = 0
-    """Of its own, not those of its children."""
+    """Elements of each sort directly in the box, without those of its child boxes."""
     weight = 0
     unlikely = 0.0
     comments = is_boilerplate = False
@@ -66,7 +68,7 @@ class Box:
 
 
 class MetadataElement(NamedTuple):
-    """An element that says something of the page."""
+    """An element that states a fact about the page."""
 
     tag: str
     """`html`, `meta`, `link`, `a`, `title`, `time`, or `script` of JSON-LD."""
@@ -76,11 +78,11 @@ class MetadataElement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPage:
-    """A page that was read."""
+    """The result of reading a page."""
 
     boxes: list[Box]
     blocks: list[Block]
     metadata: list[MetadataElement]
-    """Elements that say something of the page, in their order."""
+    """Elements that state facts about the page, in their order."""
     elements: int
-    """How many it has; where they are more than `MOST_ELEMENTS`, the page was not read to its end."""
+    """Number of elements. If it exceeds `MOST_ELEMENTS`, the page was not read to its end."""

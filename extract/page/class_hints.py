@@ -1,7 +1,7 @@
-"""`Signs`: what an element's class and id say of its contents. Pure.
+"""`ClassHints`: hints that the class and the id of an element give about its contents. Pure.
 
-Nobody is obliged to name anything in any way; but templates are written by people, and the same words are met on most of them.
-Weights and the first two lists of words follow what is known of such names since Arc90's Readability (2009) and its successors.
+Nothing requires such names to mean anything, but people write templates, and most templates use the same words. The
+weights and the first two lists of words follow Arc90's Readability (2009) and its successors.
 """
 
 import re
@@ -9,11 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST = 400
-"""Characters of a class or an id that are looked at."""
+"""Characters of class and id together that are read in full; of longer ones, the first `LONGEST` of each are read."""
 
 _UNLIKELY = re.compile(
-    r"-ad-|ai2html|banner|breadcrumb|combx|comment|community|consent|cookie|cover-wrap|disqus|extra|footer|gdpr|header|legends|menu|related|remark"
-    r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup|yom-remote"
+    r"-ad-|ai2html|banner|breadcrumb|combx|comment|community|consent|cookie|cover-wrap|disqus|extra|footer|gdpr"
+    r"|header|legends|menu|related|remark"
+    r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup"
+    r"|yom-remote"
     r"|tweet|twitter"
 )
 _MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
@@ -24,22 +26,25 @@ _NEGATIVE = re.compile(
 )
 _COMMENTS = re.compile(
     r"(?:^|[\s_-])(?:comments?|commentlist|commentarea|commentsblock"
-    r"|comment[_-]?(?:list|area|section|thread|container|content|wrap|block|box|body|s)\w*|respond|disqus\w*|dsq-\w+|replies"
-    r"|trackbacks?|pingbacks?|livefyre\w*|echo-\w+|js-kit\w*|idc-\w+|intensedebate\w*|usercomments|readercomments|fb-comments"
+    r"|comment[_-]?(?:list|area|section|thread|container|content|wrap|block|box|body|s)\w*|respond|disqus\w*|dsq-\w+"
+    r"|replies"
+    r"|trackbacks?|pingbacks?|livefyre\w*|echo-\w+|js-kit\w*|idc-\w+|intensedebate\w*|usercomments|readercomments"
+    r"|fb-comments"
     r"|commentary-list)(?:$|[\s_-])|[\s_-]comments?$"
 )
 _CAPTION = re.compile(
     r"caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img"
 )
 _SURELY = re.compile(
-    r"side-?bar|related|foot|menu|widget|promo|sponsor|author|profile|about|bio|slide|gallery|lightbox|legend|banner|tags|meta|contact"
+    r"side-?bar|related|foot|menu|widget|promo|sponsor|author|profile|about|bio|slide|gallery|lightbox|legend|banner"
+    r"|tags|meta|contact"
     r"|share|social|popup|modal|cookie|gdpr|newsletter|signup|subscri"
 )
 _VOICES = re.compile(r"comment|disqus|repl|respon|discuss|remark|combx|shoutbox|feedback|trackback|pingback")
 _NEUTRAL = re.compile(
     r"elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
 )
-"""Names of page builders, and of what a layout has or has not."""
+"""Names of page builders, and names that state which parts a layout has."""
 _BITS = (1, 2, 4, 8, 16, 32, 64, 128)
 _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES = _BITS
 _PATTERNS = tuple(
@@ -50,30 +55,32 @@ DOUBTFUL, LIKELY = 0.3, 0.8
 
 
 class ClassHints(NamedTuple):
-    """What the two names of an element come to."""
+    """The hints of an element's class and id together."""
 
     weight: int
-    """Above 0 where they are of content, below where of its surroundings."""
+    """Above 0 if the names suggest content, below 0 if they suggest other parts of the page."""
     unlikely: float
-    """Where they are of what stands around content, the share of the page's text with which they are not believed; else 0."""
+    """If the names suggest parts around the content: the share of the page's text from which on they are ignored;
+    otherwise 0.
+    """
     comments: bool
-    """They are of readers' comments."""
+    """Whether the names suggest readers' comments."""
     is_boilerplate: bool
-    """They are of a part that is hardly ever content, whatever is in it."""
+    """Whether the names suggest a part that is hardly ever content, whatever it contains."""
 
 
 NO_HINTS = ClassHints(0, 0.0, False, False)
 
 
 def class_hints(class_: str, id_: str) -> ClassHints:
-    """What a class and an id say; `NO_HINTS` itself where that is nothing."""
+    """Return the hints of a class and an id; return the object `NO_HINTS` if they give none."""
     if len(class_) + len(id_) <= LONGEST:
-        return _signs(class_, id_)
-    return _signs(class_[:LONGEST], id_[:LONGEST])
+        return _hints(class_, id_)
+    return _hints(class_[:LONGEST], id_[:LONGEST])
 
 
 @lru_cache(maxsize=1 << 14)
-def _signs(class_: str, id_: str) -> ClassHints:
+def _hints(class_: str, id_: str) -> ClassHints:
     weight, every = 0, 0
     for attribute in (class_, id_):
         found = 0
@@ -85,13 +92,15 @@ def _signs(class_: str, id_: str) -> ClassHints:
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = ALWAYS_UNLIKELY if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
-    said = ClassHints(weight, unlikely, every & _IS_COMMENTS > 0, sure)
-    return said if any(said) else NO_HINTS
+    hints = ClassHints(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+    return hints if any(hints) else NO_HINTS
 
 
 @lru_cache(maxsize=1 << 15)
 def _name(name: str, first: bool) -> int:
-    """What one name says, as bits: there are far fewer names than sets of them."""
+    """Return the hints of one name as bits. They are cached by name, because there are far fewer names than sets of
+    names.
+    """
     if _NEUTRAL.match(name):
         return 0
     found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))

@@ -1,8 +1,8 @@
-"""Which blocks of a page are its content. Pure.
+"""Choose the blocks of a page that are its content. Pure.
 
-The best box of the page (`scores`) is content, and so are those beside it that are like it, and what else on the page reads like text where the best
-box has not nearly all of it; menus, forms and lists of links within them are not. What lines say comes last (`trim`).
-A page that gives too little is looked at again with fewer of its boxes ruled out.
+The content is the best box of the page (`scores`) and the similar boxes beside it. If the best box does not hold nearly
+all of the page's text, other boxes of text are content too. Menus, forms and lists of links within these boxes are not.
+Finally, `trim` removes blocks because of their words. If a pass finds too little, the next pass rules out fewer boxes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,35 +14,40 @@ from extract.page.page_kind import PageKind
 from extract.page.scores import Scores, ancestors, excluded_boxes
 
 ENOUGH = 250
-"""Characters of content with which a look is believed."""
+"""Characters of content with which the result of a pass is accepted."""
 TOO_LITTLE = 100
-"""Characters below which the page is taken as it is."""
+"""Characters of content below which all blocks of the page are returned."""
 PASSES = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
-"""Whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned, look by look."""
+"""For each pass: whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned."""
 LONG, FAIR = 80, 40
-"""Characters of a block that reads like text, and of one that does if it ends as a sentence."""
+"""Least characters of a block that reads like text: in general, and if it ends like a sentence."""
 MOST_LINKED = 0.33
-"""Share of such a block that may be links."""
+"""Largest share of links in a block that reads like text."""
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
-"""Boxes that may be clutter within content."""
+"""Tags of boxes that may be clutter within the content."""
 NOTICE_PAGE_SHARE = 0.5
-"""Share of what reads like text with which notices are what a page is about."""
+"""Share of cookie notices in the text of a page from which on the page is about cookies."""
 WHOLE_PAGE_SHARE = 0.9
-"""Share of the page's text beside links that a box must have where the page is taken whole."""
+"""Share of the page's text beside links that a box must have if the page is taken as a whole."""
 MIN_BEST_BOX_SHARE = 0.3
-"""Share of it below which the best box cannot be what a page is about that nobody calls an article."""
+"""Share of the page's text beside links below which the best box is too small for a page that is not marked as an
+article.
+"""
 NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
-"""Share of what reads like text with which nothing else is looked for; and where the headline stands right before the best box."""
+"""Share of the page's text with which the best box suffices: in general, and if the headline precedes it directly."""
 MIN_CHARACTERS_WITH_HEADLINE = 300
-"""Characters that such a box must have."""
+"""Least characters of a best box for which `WITH_HEADLINE` applies."""
 MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
-"""What else is there must be so much of the best box; boxes taken from it must read like text so far, and be so large beside it."""
+"""For other boxes of text: least text that an outer box adds, relative to the best box; least share of text in a box;
+and least text of a box, relative to the best box.
+"""
 
 
 def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
-    """The blocks of the content, in their order; all of the page where it gives next to nothing.
+    """Return the blocks of the content, in their order; return all blocks if there is hardly any content.
 
-    Of a discussion what others say is content; that, references and products are taken whole, not only where they read like an article.
+    In a discussion, readers' comments are content. Discussions, references and products are taken as a whole, not only
+    the parts that read like an article.
     """
     gone = excluded_boxes(
         page.boxes,
@@ -64,12 +69,12 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
 
 
 def _size(blocks: Sequence[Block]) -> int:
-    """Characters of them as lines."""
+    """Return the characters of the blocks, written one a line."""
     return sum(block.length + 1 for block in blocks)
 
 
 def _is_text(block: Block) -> bool:
-    """Whether it reads like text."""
+    """Return whether a block reads like running text."""
     return (
         (block.length >= LONG or (block.length >= FAIR and cues.is_sentence(block.text)))
         and block.link < MOST_LINKED * block.length
@@ -78,13 +83,16 @@ def _is_text(block: Block) -> bool:
 
 
 def _notices(blocks: Sequence[Block], text: int) -> frozenset[int]:
-    """Numbers of the blocks that say something of cookies, where that is not what the page is about."""
+    """Return the numbers of the cookie notices; return none if the page is about cookies."""
     found = frozenset(number for number, block in enumerate(blocks) if cues.is_notice(block.text))
     return found if sum(blocks[number].length for number in found) < NOTICE_PAGE_SHARE * text else frozenset()
 
 
 def _unlikely(page: ParsedPage, good: Sequence[int], gone: Sequence[bool], kind: PageKind) -> list[bool]:
-    """The boxes that are gone, and those whose names say that they are no content, unless they have too much of the text for that."""
+    """Return for each box whether it is ruled out: it is in `gone`, or its names suggest other parts of the page.
+
+    A box that has too large a share of the text is not ruled out for its names.
+    """
     discussed = kind == "discussion"
     sums = [0]
     for block, size in zip(page.blocks, good, strict=True):
@@ -130,19 +138,19 @@ def _is_whole(kind: PageKind) -> bool:
 
 
 def _plain(scores: Scores, box: Box) -> int:
-    """Characters beside links."""
+    """Return the number of characters that are not links."""
     return scores.text[box.number] - scores.link[box.number]
 
 
 def _widen(scores: Scores, top: Box) -> Box:
-    """The innermost box around the best one that has nearly all of the page's text beside links."""
+    """Return the innermost of the best box and its ancestors that has nearly all of the page's text beside links."""
     outermost = scores.page.boxes[0]
     enough = WHOLE_PAGE_SHARE * _plain(scores, outermost)
     return next((box for box in (top, *ancestors(top)) if _plain(scores, box) >= enough), outermost)
 
 
 def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
-    """Boxes beside those around the best one that hold text as well."""
+    """Yield the boxes outside of the best one that hold text too, if the best box does not suffice."""
     first = next((number for number in range(top.first, top.last) if scores.live[number]), top.first)
     head = headline(title, scores.page.blocks, first)
     size = scores.good(top)
@@ -164,7 +172,7 @@ def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
 
 
 def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
-    """The best box, and those in the same box that have a fifth of its score, or are paragraphs of text."""
+    """Yield the best box, and its siblings that have a fifth of its score or are paragraphs of text."""
     least = max(10, scores.score(top) * 0.2)
     for box in top.parent.children if top.parent is not None else [top]:
         text, density = scores.text[box.number], scores.density(box)
@@ -177,7 +185,7 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
 
 
 def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
-    """Whether a box within what was chosen is none of it: menus, forms, lists of links."""
+    """Return whether a box within the chosen boxes is not content: a menu, a form, a list of links."""
     if box is top or (box.first <= top.first and box.last >= top.last) or box.first == box.last:
         return False
     number, whole = box.number, _is_whole(kind)

@@ -1,16 +1,16 @@
-"""`Cues`: what a line of a page says that it is, by its words alone. Pure.
+"""Classify a line of a page by its words alone. Pure.
 
-Words of some fifteen languages; a line in another is taken for content.
+The words are those of about fifteen languages; a line in any other language counts as content.
 """
 
 import re
 
 MOST_CUE = 200
-"""Characters of a line behind which comments or recommendations follow."""
+"""Characters of a line that introduces comments or recommendations, at most."""
 MOST_NOTICE = 600
-"""Characters of a line about cookies."""
+"""Characters of a cookie notice at most."""
 MOST_JUNK = 120
-"""Characters of a line that is one of a site's own."""
+"""Characters of a line of the site itself (tags, sharing, copyright) at most."""
 
 _COMMENTS = re.compile(
     r"[\W_]*+(?:\d[\d,.]*+|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*+"
@@ -19,47 +19,70 @@ _COMMENTS = re.compile(
     r"(?:\s*(?:to|on|so far|for|about)\b.{0,120}|\s*[(\[]\s*+\d*+\s*+[)\]])?[\W_]*"
     r"|(?:leave|post|add|write|submit)\s+(?:a|your|an?other)?\s*(?:comment|reply|response)\b.{0,60}|speak your mind"
     r"|add comment.{0,20}|blog comments powered by disqus"
-    r"|(?:schreibe?n? sie |hinterlasse |neuen )?(?:einen |ihren |deinen )?kommentar(?:e)? (?:schreiben|hinterlassen|abgeben|verfassen).{0,40}"
-    r"|laisse[rz]? un commentaire.{0,40}|deja? (?:un|tu) comentario.{0,40}|lascia un commento.{0,40}|deixe um comentário.{0,40}"
+    r"|(?:schreibe?n? sie |hinterlasse |neuen )?(?:einen |ihren |deinen )?kommentar(?:e)? (?:schreiben|hinterlassen"
+    r"|abgeben|verfassen).{0,40}"
+    r"|laisse[rz]? un commentaire.{0,40}|deja? (?:un|tu) comentario.{0,40}|lascia un commento.{0,40}"
+    r"|deixe um comentário.{0,40}"
     r"|(?:bisher )?keine kommentare.{0,30}|no comments? (?:yet|found).{0,30}"
 )
 _MORE = re.compile(
-    # What else there is to read.
+    # Recommendations.
     r"related (?:posts?|articles?|stories|links|news|content|reading|topics|entries)\b.{0,40}"
-    r"|more (?:from|on|in|stories|news|articles|posts)\b.{0,60}|you (?:may|might) also (?:like|enjoy|be interested).{0,30}"
+    r"|more (?:from|on|in|stories|news|articles|posts)\b.{0,60}|you (?:may|might) also (?:like|enjoy"
+    r"|be interested).{0,30}"
     r"|recommended (?:for you|posts|articles|stories|reading)|popular (?:posts|articles|stories)"
-    r"|most (?:read|popular|viewed|commented).{0,30}|recent (?:posts|articles|comments|entries)|read (?:next|this next).{0,20}"
-    r"|das könnte (?:dich|sie|euch|ihnen).{0,40}|mehr zu[mr]? thema.{0,40}|ähnliche (?:beiträge|artikel|themen|produkte|meldungen).{0,40}"
-    r"|weitere (?:beiträge|artikel|meldungen|themen|nachrichten|news|produkte|empfehlungen)\b.{0,60}|auch interessant.{0,20}"
-    r"|zum weiterlesen|verwandte (?:artikel|beiträge|themen|produkte).{0,30}|passend zum thema.{0,30}|schon gelesen\?|mehr lesen:?"
-    r"|sur le même (?:sujet|thème).{0,30}|(?:articles?|sujets?|contenus?) (?:liés|similaires|connexes|recommandés).{0,30}|à lire (?:aussi|également)\W*"
+    r"|most (?:read|popular|viewed|commented).{0,30}|recent (?:posts|articles|comments|entries)|read (?:next"
+    r"|this next).{0,20}"
+    r"|das könnte (?:dich|sie|euch|ihnen).{0,40}|mehr zu[mr]? thema.{0,40}|ähnliche (?:beiträge|artikel|themen"
+    r"|produkte|meldungen).{0,40}"
+    r"|weitere (?:beiträge|artikel|meldungen|themen|nachrichten|news|produkte|empfehlungen)\b.{0,60}"
+    r"|auch interessant.{0,20}"
+    r"|zum weiterlesen|verwandte (?:artikel|beiträge|themen|produkte).{0,30}|passend zum thema.{0,30}|schon gelesen\?"
+    r"|mehr lesen:?"
+    r"|sur le même (?:sujet|thème).{0,30}|(?:articles?|sujets?|contenus?) (?:liés|similaires|connexes"
+    r"|recommandés).{0,30}|à lire (?:aussi|également)\W*"
     r"|(?:artículos|noticias|notas|entradas) relacionad[ao]s.{0,30}|(?:también )?te puede interesar.{0,20}"
     r"|(?:articoli|notizie) correlat[ei].{0,30}|potrebbe(?:ro)? (?:anche )?interessart[ie].{0,30}"
-    r"|(?:notícias|artigos|posts|matérias) relacionad[ao]s.{0,30}|veja também\W*|leia (?:também|mais)\W*|gerelateerde? .{0,40}|lees ook\W*"
-    r"|powiązane.{0,40}|zobacz (?:też|także|również)\W*|czytaj (?:też|także|również)\W*|читайте также\W*|по теме\W*|похожие .{0,40}"
-    # What can be done with the page.
+    r"|(?:notícias|artigos|posts|matérias) relacionad[ao]s.{0,30}|veja também\W*|leia (?:também|mais)\W*"
+    r"|gerelateerde? .{0,40}|lees ook\W*"
+    r"|powiązane.{0,40}|zobacz (?:też|także|również)\W*|czytaj (?:też|także|również)\W*|читайте также\W*|по теме\W*"
+    r"|похожие .{0,40}"
+    # Actions on the page.
     r"|share this.{0,40}|about the author.{0,20}|über den autor.{0,20}|see also:?|sign up for .{0,60}newsletter.{0,30}"
     r"|(?:artikel|beitrag|seite) (?:teilen|drucken|weiterempfehlen).{0,20}|partager (?:cet article|sur).{0,20}"
 )
 _JUNK = re.compile(
-    r"(?:tags?|labels?|categor(?:y|ies)|filed under|posted (?:in|under)|archived under|related|tagged(?: with)?|permalink|share|tweet"
-    r"|print|email|e-mail|advertisement|comments?|follow (?:us|me)|subscribe|like us|digg this|reddit|main|previous|next|read more"
+    r"(?:tags?|labels?|categor(?:y|ies)|filed under|posted (?:in|under)|archived under|related|tagged(?: with)?"
+    r"|permalink|share|tweet"
+    r"|print|email|e-mail|advertisement|comments?|follow (?:us|me)|subscribe|like us|digg this|reddit|main|previous"
+    r"|next|read more"
     r"|continue reading|click (?:here|to)|sign[ -]?up|©|copyright|\(c\)|all rights reserved|click like|back to"
-    # The same in other languages; other articles named between paragraphs; credits of pictures; letters to be subscribed to.
-    r"|schlagw(?:ort|örter)|kategorien?|veröffentlicht (?:in|am|unter)|teilen|drucken|anzeige|werbung|zurück (?:zu[mr]?|nach)|nach oben|weiterlesen"
-    r"|gefällt mir|lädt|wird geladen|jetzt (?:lesen|abonnieren|anmelden|bewerben)|abonnie\w+|folge[nt]? sie|mehr (?:erfahren|infos?|dazu)|étiquettes|catégories?|partager|publicité|imprimer"
-    r"|etiquetas|categorías?|compartir|publicidad|condividi|pubblicità|stampa|compartilh\w+|publicidade|udostępnij|reklama|lubię to|поделиться|реклама|теги"
-    r"|also (?:on|read|see|watch)|read also|see also|watch(?: also| now| more)?:|more:|listen:|related:|don[’']t miss|recommended:|lesen sie|lies auch|siehe auch|mehr zum thema|auch auf"
-    r"|lire aussi|à lire|lea también|vea también|leer más|mira también|leggi (?:anche|tutto)|leia|veja|lees (?:ook|meer|verder)|czytaj|zobacz|читайте|смотрите"
-    r"|(?:photo|foto|image|bild|picture|credit|video|source|quelle|grafik|illustration|titelbild|photograph|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}|credit)?\s*[:©/|]"
-    r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
-    r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*+(?:on|:|am|vom)?[\W\d]*(?:\w++ ){0,4}\d{4}.{0,40}$"
+    # The same in other languages; other articles named between paragraphs; credits of pictures; newsletters.
+    r"|schlagw(?:ort|örter)|kategorien?|veröffentlicht (?:in|am|unter)|teilen|drucken|anzeige|werbung"
+    r"|zurück (?:zu[mr]?|nach)|nach oben|weiterlesen"
+    r"|gefällt mir|lädt|wird geladen|jetzt (?:lesen|abonnieren|anmelden|bewerben)|abonnie\w+|folge[nt]? sie"
+    r"|mehr (?:erfahren|infos?|dazu)|étiquettes|catégories?|partager|publicité|imprimer"
+    r"|etiquetas|categorías?|compartir|publicidad|condividi|pubblicità|stampa|compartilh\w+|publicidade|udostępnij"
+    r"|reklama|lubię to|поделиться|реклама|теги"
+    r"|also (?:on|read|see|watch)|read also|see also|watch(?: also| now| more)?:|more:|listen:|related:|don[’']t miss"
+    r"|recommended:|lesen sie|lies auch|siehe auch|mehr zum thema|auch auf"
+    r"|lire aussi|à lire|lea también|vea también|leer más|mira también|leggi (?:anche|tutto)|leia|veja|lees (?:ook"
+    r"|meer|verder)|czytaj|zobacz|читайте|смотрите"
+    r"|(?:photo|foto|image|bild|picture|credit|video|source|quelle|grafik|illustration|titelbild|photograph"
+    r"|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}|credit)?\s*[:©/|]"
+    r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)"
+    r"|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
+    r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*+(?:on|:|am"
+    r"|vom)?[\W\d]*(?:\w++ ){0,4}\d{4}.{0,40}$"
     r")(?:\b|(?<=\W)).{0,110}"
-    r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa|imago|apa|keystone|ansa|efe))\W*"
+    r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa"
+    r"|imago|apa|keystone|ansa|efe))\W*"
 )
 _NOTICE = re.compile(
-    r"\bcookies?\b.{0,300}(?:consent|accept|agree|privacy|polic|experience|zustimm|akzeptier|einwillig|richtlini|datenschutz|einverstanden"
-    r"|accept|utilis|consenti|acept|utiliz|consens|zgod|akcept|toestemming|samtyck|соглас)|\b(?:consent|einwilligung|zustimmung)\b.{0,100}\bcookies?\b",
+    r"\bcookies?\b.{0,300}(?:consent|accept|agree|privacy|polic|experience|zustimm|akzeptier|einwillig|richtlini"
+    r"|datenschutz|einverstanden"
+    r"|accept|utilis|consenti|acept|utiliz|consens|zgod|akcept|toestemming|samtyck|соглас)|\b(?:consent|einwilligung"
+    r"|zustimmung)\b.{0,100}\bcookies?\b",
     re.DOTALL,
 )
 _DATE = re.compile(
@@ -73,33 +96,33 @@ _STOP = re.compile(r"[.!?。！？:;\"”)]\s*$")
 
 
 def ends_content(line: str, *, comments: bool = True) -> bool:
-    """Whether comments (where they are none of the content), or what else there is to read on the site, begin with this line."""
+    """Return whether the line introduces recommendations, or readers' comments if `comments` is set."""
     if len(line) >= MOST_CUE:
         return False
-    said = line.lower()
-    return (comments and _COMMENTS.fullmatch(said) is not None) or _MORE.fullmatch(said) is not None
+    lower = line.lower()
+    return (comments and _COMMENTS.fullmatch(lower) is not None) or _MORE.fullmatch(lower) is not None
 
 
 def is_junk(line: str) -> bool:
-    """Whether it is one of a site's own lines: tags, sharing, copyright."""
+    """Return whether the line belongs to the site and not to the content: tags, sharing, copyright."""
     return len(line) < MOST_JUNK and _JUNK.fullmatch(line.lower()) is not None
 
 
 def is_notice(line: str) -> bool:
-    """Whether it is what sites say of their cookies."""
+    """Return whether the line is a cookie notice."""
     return len(line) < MOST_NOTICE and "ookie" in line and _NOTICE.search(line.lower()) is not None
 
 
 def has_date(line: str) -> bool:
-    """Whether there is a date or a time in it."""
+    """Return whether the line contains a date or a time."""
     return _DATE.search(line.lower()) is not None
 
 
 def is_byline(line: str) -> bool:
-    """Whether it begins as lines do that say who has written something, or when."""
+    """Return whether the line begins like a byline, which states the author or the time of a text."""
     return _BYLINE.match(line.lower()) is not None
 
 
 def is_sentence(line: str) -> bool:
-    """Whether it ends as sentences do."""
+    """Return whether the line ends like a sentence."""
     return _STOP.search(line[-8:]) is not None

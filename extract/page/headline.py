@@ -1,4 +1,4 @@
-"""The headline of a page: the line that says what its <title> says. Pure."""
+"""Find the headline of a page: the line that has the words of its <title>. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -6,19 +6,21 @@ from collections.abc import Sequence
 from extract.page.boxes import Block
 
 LONGEST = 250
-"""Characters of a headline."""
+"""Characters of a headline at most."""
 AHEAD = 12
-"""Blocks behind the begin of the content in which it is looked for."""
+"""Blocks after the start of the content in which the headline is searched."""
 SHARE = 0.8
-"""Of the words of a line that are words of the title as well."""
+"""Least share of a line's words that are words of the title."""
 COVERED = 0.3
-"""Of the words of the title that a line has, if it is no <h1>."""
+"""Least share of the title's words that a line must contain if it is not an <h1>."""
 _WORD = re.compile(r"\w+")
 _BONUS = {"h1": 0.5, "h2": 0.35, "h3": 0.35}
 
 
 def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
-    """Number of the block that is it, where the content begins with block `first`."""
+    """Return the number of the headline's block, if the content begins with block `first`; return None if there is
+    none.
+    """
     wanted = set(_WORD.findall(title.lower()))
     if not wanted:
         return None

@@ -1,9 +1,9 @@
-"""Blocks written down: as plain text, a line a block, or as Markdown. Pure.
+"""Write blocks as plain text, one a line, or as Markdown. Pure.
 
-1. Plain text: an item of a list begins with `- `, the cells of a row have ` | ` between them, code keeps its lines.
-2. Markdown (CommonMark, and tables as GitHub has them): headings, lists with their depth and numbers, tables, code in fences, quotations.
-   Nothing in a text is escaped but `|` in tables: it is written to be read.
-3. A row is one where each cell is a block of its own and short; the tables with which pages were once laid out are not.
+1. In plain text, an item of a list begins with `- `, ` | ` separates the cells of a row, and code keeps its lines.
+2. Markdown (CommonMark with GitHub's tables) has headings, lists with depth and numbers, tables, fenced code and
+   quotations. Only `|` in tables is escaped, because the text is meant to be read.
+3. A row of a table is written as a row only if each cell is one short block. The tables that lay out old pages are not.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from extract.page.boxes import Block, Box
 
 MOST_CELL = 200
-"""Characters of a cell of a table that is one."""
+"""Characters of a cell of a row at most."""
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 SHORTEST_FENCE = 3
 
@@ -23,7 +23,7 @@ _BACKTICKS = re.compile("`+")
 
 
 class BlockContext(NamedTuple):
-    """What is around a block: the innermost box of each sort."""
+    """The innermost box of each sort around a block."""
 
     item: Box | None = None
     row: Box | None = None
@@ -36,7 +36,7 @@ ContextFinder = Callable[[Box], BlockContext]
 
 
 def plain(blocks: Iterable[Block]) -> str:
-    """One line a block, a row, or a line that the page breaks."""
+    """Return plain text: one line for each block or row; line breaks of the page are kept."""
     lines = []
     begun: set[int] = set()
     placed = _places()
@@ -54,12 +54,12 @@ def plain(blocks: Iterable[Block]) -> str:
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Paragraphs with an empty line between them; items and rows without."""
+    """Return Markdown: empty lines separate paragraphs, but not items and rows."""
     written: list[str] = []
-    columns: dict[int, int] = {}  # where the text of an item begins, by its number
+    columns: dict[int, int] = {}  # column in which the text of an item begins, by its number
     counted: Counter[int] = Counter()
     placed = _places()
-    before: Box | None = None  # the item that has just begun, or the table whose row was the last
+    before: Box | None = None  # the item that has just begun, or the table of the previous row
     for row, cells in _rows(blocks, placed):
         if row is not None:
             texts = [text.replace("|", "\\|") for text in _columns(row, cells, placed)]
@@ -86,7 +86,7 @@ def markdown(blocks: Iterable[Block]) -> str:
 
 
 def _places() -> ContextFinder:
-    """Finds the place of a box; each box is looked at once, however many blocks it is around."""
+    """Return a function that finds the context of a box; it visits each box only once."""
     known: dict[int, BlockContext] = {}
 
     def place(box: Box) -> BlockContext:
@@ -116,7 +116,7 @@ def _inner(around: BlockContext, box: Box) -> BlockContext:
 
 
 def _rows(blocks: Iterable[Block], placed: ContextFinder) -> Iterator[tuple[Box | None, list[Block]]]:
-    """Blocks of one row of a table together, with its box; all others with None."""
+    """Yield the blocks of each row of a table with the box of the row, and all other blocks with None."""
     for row, group in groupby(blocks, key=lambda block: placed(block.box).row):
         cells = list(group)
         yield (row if row is not None and _is_row(cells, placed) else None), cells
@@ -136,14 +136,14 @@ def _cell(block: Block, placed: ContextFinder) -> int:
 
 
 def _columns(row: Box, cells: list[Block], placed: ContextFinder) -> list[str]:
-    """The texts of a row, with those of cells in which there is none."""
+    """Return the texts of a row by column; an empty cell gives an empty text."""
     texts = {_cell(block, placed): _one_line(block) for block in cells}
     columns = [box.number for box in row.children if box.tag in {"td", "th"}]
     return [texts.get(column, "") for column in (columns if texts.keys() <= set(columns) else texts)]
 
 
 def _column(item: Box, columns: dict[int, int], placed: ContextFinder) -> int:
-    """Where an item is written: its own text, where it has begun, or its marker, below the text of the item around it."""
+    """Return the column of an item: of its text if it has begun, otherwise of its marker, below its parent's text."""
     around: Box | None = item
     while around is not None and around.number not in columns:
         around = None if around.parent is None else placed(around.parent).item
@@ -159,7 +159,7 @@ def _marker(item: Box, counted: Counter[int]) -> str:
 
 
 def _item(block: Block, place: BlockContext, start: str, column: int) -> str:
-    """A block behind the marker or the space that its line starts with; a quotation is within the item, or has it."""
+    """Return a block after `start`, its marker or indentation. A quotation is inside the item or around it."""
     text, quotation, item = _marked(block), place.quotation, place.item
     is_within = quotation is not None and (item is None or quotation.depth > item.depth)
     if is_within:

@@ -1,7 +1,7 @@
-"""`Kind`: what sort of page it is, by what it says of itself and by its address. Pure.
+"""`PageKind`: the kind of a page, from the facts that it states and from its URL. Pure.
 
-What was made with a documentation tool is a reference, what runs on a forum's software a discussion; what schema.org and Open Graph call it counts
-before its address. One that says nothing is a `page`.
+A page made by a documentation tool is a reference, a page of forum software a discussion. The types of schema.org and
+Open Graph count next, and the URL last. If nothing decides, the kind is `page`.
 """
 
 import re
@@ -14,23 +14,26 @@ _GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "reference",
         re.compile(
-            r"sphinx|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoctor|mdbook|jsdoc|yard|pdoc"
-            r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc|fpdoc|pasdoc|epydoc|haddock",
+            r"sphinx|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoctor"
+            r"|mdbook|jsdoc|yard|pdoc"
+            r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc"
+            r"|fpdoc|pasdoc|epydoc|haddock",
             re.IGNORECASE,
         ),
     ),
     (
         "discussion",
         re.compile(
-            r"vbulletin|phpbb|discourse|xenforo|mybb|simple machines|smf|invision|ip\.board|flarum|vanilla|nodebb|bbpress|fluxbb|punbb|question2answer",
+            r"vbulletin|phpbb|discourse|xenforo|mybb|simple machines|smf|invision|ip\.board|flarum|vanilla|nodebb"
+            r"|bbpress|fluxbb|punbb|question2answer",
             re.IGNORECASE,
         ),
     ),
 )
 _TYPES: Mapping[str, PageKind] = {
     **dict.fromkeys(
-        ("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "analysisnewsarticle", "opinionnewsarticle",
-         "scholarlyarticle", "recipe", "liveblogposting"),
+        ("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "analysisnewsarticle",
+         "opinionnewsarticle", "scholarlyarticle", "recipe", "liveblogposting"),
         "article",
     ),
     **dict.fromkeys(("discussionforumposting", "qapage", "question"), "discussion"),
@@ -56,7 +59,7 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 
 
 def page_kind(meta: Mapping[str, str], linked: Iterable[Mapping[str, Any]], url: str) -> PageKind:
-    """Of a page with these <meta>s (by name, in lower case) and nodes of JSON-LD."""
+    """Return the kind of a page with these <meta>s (by name in lower case), nodes of JSON-LD and URL."""
     generator = meta.get("generator", "")
     for of, pattern in _GENERATORS:
         if pattern.search(generator):

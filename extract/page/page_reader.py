@@ -1,8 +1,9 @@
-"""A page is read while it is parsed, into boxes and blocks; no tree is built.
+"""Read a page into boxes and blocks while it is parsed; no tree is built.
 
-1. What nobody sees is left out: scripts, styles, controls, drawings, and elements that are hidden by an attribute.
-2. What a page says of itself is put aside for `extract.page_facts`: <meta>s, links of a relation, titles, and scripts of JSON-LD.
-3. A formula is its TeX between dollars, where the page has that: of MathML, of MathJax, of an image that stands for it.
+1. Invisible elements are left out: scripts, styles, controls, drawings, and elements that an attribute hides.
+2. Elements that state facts about the page are collected for `extract.page_facts`: <meta>s, links with a relation,
+   titles, and scripts of JSON-LD.
+3. A formula becomes its TeX between dollar signs if the page has it: in MathML, in MathJax, or in the text of an image.
 """
 
 import re
@@ -41,16 +42,16 @@ UNLIKELY_ROLES = frozenset(
 )
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
 LONGEST_LINE_NUMBER = 9
-"""Digits: no listing has a billion lines."""
+"""Digits of a line number at most: no listing has a billion lines."""
 NEW_LINE = "\v"
-"""Stands for a break of lines that the page asks for, among the white space that means nothing."""
+"""Marks a line break of the page among white space without meaning."""
 LINE_END = "\f"
-"""Stands for the end of a line that is an element, in a <pre>, where the page may break the line as well."""
+"""Marks the end of an element in a <pre> that is a line of its own; the page may have a line break there too."""
 POWER = "\x0e"
-"""Stands between a number and what is raised behind it, which may be its exponent."""
+"""Separates a number from the superscript that follows it, which may be an exponent."""
 TEX = ("application/x-tex", "TeX", "LaTeX")
 STYLES = ("{\\displaystyle", "{\\textstyle")
-"""With what a formula begins that is wrapped in the size it is written in."""
+"""Start of a formula that is wrapped in a command for its size."""
 ANNOTATIONS = frozenset(("annotation", "annotation-xml"))
 JSON_LD = "application/ld+json"
 
@@ -58,7 +59,7 @@ JSON_LD = "application/ld+json"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _EXPONENT = re.compile(rf"{POWER}(?=[\d+\u2212-])")
 _UNSEEN_SIGNS = dict.fromkeys(map(ord, "\xad\u200b"))
-"""Where a word may be broken."""
+"""Soft hyphens and zero-width spaces, which mark places where a word may be broken."""
 _FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)(?![a-z])", re.IGNORECASE)
 
 
@@ -67,7 +68,7 @@ class TooManyError(Exception):
 
 
 class Reader:
-    """What the parser tells of a page, element by element (lxml's target interface). Used for one page."""
+    """Collect the boxes, blocks and facts of one page from the parser's events (lxml's parser target interface)."""
 
     def __init__(self) -> None:
         outermost = Box(0, "", None, 0)
@@ -78,31 +79,32 @@ class Reader:
         self._box = outermost
         self._pieces: list[str] = []
         self._link_characters = self._links = 0
-        """Characters of links since the block began; links that are open."""
+        """Characters of links since the block began, and number of open links."""
         self._verbatim = 0
         self._hidden_depth = 0
-        """Open elements from the outermost on that is not seen; 0 where all are."""
+        """Number of open elements from the outermost hidden one on; 0 if no open element is hidden."""
         self._ignored_depth = 0
-        """As many from the outermost on, and among them one that says a formula once more."""
+        """Value of `_hidden_depth` at an annotation that repeats a formula; its text is ignored. Otherwise 0."""
         self._captured: list[str] | None = None
-        """What is listened to all the same."""
+        """Text of a hidden element that is needed nevertheless; None if none is being captured."""
         self._on_captured: Callable[[str], None] = self._ignore_text
-        """What becomes of it."""
+        """Receives the captured text."""
         self._ends: list[Callable[[], None] | None] = []
-        """Of the open elements, what is to be done when they end."""
-        self._box_ends = self._block_ends  # bound once, not once a box
+        """For each open element, the function to call when it ends."""
+        self._box_ends = self._block_ends  # bound once, because every box uses it
         self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
             **dict.fromkeys(INLINE, self._inline),
             **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
             **dict.fromkeys(CONTROLS, self._control),
             **dict.fromkeys(PLAYERS, self._player),
-            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
-            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._superscript,
+            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html,
+            "img": self._image, "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre,
+            "script": self._script, "sup": self._superscript,
             "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element. Raise `TooManyError` if the page has too many."""
         self.elements += 1
         if self.elements > MOST_ELEMENTS:
             raise TooManyError
@@ -122,7 +124,7 @@ class Reader:
             start(tag, attributes)
 
     def end(self, tag: str) -> None:
-        """It ends."""
+        """Handle the end of an element."""
         if self._hidden_depth:
             self._hidden_depth -= 1
             if self._ignored_depth > self._hidden_depth:
@@ -132,30 +134,30 @@ class Reader:
                 and self._captured is not None
                 and (not self._hidden_depth or tag == "annotation")
             ):
-                heard, self._captured = "".join(self._captured), None
-                self._on_captured(heard)
+                captured, self._captured = "".join(self._captured), None
+                self._on_captured(captured)
             return
         end = self._ends.pop()
         if end is not None:
             end()
 
     def data(self, text: str) -> None:
-        """Text, or a piece of it."""
+        """Handle a piece of text."""
         if self._hidden_depth:
             if self._captured is not None and not self._ignored_depth:
                 self._captured.append(text)
             return
         if not self._pieces and not self._verbatim and text.isspace():
-            return  # between two elements: half of all texts
+            return  # white space between elements, which is half of all texts
         self._pieces.append(text)
         if self._links:
             self._link_characters += len(text.strip())
 
     def close(self) -> None:
-        """Of an interface; there is nothing to do."""
+        """Do nothing. lxml's parser target interface requires this method."""
 
     def page(self) -> ParsedPage:
-        """What was read, once the parser is done."""
+        """Return the page. Call it once, after the parser has finished."""
         self._flush()
         self.boxes[0].last = len(self.blocks)
         return ParsedPage(
@@ -179,13 +181,13 @@ class Reader:
             if POWER in text:
                 text = _EXPONENT.sub("^", text).replace(POWER, "")
             if text and not (text[0].isdigit() and _numbers_lines(text)):
-                # Links in code lead to what it names, and not away from it.
+                # Links in code lead to what the code names, so they do not count as links.
                 self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._link_characters))
         self._link_characters = 0
 
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A box begins; within a <pre>, a line."""
-        # Pages hide their body until a script of theirs has run.
+        """Begin a box; within a <pre>, begin a line."""
+        # Some pages hide their <body> until a script has run, so that is ignored.
         if attributes and tag != "body" and _is_hidden(attributes):
             self._hidden_depth = 1
             return
@@ -241,7 +243,7 @@ class Reader:
         if self._box.tag == "pre":
             self._block_ends()
         else:
-            self._flush()  # it lies too deep for a box of its own
+            self._flush()  # the <pre> was too deep for a box of its own
         self._verbatim = 0
 
     def _inner_pre_ends(self) -> None:
@@ -280,7 +282,7 @@ class Reader:
         self._links -= 1
 
     def _break(self, _tag: str, _attributes: Mapping[str, str]) -> None:
-        """A second one behind another begins a new block."""
+        """Break the line; a second break in a row begins a new block."""
         self._ends.append(None)
         pieces = self._pieces
         behind_another = pieces and (
@@ -310,7 +312,7 @@ class Reader:
         self._hidden_depth = 1
 
     def _template(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A shadow root that the page declares is shown (HTML standard, section 4.12.3); no other template is."""
+        """Read a declared shadow root, which browsers show (HTML standard, section 4.12.3); hide any other template."""
         if attributes.get("shadowrootmode", "").lower() in SHADOW:
             self._block(tag, {})
         else:
@@ -343,8 +345,8 @@ class Reader:
         self._hidden_depth = 1
         self._capture(self._add_title)
 
-    def _capture(self, told: Callable[[str], None]) -> None:
-        self._captured, self._on_captured = [], told
+    def _capture(self, receiver: Callable[[str], None]) -> None:
+        self._captured, self._on_captured = [], receiver
 
     def _add_title(self, text: str) -> None:
         self.metadata.append(MetadataElement("title", {}, text))
@@ -360,7 +362,7 @@ class Reader:
             self._pieces.append(f" ${tex}$ " if not tex.startswith("$") else f" {tex} ")
 
     def _add_formula(self, text: str) -> None:
-        """Of MathML without TeX: its signs, one after another."""
+        """Add MathML without TeX as its symbols, in their order."""
         self._pieces.append("".join(text.split()))
 
     def _ignore_text(self, _text: str) -> None:
@@ -369,8 +371,8 @@ class Reader:
 
 def _name(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
-    if (class_ or id_) and (said := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        box.weight, unlikely, comments, box.is_boilerplate = said
+    if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
+        box.weight, unlikely, comments, box.is_boilerplate = hints
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
     if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
@@ -378,7 +380,7 @@ def _name(box: Box, attributes: Mapping[str, str]) -> None:
 
 
 def _numbers_lines(text: str) -> bool:
-    """Whether it is the numbers of lines beside some code: three at least, each one more than the one before."""
+    """Return whether a text is the line numbers of a listing: at least three consecutive numbers."""
     words = text.split()
     if len(words) < 3 or len(words[0]) > LONGEST_LINE_NUMBER or not all(map(str.isdecimal, words[:3])):
         return False
@@ -394,7 +396,7 @@ def _is_hidden(attributes: Mapping[str, str]) -> bool:
 
 
 def read_page(html: bytes) -> ParsedPage | None:
-    """The page in some UTF-8; None where the parser finds nothing in it."""
+    """Return the page in `html`, which is UTF-8; return None if the parser finds nothing in it."""
     reader = Reader()
     try:
         etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))

@@ -1,8 +1,8 @@
-"""`Scores`: one look at a page: what its boxes hold, and which of them is most like content. Pure.
+"""`Scores`: one pass over a page: sums and scores of its boxes, and the box that is most like content. Pure.
 
-Boxes are scored by the text in them as Readability does it (Arc90, 2009, and Mozilla's): a block gives points to the boxes around it, fewer the
-farther they are; what a box is, and is called, counts beside; and what is links counts nothing. Its candidates are counted once a look, and all
-sums are made in one pass.
+Boxes are scored by their text, as in Readability (Arc90, 2009, and Mozilla's version). A block gives points to the
+boxes around it, fewer to farther ones. The tag and the names of a box add or subtract points, and links count nothing.
+Scores are computed once a pass, and all sums in one loop.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -11,23 +11,24 @@ from itertools import accumulate
 from extract.page.boxes import Block, Box, ParsedPage
 
 MIN_SCORED_CHARACTERS = 25
-"""Characters of a block that says anything of the boxes around it."""
+"""Characters from which on a block gives points to the boxes around it."""
 ANCESTOR_DIVISORS = (1, 2, 6, 9, 12)
-"""By what a block's points are divided for the boxes around it, the innermost first."""
+"""Divisors of a block's points for the boxes around it, innermost box first."""
 BASE = {
-    "div": 5, "pre": 3, "td": 3, "blockquote": 3, "article": 8, "main": 8, "address": -3, "ol": -3, "ul": -3, "dl": -3, "dd": -3,
-    "dt": -3, "li": -3, "form": -3, "h1": -5, "h2": -5, "h3": -5, "h4": -5, "h5": -5, "h6": -5, "th": -5,
+    "div": 5, "pre": 3, "td": 3, "blockquote": 3, "article": 8, "main": 8, "address": -3, "ol": -3, "ul": -3,
+    "dl": -3, "dd": -3, "dt": -3, "li": -3, "form": -3, "h1": -5, "h2": -5, "h3": -5, "h4": -5, "h5": -5, "h6": -5,
+    "th": -5,
 }  # fmt: skip
-"""Points of a box for what it is."""
+"""Points of a box for its tag."""
 RANKED = 5
 RIVAL = 0.75
-"""Share of the best score with which a box is as good."""
+"""Share of the best score from which on a box is a rival of the best one."""
 RIVALS = 3
-"""So many of them make the box around them all the better one."""
+"""Number of rivals from which on the box around all of them is the best one."""
 
 
 class Scores:
-    """Sums and scores of each box, by its number."""
+    """Sums and scores of all boxes, by the number of the box."""
 
     def __init__(
         self,
@@ -38,7 +39,11 @@ class Scores:
         *,
         weighed: bool,
     ) -> None:
-        """`good` is what each block has of text; boxes that are `out`, and blocks that are `skipped_blocks` over, count nothing; names count where they are `weighed`."""
+        """Compute the sums and scores of a page.
+
+        `good` holds the characters of running text in each block. Boxes in `excluded` and blocks in `skipped_blocks`
+        count nothing. The names of boxes count if `weighed` is set.
+        """
         self.page, self.weighed = page, weighed
         n = len(page.boxes)
         self.live = [
@@ -87,30 +92,30 @@ class Scores:
         return BASE.get(box.tag, 0) + (box.weight if self.weighed else 0)
 
     def is_scored(self, box: Box) -> bool:
-        """Whether any block gave it points."""
+        """Return whether any block has given the box points."""
         return self._points[box.number] is not None
 
     def score(self, box: Box) -> float:
-        """Its points, as far as its text is no links."""
+        """Return the points of the box, reduced by the share of links in its text."""
         points = self._points[box.number]
         return (self._base(box) if points is None else points) * (1 - self.density(box))
 
     def density(self, box: Box) -> float:
-        """Share of its text that is links."""
+        """Return the share of links in the text of the box."""
         text = self.text[box.number]
         return self.link[box.number] / text if text else 0.0
 
     def good(self, box: Box) -> int:
-        """Characters in it that read like text."""
+        """Return the characters of running text in the box."""
         return self._good[box.last] - self._good[box.first]
 
     @property
     def all_good(self) -> int:
-        """Characters on the page that read like text."""
+        """Characters of running text on the page."""
         return self._good[-1]
 
     def best(self) -> Box | None:
-        """The box that is most like content; None where nothing on the page gives points."""
+        """Return the box that is most like content; return None if no block has given points."""
         if not self._candidates:
             return None
         ranked = sorted(self._candidates, key=self.score, reverse=True)[:RANKED]
@@ -122,7 +127,7 @@ class Scores:
         return top
 
     def _common_ancestor(self, ranked: Sequence[Box]) -> Box:
-        """The first, or the innermost box around it that is around several that are as good."""
+        """Return the first box of the ranking; if it has several rivals, the innermost box around it and them."""
         top = ranked[0]
         rivals = [list(ancestors(box)) for box in ranked[1:] if self.score(box) >= RIVAL * self.score(top)]
         if len(rivals) >= RIVALS:
@@ -134,7 +139,7 @@ class Scores:
         return top
 
     def _better_ancestor(self, top: Box) -> Box:
-        """Itself, or a box around it that has a higher score, where the scores between do not fall to a third."""
+        """Return the first ancestor with a rising score, unless scores fall to a third before it; otherwise `top`."""
         last = self.score(top)
         least = last / 3
         for box in ancestors(top):
@@ -151,14 +156,14 @@ class Scores:
 
 
 def ancestors(box: Box) -> Iterator[Box]:
-    """The boxes around a box, the innermost first."""
+    """Yield the boxes around a box, the innermost first."""
     while (outer := box.parent) is not None:
         yield outer
         box = outer
 
 
 def excluded_boxes(boxes: Sequence[Box], rule: Callable[[Box], bool]) -> list[bool]:
-    """Of each box, whether the rule holds of it or of one around it."""
+    """Return for each box whether the rule holds for it or for a box around it."""
     out: list[bool] = []
     for box in boxes:
         out.append((box.parent is not None and out[box.parent.number]) or rule(box))

@@ -1,4 +1,4 @@
-"""What of the chosen blocks goes, and what belongs to them all the same: by what lines say, and by the headline. Pure."""
+"""Remove chosen blocks because of their words, and add the headline and the teaser. Pure."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -8,24 +8,27 @@ from extract.page.boxes import Block
 from extract.page.headline import AHEAD, headline
 
 BEFORE = 0.5
-"""Share of the text that is in front of a line behind which content is thought to end."""
+"""Least share of the text before a line that can end the content."""
 LEAST_BEFORE = 100
-"""Characters."""
+"""Least characters before a line that can end the content."""
 MANY = 3
-"""So many such lines are under as many articles of one page, and end none of it."""
+"""Number of such lines from which on they belong to several articles on one page; then none ends the content."""
 LONGEST_LEAD = 700
-"""Characters of a block between headline and content."""
+"""Characters of a teaser between headline and content at most."""
 DATELINE = 80
-"""Characters of a line that is a date."""
+"""Characters of a line with a date at most."""
 STRAY = 0.15
-"""Share of the text that may stand in front of the headline and be none."""
+"""Share of the text before the headline up to which it is removed."""
 
 KeepFlags = list[bool]
-"""Of each block, whether it is chosen; changed in place."""
+"""For each block whether it is chosen; the functions change it in place."""
 
 
 def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: bool) -> None:
-    """Cut off, up to block `last`, what comes after the content, `comments` or not, and the site's own lines throughout."""
+    """Unset the blocks after the content, up to block `last`, and the lines of the site itself everywhere.
+
+    Readers' comments end the content if `comments` is set.
+    """
     ends = [
         number
         for number, block in enumerate(blocks)
@@ -48,9 +51,9 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
 
 
 def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, gone: Sequence[bool]) -> None:
-    """Put the headline in front, and the teaser between it and the content; cut off what stands before it.
+    """Add the headline, and the teaser between it and the content; remove a little text before the headline.
 
-    Boxes that are `gone`, by their numbers, have no teaser.
+    Boxes in `gone` hold no teaser.
     """
     first = next((number for number, each in enumerate(taken) if each), None)
     head = None if first is None else headline(title, blocks, first)
@@ -70,7 +73,7 @@ def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
 
 
 def _is_lead(block: Block) -> bool:
-    """Whether a block between headline and content says something of the matter, and not who wrote it and when."""
+    """Return whether a block before the content is a teaser, and not a byline, a date or a line of the site."""
     return (
         block.length < LONGEST_LEAD
         and block.link < 0.3 * block.length

@@ -1,9 +1,9 @@
-"""PDF to text: from the boxes of characters to paragraphs.
+"""Extract the text of PDFs: turn positioned characters into paragraphs.
 
-A payload is opened (`pdfium`), each page becomes lines (`pdf_lines`) in the order in which they are read (`reading_order`); what
-repeats over the pages is taken off (`furniture`); lines become paragraphs (`paragraphs`) and words that were parted at
-the ends of lines are whole again (`hyphens`). A page that is a picture, or whose characters are not what is seen on it
-(`quality`), is left out and counted.
+`pdfium` opens a payload. The words of each page become lines (`pdf_lines`), which `reading_order` sorts. `furniture`
+removes headers and footers. Lines become paragraphs (`paragraphs`), and words that were hyphenated at line ends are
+joined (`hyphens`). A page that is a picture, or whose characters differ from what a reader sees (`quality`), is left
+out and counted.
 """
 
 from extract.pdf.pdf_extraction import PdfExtraction

@@ -1,19 +1,21 @@
-"""Streams that unpack to far more than they are: asked before the library unpacks any of them.
+"""Find decompression bombs in a PDF before the library unpacks any stream.
 
-A stream is what lies between `stream` and `endstream`; whatever its dictionary says of it, bytes that begin as zlib's do
-are unpacked as far as `LARGEST`. Pictures are left out: the library unpacks them only where it draws a page, and then
-within their width and height. Of encrypted documents nothing can be said here.
+A stream lies between `stream` and `endstream`. Bytes that begin like zlib data are unpacked up to `LARGEST`, whatever
+the dictionary of the stream states. Pictures are skipped, because the library unpacks them only when it draws a page,
+and then only within their width and height. The streams of encrypted documents cannot be checked.
 """
 
 import re
 import zlib
 
 LARGEST = 48 << 20
-"""Bytes that a stream unpacks to. Reading a page of as many takes PDFium a second; of real ones the largest has 2.8 MB."""
+"""Bytes that a stream may unpack to. PDFium takes a second to read a page of that size; the largest real stream has 2.8
+MB.
+"""
 RATIO = 1032
-"""Bytes that deflate makes of one at most (zlib, technical details)."""
+"""Bytes that deflate unpacks from one byte at most (zlib, technical details)."""
 DICTIONARY = 4_096
-"""Bytes in front of a stream that are looked at."""
+"""Bytes before a stream in which its dictionary is searched."""
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")
 _PACKING = rb"/(?:FlateDecode|Fl|LZWDecode|LZW|RunLengthDecode|RL)\b"
@@ -22,25 +24,25 @@ _PICTURE = re.compile(rb"/Subtype\s*/Image\b")
 
 
 def is_bomb(payload: bytes) -> bool:
-    """Whether a stream is packed twice, or unpacks to more than `LARGEST` bytes."""
+    """Return whether a stream is compressed twice or unpacks to more than `LARGEST` bytes."""
     view = memoryview(payload)
     for found in _STREAM.finditer(payload):
         begin = found.end()
         first = max(0, found.start() - DICTIONARY)
-        said = payload[max(first, payload.rfind(b"obj", first, found.start())) : found.start()]
-        if _TWICE.search(said):
+        dictionary = payload[max(first, payload.rfind(b"obj", first, found.start())) : found.start()]
+        if _TWICE.search(dictionary):
             return True
-        if _PICTURE.search(said):
+        if _PICTURE.search(dictionary):
             continue
         end = payload.find(b"endstream", begin)
         end = len(payload) if end < 0 else end
-        if (end - begin) * RATIO > LARGEST and _unpacked(view[begin:end]) > LARGEST:
+        if (end - begin) * RATIO > LARGEST and _unpacked_size(view[begin:end]) > LARGEST:
             return True
     return False
 
 
-def _unpacked(stream: memoryview) -> int:
-    """Bytes, counted up to `LARGEST` and a little more; 0 where it is not packed by deflate."""
+def _unpacked_size(stream: memoryview) -> int:
+    """Return the unpacked bytes of a stream, counted to a little over `LARGEST`; return 0 if it is not deflate."""
     count, unpack = 0, zlib.decompressobj()
     rest: bytes | memoryview = stream
     try:

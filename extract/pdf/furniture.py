@@ -1,10 +1,10 @@
-"""Headers, footers and page numbers: lines at the edge of pages that come again on the pages around.
+"""Remove headers, footers and page numbers: lines at the edge of a page that nearby pages repeat.
 
-1. Only the outermost lines of a page are asked, from the top and from the bottom inwards; what stands behind a line that
-   stays, stays.
-2. A line goes if its words, numbers aside, stand at the same height of `FEWEST` pages within reach (`REACH`): so running
-   titles of chapters go, and those of left and right pages.
-3. The numbers of two pages that follow each other, alone on their lines at the same height, go as well.
+1. Only the outermost lines of a page are candidates, from the top and from the bottom inwards. Behind a line that
+   stays, all lines stay.
+2. A line is removed if at least `FEWEST` pages within reach (`REACH`) have its words, numbers aside, at the same
+   height. This covers running titles of chapters, and different titles on left and right pages.
+3. Page numbers of two consecutive pages, alone on their lines at the same height, are removed too.
 """
 
 import re
@@ -14,29 +14,30 @@ from collections.abc import Sequence
 from extract.pdf.page_text import Line, PdfPageText
 
 EDGE = 3
-"""Lines at each edge that are asked."""
+"""Lines at each edge of a page that are candidates."""
 FEWEST = 3
-"""Pages on which a line must stand."""
+"""Pages that must repeat a line."""
 REACH = 4
-"""Pages between two of them at most: left and right pages, and a picture in between."""
+"""Distance in pages between two repetitions at most: allows for left and right pages and a picture between them."""
 SHIFT = 8.0
-"""Points that it may stand higher or lower."""
+"""Points by which the height of a repeated line may differ."""
 LONGEST = 200
-"""Characters; what is longer is text."""
+"""Characters of a repeated line at most; a longer line is text."""
 
 _NUMBER = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
-    r"[\W_]*(?:(?:page|seite|pagina|página|strana|стр\.?|p\.|s\.)\s*)?(\d{1,4})(?:\s*(?:/|of|von|de|sur|di)\s*\d{1,4})?[\W_]*",
+    r"[\W_]*(?:(?:page|seite|pagina|página|strana|стр\.?|p\.|s\.)\s*)?(\d{1,4})(?:\s*(?:/|of|von|de|sur"
+    r"|di)\s*\d{1,4})?[\W_]*",
     re.IGNORECASE,
 )
 _ROMAN = re.compile(r"[\W_]*[ivxlcdm]{1,7}[\W_]*", re.IGNORECASE)
 
 PlacedLine = tuple[int, Line]
-"""Number of the page among those given, and a line of it."""
+"""Number of a page among the given pages, and one of its lines."""
 
 
 def remove_furniture(pages: Sequence[PdfPageText]) -> list[tuple[Line, ...]]:
-    """The lines of each page without what repeats."""
+    """Return the lines of each page without headers, footers and page numbers."""
     edges = [(_edge(page, from_top=True), _edge(page, from_top=False)) for page in pages]
     repeated: set[tuple[int, int]] = set()
     for side in (0, 1):
@@ -55,7 +56,7 @@ def remove_furniture(pages: Sequence[PdfPageText]) -> list[tuple[Line, ...]]:
 
 
 def _edge(page: PdfPageText, *, from_top: bool) -> list[Line]:
-    """The outermost lines, from the edge inwards."""
+    """Return the outermost lines, from the edge inwards."""
     lines = sorted(page.lines, key=lambda line: (line.top if from_top else -line.bottom, line.left))
     return lines[:EDGE]
 
@@ -80,7 +81,7 @@ def _repeated(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:
 
 
 def _chains(places: list[PlacedLine]) -> list[list[PlacedLine]]:
-    """Places of one text at one height, each within reach of the one before; pages ascend."""
+    """Return groups of places of one text at one height, each within reach of the place before; pages ascend."""
     open_: list[list[PlacedLine]] = []
     found: list[list[PlacedLine]] = []
     for number, line in places:
@@ -100,7 +101,7 @@ def _numbers(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     before: list[tuple[int, Line]] = []
     for number, lines in enumerate(edges):
-        now = [(int(said[1]), line) for line in lines if (said := _PAGE_NUMBER.fullmatch(line.text))]
+        now = [(int(match[1]), line) for line in lines if (match := _PAGE_NUMBER.fullmatch(line.text))]
         for count, line in now:
             for last, above in before:
                 if count == last + 1 and abs(above.top - line.top) <= SHIFT:

@@ -1,13 +1,12 @@
-"""Words that the end of a line parted, and words that have a hyphen of their own.
+"""Join words that were hyphenated at the end of a line, and keep the hyphens that belong to a word.
 
-At the end of a line nobody can see which of the two a hyphen is, so the rest of the document is asked:
+A hyphen at the end of a line does not show which of the two it is, so the words of the whole document decide:
 
-1. A soft hyphen was put there to part a word.
-2. Where the line goes on with something else than a small letter, or the word has a number, or another hyphen, the
-   hyphen stays.
-3. The word that stands elsewhere without a hyphen loses it; the one that stands elsewhere with it keeps it.
-4. Two parts that are both words of the document (`well-`, `known`) are a compound, and keep it; else one of them is
-   a syllable, and they are one word.
+1. A soft hyphen only divides a word, so it is removed.
+2. If the next line does not begin with a small letter, or if the word has a digit or another hyphen, the hyphen stays.
+3. If the document has the word without a hyphen elsewhere, the hyphen is removed; if it has it with a hyphen, it stays.
+4. If both parts are words of the document (`well-`, `known`), they are a compound and the hyphen stays. Otherwise one
+   of them is a syllable, and the hyphen is removed.
 """
 
 import re
@@ -18,9 +17,9 @@ from extract.pdf.page_text import HYPHEN
 
 SOFT = "\u00ad"
 LONGEST = 40
-"""Characters of a word; what is longer has no ends of lines in it that anybody knows."""
+"""Characters of a word at most; a longer one is not looked up in the document."""
 FEWEST = 2
-"""Letters of a part that can be a word by itself."""
+"""Least letters of a part that can be a word of its own."""
 
 _HYPHENS = frozenset(f"-\u2010{SOFT}{HYPHEN}")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
@@ -32,13 +31,13 @@ _BEGINS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """Words that stand within lines of a document, in small letters."""
+    """The words within the lines of a document, in lower case."""
 
     words: frozenset[str]
 
 
 def lexicon(lines: Iterable[str]) -> Lexicon:
-    """The words of a document; parts at the ends of lines are none."""
+    """Return the words of a document; parts of words that are hyphenated at line ends do not count."""
     words: set[str] = set()
     parted = False
     for line in lines:
@@ -51,12 +50,14 @@ def lexicon(lines: Iterable[str]) -> Lexicon:
 
 
 def ends_hyphenated(line: str) -> bool:
-    """Whether a line ends in a hyphen behind a word."""
+    """Return whether a line ends with a word and a hyphen."""
     return line[-1:] in _HYPHENS and _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) is not None
 
 
 def join_hyphenated(line: str, following: str, lexicon: Lexicon) -> str | None:
-    """The line as it stands before the next one, nothing between them; None where it does not end in a word with a hyphen."""
+    """Return the line in the form that directly precedes `following`; return None if it does not end with a hyphenated
+    word.
+    """
     ends = _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) if line[-1:] in _HYPHENS else None
     if ends is None:
         return None
@@ -68,7 +69,7 @@ def join_hyphenated(line: str, following: str, lexicon: Lexicon) -> str | None:
 
 
 def _keeps(word: str, rest: str, lexicon: Lexicon) -> bool:
-    """Whether the hyphen between the two is the word's own."""
+    """Return whether the hyphen between the two parts belongs to the word."""
     if not rest[0].islower() or not word.isalpha():
         return True
     first, second = word.lower(), rest.lower()

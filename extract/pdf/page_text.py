@@ -1,4 +1,4 @@
-"""Words and lines of a page, in the coordinates of someone who reads them: x grows to the right, y downwards."""
+"""Define words and lines of a page, in the coordinates of a reader: x grows to the right, y downwards."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 PdfPageKind = Literal["text", "blank", "scanned", "garbled", "beyond", "lost"]
 
 HYPHEN = "\ufffe"
-"""What PDFium writes for a hyphen at the end of a line."""
+"""The character that PDFium returns for a hyphen at the end of a line."""
 
 
 class Word(NamedTuple):
-    """Characters without a space between them. Lengths are in points (1/72 inch), from the page's own origin."""
+    """Characters without a space between them. Lengths are points (1/72 inch) from the origin of the page."""
 
     left: float
     top: float
@@ -18,13 +18,13 @@ class Word(NamedTuple):
     bottom: float
     text: str
     angle: int
-    """Degrees that it is turned counter-clockwise, 0 to 359."""
+    """Rotation in degrees counter-clockwise, 0 to 359."""
     unmapped: bool
-    """The font does not say which character its first glyph is."""
+    """Whether the font does not state which character its first glyph is."""
 
 
 class Line(NamedTuple):
-    """Words of one line of text, or of one cell of it."""
+    """The words of one line of text, or of one cell in it."""
 
     left: float
     top: float
@@ -35,11 +35,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PdfPageText:
-    """What a page holds."""
+    """The text of a page."""
 
     kind: PdfPageKind
     lines: tuple[Line, ...] = ()
-    """In the direction that most of the page is written in; not yet in reading order."""
+    """Lines in the main direction of the page, not yet in reading order."""
     rotated_text: tuple[str, ...] = ()
-    """Text that is written in another direction: stamps in the margin, labels of axes."""
+    """Text in other directions: stamps in the margin, labels of axes."""
     height: float = 0.0

@@ -1,10 +1,12 @@
-"""Lines in their order to paragraphs.
+"""Join lines, which are in reading order, into paragraphs.
 
-1. A paragraph ends where more room is below a line than between most lines, where the next line is set in, or set in
-   other letters, or is another block's.
-2. A line ends by itself where the first word of the next one would have had room on it: items, verses and addresses stay
-   lines; behind the end of a sentence a paragraph ends there. All other lines of a paragraph are one line of text.
-3. What a page or a column broke goes on where no sentence ended and the next begins with a small letter.
+1. A paragraph ends if the space below a line is larger than usual, or if the next line is indented, has letters of
+   another size, or belongs to another block.
+2. A line was broken on purpose if the first word of the next line would have fitted on it: items, verses and addresses
+   stay lines, and after the end of a sentence the paragraph ends. All other lines of a paragraph become one line of
+   text.
+3. A paragraph continues on the next page or column if no sentence has ended and the next part begins with a small
+   letter.
 4. Rows of a table stay lines.
 """
 
@@ -19,19 +21,19 @@ from extract.pdf.pdf_lines import is_right_to_left
 from extract.pdf.reading_order import LineBlock
 
 LEADING = 1.35
-"""Of the usual distance between lines: beyond it is a new paragraph."""
+"""Multiple of the usual distance between lines beyond which a new paragraph begins."""
 LEAST_STEP = 1.2
-"""Heights of a line: what is closer is of one paragraph, as the lines of a heading are."""
+"""Distance in line heights up to which lines are of one paragraph, as the lines of a heading are."""
 INDENT = 0.7
-"""Heights of a line."""
+"""Least indentation in line heights."""
 OTHER_SIZE = 1.25
-"""Times as high: letters of a heading."""
+"""Ratio of line heights beyond which letters have another size, as those of a heading."""
 ROOM = 0.6
-"""Heights of a line that must be left for a word beside the word itself: right margins are ragged."""
+"""Line heights that must be free beside the width of the word, because right margins are ragged."""
 LEAST = 40
-"""Characters of a paragraph that may go on behind the end of its page or column."""
+"""Least characters of a paragraph that may continue after the end of its page or column."""
 TAIL = 12
-"""Characters at the end of a line that say how it ends."""
+"""Characters at the end of a line that show how it ends."""
 
 _ENDED = re.compile(r"[.!?:;…。！？：؟۔।]['\"”’»)\]]*$")
 _BROKEN_OFF = re.compile(r"[^\W\d_,]$|,$|\w-$")
@@ -42,7 +44,7 @@ _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003fff
 
 
 def paragraphs(blocks: Sequence[LineBlock], lexicon: Lexicon) -> list[str]:
-    """The text of each paragraph, in their order; lines that stay lines are parted by a line feed."""
+    """Return the text of each paragraph, in their order; a line feed separates lines that stay lines."""
     found: list[str] = []
     for block in blocks:
         if block.is_table:
@@ -53,7 +55,7 @@ def paragraphs(blocks: Sequence[LineBlock], lexicon: Lexicon) -> list[str]:
 
 
 def join_continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
-    """The same, those put together that a page or a column broke."""
+    """Return the paragraphs, with those joined that continue on the next page or column."""
     found: list[list[str]] = []
     for paragraph in paragraphs:
         if found and _goes_on(found[-1][-1], paragraph):
@@ -76,7 +78,7 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
     usual = statistics.median_low(steps) if steps else 0.0
     from_right = is_right_to_left(" ".join(line.text for line in lines))
     begin, end = (right, left) if from_right else (left, right)
-    # Each line is a part of its paragraph, so that a long paragraph is not written anew for each.
+    # A paragraph is a list of parts: joining strings line by line would copy a long paragraph again and again.
     found: list[list[str]] = [[lines[0].text]]
     for above, line in pairwise(lines):
         parts = found[-1]
@@ -94,7 +96,7 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
 
 
 def _begins(above: Line, line: Line, usual: float, edge: float, *, from_right: bool) -> bool:
-    """Whether a paragraph begins with a line."""
+    """Return whether `line` begins a paragraph."""
     high, low = line.bottom - line.top, above.bottom - above.top
     step = line.top - above.top
     if step <= 0 or step > max(LEADING * usual, LEAST_STEP * max(high, low)) or step > 2.2 * max(high, low):
@@ -107,7 +109,7 @@ def _begins(above: Line, line: Line, usual: float, edge: float, *, from_right: b
 
 
 def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool:
-    """Whether the first word of a line would have had room on the line above."""
+    """Return whether the first word of `line` would have fitted on the line above."""
     first = line.text.split(" ", 1)[0]
     width = (line.right - line.left) * len(first) / max(1, len(line.text))
     left_over = above.left - edge if from_right else edge - above.right
@@ -117,7 +119,7 @@ def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool
 
 
 def _linked(before: str, after: str, lexicon: Lexicon) -> str:
-    """A line, and what stands between it and the one that it goes on with."""
+    """Return a line with the separator before the line that continues it."""
     parted = join_hyphenated(before, after, lexicon)
     if parted is not None:
         return parted

@@ -1,4 +1,4 @@
-"""`PdfExtraction`: the text of a PDF and what the file states about itself."""
+"""`PdfExtraction`: the text of a PDF and the facts that it states about itself."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,32 +8,32 @@ Route = Literal["pdf", "pdf/partial"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PdfExtraction:
-    """What a PDF says, and what it says of itself. Absent facts are empty."""
+    """The text of a PDF and the facts that it states about itself. Absent facts are empty."""
 
     text: str
-    """Paragraphs with an empty line between them; rows of a table, items and verses each a line."""
+    """Paragraphs, separated by empty lines; each row of a table, item and verse is a line."""
     title: str
     author: str
     date: str
-    """ISO 8601 day of its creation."""
+    """Day of its creation in ISO 8601."""
     declared_language: str
-    """Of the document catalog, else of its XMP, as written."""
+    """Language of the document catalog, otherwise of the XMP, as written."""
     license: str
-    """Address of a Creative Commons licence, of its XMP."""
+    """URL of a Creative Commons licence in the XMP."""
     pages: int
-    """In the document, as it counts them."""
+    """Number of pages that the document declares."""
     scanned: int = 0
-    """Pages left out: pictures of text."""
+    """Pages left out because they are pictures of text."""
     garbled: int = 0
-    """Pages left out: their characters do not say what is seen on them."""
+    """Pages left out because their characters differ from what a reader sees."""
     beyond: int = 0
-    """Pages left out: too many, too long or too complex."""
+    """Pages left out because they are too many, too long or too complex."""
     lost: int = 0
-    """Pages left out: they cannot be read, as behind the end of a truncated file."""
+    """Pages left out because they cannot be read, for example after the end of a truncated file."""
     is_cut_off: bool = False
-    """The document has no end: some server or archive cut it off."""
+    """Whether the document has no end because a server or an archive cut it off."""
 
     @property
     def route(self) -> Route:
-        """`pdf/partial` where pages were left out."""
+        """`pdf/partial` if pages were left out; otherwise `pdf`."""
         return "pdf/partial" if self.scanned or self.garbled or self.beyond or self.lost else "pdf"

@@ -1,8 +1,8 @@
-"""What a PDF plainly says of itself: title, author, day, language, licence. Nothing is guessed.
+"""Read the facts that a PDF states about itself: title, author, day, language, licence. Nothing is guessed.
 
-The information dictionary is asked first, then the XMP packet (ISO 16684-1): where there is one alone, for packets of its
-pictures are written like the document's own. What it says is taken as text, not as XML: packets are small, and written by
-few programs.
+The information dictionary is read first, then the XMP packet (ISO 16684-1). If a document has several packets, none is
+read, because packets of its pictures look like the document's own. A packet is read as text, not as XML, because
+packets are small and few programs write them.
 """
 
 import re
@@ -13,15 +13,15 @@ from extract.pdf.quality import normal
 from extract.references import unescape
 
 LONGEST = 1_000
-"""Characters of a title, or of names."""
+"""Characters of a title or of names at most."""
 LONGEST_PACKET = 64 << 10
-"""Bytes."""
+"""Bytes of an XMP packet at most."""
 
 _FILE = re.compile(
     r"(?:microsoft (?:word|powerpoint|excel) - ?)?\S+\.(?:docx?|pdf|pptx?|xlsx?|rtf|indd|qxd|tex|dvi|odt)",
     re.IGNORECASE,
 )
-"""A name of a file is what programs put where nobody said a title."""
+"""A file name. Programs set it as the title if the author gave none."""
 _NOTHING = frozenset(
     {"untitled", "no title", "unspecified", "(anonymous)", "anonymous", "unknown", "(unspecified)"}
 )
@@ -31,7 +31,7 @@ _ITEM = re.compile(r"<rdf:li\b[^>]{0,200}>([^<]{1,2000})</rdf:li>")
 
 
 def packet(payload: bytes) -> str:
-    """The XMP packet of a document; empty where it has none that can be read, or several."""
+    """Return the XMP packet of a document; return `""` if it has none that can be read, or several."""
     begin = payload.find(b"<x:xmpmeta")
     if begin < 0 or payload.find(b"<x:xmpmeta", begin + 1) >= 0:
         return ""
@@ -40,25 +40,25 @@ def packet(payload: bytes) -> str:
 
 
 def title(book: PdfDocument, packet: str) -> str:
-    """`Title`, else `dc:title`; empty where that is the name of a file."""
+    """Return `Title`, otherwise `dc:title`; return `""` if both are missing or file names."""
     return next(filter(None, map(_clean_value, (book.info("Title"), *_items(packet, "dc:title")[:1]))), "")
 
 
 def author(book: PdfDocument, packet: str) -> str:
-    """`Author`, as written; else the names of `dc:creator` with `; ` between them."""
+    """Return `Author` as written; otherwise the names of `dc:creator`, separated by `; `."""
     return next(
         filter(None, map(_clean_value, (book.info("Author"), "; ".join(_items(packet, "dc:creator"))))), ""
     )
 
 
 def date(book: PdfDocument, packet: str) -> str:
-    """Day of `CreationDate` (ISO 32000-1, 7.9.4), else of `xmp:CreateDate`; empty where that is no day."""
+    """Return the day of `CreationDate` (ISO 32000-1, 7.9.4), otherwise of `xmp:CreateDate`; `""` if neither is one."""
     stated = re.search(r"xmp:CreateDate(?:=\"|>)([^<\"]{4,40})", packet)
     return day(_DATE.match(book.info("CreationDate"))) or day(_DATE.match(stated[1]) if stated else None)
 
 
 def language(book: PdfDocument, packet: str) -> str:
-    """`Lang` of the catalog, else the first `dc:language`."""
+    """Return `Lang` of the catalog, otherwise the first `dc:language`; return `""` if neither is a language."""
     for stated in (book.language(), *_items(packet, "dc:language")[:1]):
         if found := LANGUAGE.fullmatch(stated.strip()):
             return found[0] if found[0].lower() != "x-default" else ""
@@ -66,7 +66,7 @@ def language(book: PdfDocument, packet: str) -> str:
 
 
 def license_(packet: str) -> str:
-    """Address of the Creative Commons licence that `cc:license` or `xmpRights:WebStatement` names, up to its version."""
+    """Return the URL of the Creative Commons licence in `cc:license` or `xmpRights:WebStatement`, up to its version."""
     for stated in _RIGHTS.finditer(packet):
         if found := creative_commons(stated[0]):
             return found

@@ -1,9 +1,9 @@
-"""Words to lines: what stands beside each other becomes one, what is written in another direction stands aside.
+"""Join words into lines; words in another direction are kept apart.
 
-1. Words that follow each other in the page's program and stand beside each other are of one line: so a line that
-   is written right to left, or in several fonts, keeps the order that it was written in.
-2. Pieces of a line that the program wrote apart are joined where no more than a space parts them. What is further apart
-   may be another column or cell: `order` decides.
+1. Words that follow each other in the content stream and lie side by side form a line. A line that is written right to
+   left or in several fonts thus keeps its order.
+2. Pieces of a line that the content stream writes separately are joined if at most a space separates them. Pieces that
+   are further apart may be other columns or cells: `reading_order` decides.
 """
 
 import re
@@ -14,20 +14,21 @@ from collections.abc import Iterable, Sequence
 from extract.pdf.page_text import Line, Word
 
 WIDEST_SPACE = 1.2
-"""Heights of a word between words that follow each other; those of justified lines are less."""
+"""Largest space, in word heights, between consecutive words of a line; the spaces of justified lines are smaller."""
 NARROW_SPACE = 0.5
-"""Heights of a word between pieces that were written apart: less than between columns."""
+"""Largest space, in word heights, between separately written pieces of a line; smaller than between columns."""
 OVERLAP = 0.5
-"""Of the lower one's height, that words of a line have in common: indices and exponents stand higher or lower."""
+"""Least vertical overlap of two words of a line, as a share of the smaller height; indices and exponents are shifted.
+"""
 TOUCHING = 0.12
-"""Heights between letters of one word that the program wrote apart."""
+"""Largest space, in word heights, between separately written letters of one word."""
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def build_lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
-    """The lines of the page in its main direction, and the text written in other directions, a text a direction."""
+    """Return the lines in the main direction of the page, and one text for each other direction."""
     if not words:
         return (), ()
     directions = Counter(word.angle for word in words)
@@ -47,10 +48,10 @@ def build_lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...
 
 
 def _turned(words: Sequence[Word], angle: int) -> Iterable[Word]:
-    """The words of one direction as someone sees them who reads it."""
+    """Return the words of one direction in the coordinates of someone who reads that direction."""
     of_it = (word for word in words if word.angle == angle)
     if angle == 90:
-        # Written upwards: what was up is to the right, what was to the right is below.
+        # Text runs upwards: up becomes right, and right becomes down.
         return (w._replace(left=-w.bottom, right=-w.top, top=w.left, bottom=w.right) for w in of_it)
     if angle == 180:
         return (w._replace(left=-w.right, right=-w.left, top=-w.bottom, bottom=-w.top) for w in of_it)
@@ -83,7 +84,7 @@ def _pieces(words: Iterable[Word]) -> list[Line]:
 
 
 def _is_wide(before: Word, word: Word) -> bool:
-    """Whether both are in a script that is written without spaces."""
+    """Return whether both words are in a script without spaces."""
     return before.text[-1] >= "\u2e80" and word.text[0] >= "\u2e80"
 
 
@@ -99,7 +100,7 @@ def _follows(word: Word, before: Word) -> bool:
 
 
 def _joined(pieces: list[Line]) -> list[Line]:
-    """The same pieces, those of a line joined that no more than a space parts."""
+    """Return the pieces, with those of a line joined that at most a space separates."""
     found: list[Line] = []
     for row in rows(pieces):
         row.sort(key=lambda piece: piece.left)
@@ -117,7 +118,7 @@ def _joined(pieces: list[Line]) -> list[Line]:
 
 
 def rows(pieces: Iterable[Line]) -> list[list[Line]]:
-    """The pieces that stand on one base line, from the top; within a row in the order that they were given."""
+    """Return the pieces grouped by base line, from the top; each row keeps the given order."""
     found: list[list[Line]] = []
     middle = half = 0.0
     for piece in sorted(pieces, key=lambda piece: piece.top + piece.bottom):
@@ -143,7 +144,7 @@ def _sum(one: Line, other: Line, between: str) -> Line:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether most of its letters are Hebrew, Arabic, Syriac, Thaana or N'Ko (Unicode, blocks U+0590 to U+08FF)."""
+    """Return whether most letters are of a script from right to left (Unicode, blocks U+0590 to U+08FF)."""
     if text.isascii():
         return False
     those = len(_RIGHT_TO_LEFT.findall(text))
@@ -151,5 +152,5 @@ def is_right_to_left(text: str) -> bool:
 
 
 def height(pieces: Sequence[Line]) -> float:
-    """What most of them are high."""
+    """Return the median height of the pieces; 0 if there are none."""
     return statistics.median(piece.bottom - piece.top for piece in pieces) if pieces else 0.0

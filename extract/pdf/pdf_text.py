@@ -1,10 +1,11 @@
-"""PDF to text, page by page. Pure: the same bytes give the same text.
+"""Extract the text of a PDF, page by page. Pure: the same bytes give the same text.
 
-1. Whatever a document makes of the library is its fate, a `Skip`, and never the run's. (A native crash is not seen from
-   here.)
-2. No time is measured. What bounds the work is the document: `LONGEST`, `MOST_PAGES`, and what `bombs` and `pdfium` count.
-3. A page is text, or blank, or left out and counted by its reason; a document of which all pages with something on
-   them are left out is a `Skip` with the reason of most of them.
+1. If the library fails on a document, the result is a `Skip`; the run continues. (This module cannot catch a native
+   crash.)
+2. No time is measured. The document alone bounds the work: `LONGEST`, `MOST_PAGES`, and the counts of `bombs` and
+   `pdfium`.
+3. A page is text, or blank, or left out and counted by its reason. If all pages that are not blank are left out, the
+   result is a `Skip` with the most frequent reason.
 """
 
 from collections import Counter
@@ -25,25 +26,28 @@ from extract.skip import Skip
 
 EXTRACTOR = f"pypdfium2@{version('pypdfium2')}"
 LONGEST = 64 << 20
-"""Bytes of a document, as of every payload (`storage.warc.records`)."""
+"""Bytes of a document at most, as of every payload (`storage.warc.records`)."""
 MOST_PAGES = 5_000
 MOST_CHARACTERS = 10_000_000
-"""Of a document, as of a page of HTML. A line counts as `LINE` more: what takes time is to order lines."""
+"""Characters of a document at most, as of an HTML page. Each line counts as `LINE` more, because ordering lines takes
+time.
+"""
 LINE = 20
 MOST_OBJECTS = 5_000_000
-"""Of a document: 10 s. Of 1,002 real pages the fullest has 66,357."""
+"""Objects of a document at most: they take 10 s. Of 1,002 real pages, the fullest has 66,357 objects."""
 MIN_PAGE_CHARACTERS = 40
-"""Characters on a page below which a picture decides what it is: a page number, a stamp of whoever scanned it."""
+"""Characters on a page below which its pictures decide its kind: they may be a page number or the stamp of a scanner.
+"""
 MIN_SCAN_IMAGE_SHARE = 0.4
-"""Share of a page that a picture covers from which on a page with little text is taken for a scan."""
+"""Share of the page that a picture must cover for a page with little text to count as a scan."""
 MIN_DRAWN_OBJECTS = 500
-"""Objects on a page without any text from which on it is taken for letters that were drawn."""
+"""Objects from which on a page without any text counts as drawn letters."""
 HEADER = b"%PDF-"
 HEADER_WITHIN = 1024
-"""Bytes at the beginning in which the header must be (ISO 32000-1, annex H, note 13)."""
+"""Bytes at the beginning in which the header must lie (ISO 32000-1, annex H, note 13)."""
 TRAILER = b"%%EOF"
 TRAILER_WITHIN = 2048
-"""Bytes at the end in which its last word must be; twice what Acrobat asks for."""
+"""Bytes at the end in which the trailer must lie; twice as many as Acrobat requires."""
 _REASONS: dict[PdfPageKind, str] = {
     "scanned": "scanned_pdf",
     "garbled": "garbled_pdf",
@@ -53,10 +57,10 @@ _REASONS: dict[PdfPageKind, str] = {
 
 
 def extract(payload: bytes, *, truncated: bool = False) -> PdfExtraction | Skip:
-    """The text of a PDF. Never raises what a document makes it raise.
+    """Return the text of a PDF, or a `Skip`. No document makes it raise.
 
-    `truncated` says that the payload is known to be cut off; where it is, or has no end, what can be read is
-    returned with the lost pages counted, or a `Skip` of reason `truncated_pdf`. Other reasons: `not_pdf`,
+    `truncated` tells that the payload is known to be cut off. If it is, or if it has no end, the readable pages are
+    returned and the lost pages counted; if none is readable, the reason is `truncated_pdf`. Other reasons: `not_pdf`,
     `too_large`, `too_complex`, `encrypted`, `broken_pdf`, `scanned_pdf`, `garbled_pdf`, `no_text`.
     """
     if HEADER not in payload[:HEADER_WITHIN]:
@@ -99,12 +103,12 @@ def _extracted(book: PdfDocument, payload: bytes) -> PdfExtraction | Skip:
 
 
 def is_cut_off(payload: bytes) -> bool:
-    """Whether a document has no end: some server or archive cut it off."""
+    """Return whether a document has no end, because a server or an archive cut it off."""
     return TRAILER not in payload[-TRAILER_WITHIN:]
 
 
 def _pages(book: PdfDocument) -> Iterator[PdfPageText]:
-    """The pages up to what a document may cost."""
+    """Yield the pages until the document exceeds a bound."""
     steps = objects = characters = 0
     for number in range(min(book.pages, MOST_PAGES)):
         with book.page(number) as sheet:
@@ -128,13 +132,13 @@ def _page(sheet: PdfPage, pictured: float, objects: int) -> PdfPageText:
     words = sheet.words()
     if words is None:
         return PdfPageText(kind="beyond")
-    said = " ".join(word.text for word in words).replace(HYPHEN, "-")
+    text = " ".join(word.text for word in words).replace(HYPHEN, "-")
     characters = sum(len(word.text) for word in words)
     if characters < MIN_PAGE_CHARACTERS and pictured >= MIN_SCAN_IMAGE_SHARE:
         return PdfPageText(kind="scanned")
     if not words:
         return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank")
-    if is_garbled(said, unmapped=sum(word.unmapped for word in words) / len(words)):
+    if is_garbled(text, unmapped=sum(word.unmapped for word in words) / len(words)):
         return PdfPageText(kind="garbled")
     found, aside = build_lines(words)
     return PdfPageText(kind="text", lines=found, rotated_text=aside, height=sheet.height)
@@ -148,5 +152,5 @@ def _text(pages: Sequence[PdfPageText]) -> str:
         found += paragraphs(reading_order(kept), words)
         found += page.rotated_text
     whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in join_continued(found, words))
-    # Half a surrogate pair has no bytes.
+    # A lone surrogate has no bytes in UTF-8.
     return "\n\n".join(filter(None, whole)).encode(errors="replace").decode()

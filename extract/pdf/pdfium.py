@@ -1,11 +1,11 @@
-"""PDFium: documents opened, words of pages. The one module that calls the library.
+"""Open PDFs with PDFium, and read the words of their pages. No other module calls the library.
 
-1. Nothing of a document raises; what it makes of the library is a reason. A native crash ends the process: whoever
-   reads what strangers wrote does so in a process of its own (`pipeline.engine.local.part_process`).
-2. PDFium is for one thread of a process at a time.
-3. PDFium takes no budget, so each that it needs is kept around it: bytes that a stream unpacks to (`bombs`), objects of
-   a page, characters of a page. Its time for the text of a page grows with the square of the text objects in
-   one line (measured: 100,000 that run backwards take 92 s), so squares are what is counted.
+1. No document raises; an error of the library becomes a reason code. A native crash ends the process, so untrusted
+   documents are read in a process of their own (`pipeline.engine.local.part_process`).
+2. Only one thread of a process may use PDFium at a time.
+3. PDFium has no limits of its own, so the callers enforce them: unpacked bytes of a stream (`bombs`), objects of a
+   page, characters of a page. Its time for the text of a page grows with the square of the text objects in one line
+   (measured: 100,000 objects that run backwards take 92 s), so squares are counted.
 """
 
 import ctypes
@@ -21,22 +21,28 @@ import pypdfium2.raw as pdfium
 from extract.pdf.page_text import HYPHEN, Word
 
 MOST_OBJECTS = 200_000
-"""On a page, those of its forms included: 0.4 s. The fullest of 1,002 real pages, a map, has 66,357."""
+"""Objects on a page at most, including those in its forms: they take 0.4 s. The fullest of 1,002 real pages, a map, has
+66,357.
+"""
 MOST_TEXT_OBJECTS = 20_000
-"""On a page: 4 s where all of them run backwards in one line. The most of the same pages are 4,129."""
+"""Text objects on a page at most: they take 4 s if all run backwards in one line. Of the same pages, the fullest has
+4,129.
+"""
 MOST_STEPS = 2_000_000_000
-"""Squares of text objects a page, summed over the pages of a document: 20 s where all of them run backwards."""
+"""Squares of the text objects of each page, summed over a document, at most: they take 20 s if all objects run
+backwards.
+"""
 MOST_CHARACTERS = 200_000
-"""On a page."""
+"""Characters on a page at most."""
 MOST_NOTES = 1_000
-"""On a page, that are looked at to see whether any shows text."""
+"""Annotations on a page that are checked for visible text at most."""
 LONGEST_FACT = 4_096
-"""Bytes of a title or a date."""
+"""Bytes of a title or a date at most."""
 
 _WORD = re.compile(rf"[^\s\x00{HYPHEN}]+{HYPHEN}?|{HYPHEN}")
 _HALF = re.compile("[\ud800-\udfff]")
 _UPRIGHT = 3
-"""Degrees that a text may be askew and still stand upright, or at a right angle."""
+"""Degrees by which a text may deviate from a right angle and still count as horizontal or vertical."""
 _TEXT, _IMAGE, _FORM = pdfium.FPDF_PAGEOBJ_TEXT, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM
 _SHOWN = frozenset({pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP})
 _REASONS = {pdfium.FPDF_ERR_PASSWORD: "encrypted", pdfium.FPDF_ERR_SECURITY: "encrypted"}
@@ -44,35 +50,35 @@ _REASONS = {pdfium.FPDF_ERR_PASSWORD: "encrypted", pdfium.FPDF_ERR_SECURITY: "en
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageObjects:
-    """What a page is made of, counted."""
+    """Counts of the objects on a page."""
 
     objects: int
     text_objects: int
     image_share: float
     """Share of the page that its largest picture covers, 0 to 1."""
     beyond: bool
-    """There is more than may be counted."""
+    """Whether the page exceeds a bound."""
 
 
 class PdfPage:
-    """One page that is open."""
+    """One open page."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
         self.width: float = pdfium.FPDF_GetPageWidthF(page)
-        """Points, as it is shown."""
+        """Width in points of the page as it is shown; `height` likewise."""
         self.height: float = pdfium.FPDF_GetPageHeightF(page)
         self.turned: int = 90 * pdfium.FPDFPage_GetRotation(page)
-        """Degrees clockwise that the page is turned before it is shown."""
+        """Degrees clockwise by which the page is rotated before it is shown."""
 
     def content(self) -> PageObjects:
-        """Count what is on the page. Bounded by `MOST_OBJECTS`."""
+        """Return counts of the objects on the page. Counting stops at `MOST_OBJECTS`."""
         return _content(self._page, max(1.0, self.width * self.height))
 
     def words(self) -> tuple[Word, ...] | None:
-        """The words of the page in the order of its program; None where it has more than `MOST_CHARACTERS`.
+        """Return the words in the order of the content stream; return None if there are more than `MOST_CHARACTERS`.
 
-        Not to be asked of a page whose `content` is beyond the bounds.
+        Do not call it for a page whose `content` is beyond a bound: it could take minutes.
         """
         text_page = pdfium.FPDFText_LoadPage(self._page)
         if not text_page:
@@ -90,27 +96,27 @@ class PdfPage:
 
 
 class PdfDocument:
-    """One document that is open."""
+    """One open document."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
         self.pages: int = max(0, pdfium.FPDF_GetPageCount(document))
 
     def info(self, name: str) -> str:
-        """`Title`, `Author`, `CreationDate`, ... of the information dictionary; empty where it has none."""
+        """Return `Title`, `Author`, `CreationDate`, ... of the information dictionary; return `""` if it has none."""
         tag = name.encode()
         return _read_utf16(lambda buffer, size: pdfium.FPDF_GetMetaText(self._document, tag, buffer, size))
 
     def language(self) -> str:
-        """Of the catalog, as written."""
+        """Return the language of the catalog, as written."""
         return _read_utf16(lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(self._document, buffer, size))
 
     @contextmanager
     def page(self, number: int) -> Iterator[PdfPage | None]:
-        """One page, numbered from 0; None for one that cannot be read."""
+        """Open one page, numbered from 0; yield None if it cannot be read."""
         page = pdfium.FPDF_LoadPage(self._document, number)
         try:
-            # What forms and notes show is text of the page to whoever sees it.
+            # To a reader, the text of forms and annotations is text of the page.
             if (
                 page
                 and _has_visible_annotations(page)
@@ -129,7 +135,7 @@ class PdfDocument:
 
 @contextmanager
 def open_document(payload: bytes) -> Iterator[PdfDocument | str]:
-    """The document, or the reason code for which it cannot be opened: `encrypted` or `broken_pdf`."""
+    """Open a document; yield the reason code `encrypted` or `broken_pdf` if it cannot be opened."""
     document = pdfium.FPDF_LoadMemDocument64(payload, len(payload), None)
     if not document:
         yield _REASONS.get(pdfium.FPDF_GetLastError(), "broken_pdf")
@@ -152,7 +158,7 @@ def _words(text_page: Any, count: int) -> Iterator[Word]:
         left, right, low, high = first.left, last.right, first.bottom, first.top
         angle = 0
         if not (low == last.bottom < high == last.top and left < last.left):
-            # Not plainly upright, or one character alone. Angles count clockwise there.
+            # The word is not exactly horizontal, or has one character. PDFium's angles count clockwise.
             turned = -math.degrees(angle_of(text_page, begin))
             upright = round(turned / 90) * 90
             angle = round(upright if abs(turned - upright) <= _UPRIGHT else turned) % 360
@@ -162,12 +168,12 @@ def _words(text_page: Any, count: int) -> Iterator[Word]:
 
 
 def _text(text_page: Any, count: int) -> str:
-    """As many characters as the page counts, each half of a surrogate pair by itself; NUL for what is none."""
+    """Return as many characters as the page counts: surrogates stay separate, NUL stands for a missing character."""
     buffer = (ctypes.c_ushort * (count + 1))()
     if pdfium.FPDFText_GetText(text_page, 0, count, buffer) - 1 == count:
         text = ctypes.string_at(buffer, 2 * count).decode("utf-16-le", "replace")
         return text if len(text) == count else "".join(map(chr, buffer[:count]))
-    # Where the library leaves characters out of its text, places in it are not those of the page.
+    # If the library leaves characters out of its text, positions in it do not match the page.
     return "".join(_character(text_page, place) for place in range(count))
 
 
@@ -179,7 +185,7 @@ def _character(text_page: Any, place: int) -> str:
 
 
 def _whole(text: str) -> str:
-    """The same text, halves of surrogate pairs put together."""
+    """Return the text with the halves of surrogate pairs joined."""
     if text.isascii() or not _HALF.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -244,7 +250,7 @@ def _within(one: Any, outer: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _has_visible_annotations(page: Any) -> bool:
-    """Whether fields of a form, stamps or text typed onto the page are part of what is seen on it."""
+    """Return whether the page shows fields of a form, stamps or text typed onto it."""
     for place in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_NOTES)):
         note = pdfium.FPDFPage_GetAnnot(page, place)
         if note:
@@ -256,7 +262,7 @@ def _has_visible_annotations(page: Any) -> bool:
 
 
 def _read_utf16(ask: Callable[[Any, int], int]) -> str:
-    """What the library writes as UTF-16 into a buffer, NUL at its end."""
+    """Return a text that the library writes into a buffer as UTF-16 with a NUL at its end."""
     size = ask(None, 0)
     if not 2 < size <= LONGEST_FACT:
         return ""

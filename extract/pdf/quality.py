@@ -1,28 +1,30 @@
-"""Whether the characters of a page are those that are seen on it, and how they are written.
+"""Decide whether the characters of a page are those that a reader sees, and normalize text.
 
-1. Fonts need not say which characters their glyphs are. What such a page gives is the numbers of glyphs: characters of
-   private use, U+FFFD, controls, `(cid:12)`, or letters that are moved in the alphabet.
-2. Moved letters show in what every language has: vowels. It is asked of Latin letters alone, and of pages that have
-   enough of them. Numbers, codes and scripts that write no vowels are never called garbled for that.
+1. Fonts need not state which characters their glyphs are. Such a page then gives numbers of glyphs: characters of
+   private use, U+FFFD, control characters, `(cid:12)`, or letters shifted in the alphabet.
+2. Shifted letters show in the share of vowels, because every language has vowels. Only Latin letters are checked, and
+   only on pages with enough of them. Numbers, codes and scripts without vowels are never garbled for this reason.
 3. Text is NFC. Ligatures and the forms of Arabic letters (Unicode, Alphabetic Presentation Forms and Arabic
-   Presentation Forms) become their letters, as glyphs are no characters; spaces of any width become a space; soft
-   hyphens, byte order marks and controls are left out; the dots that lead to a page number are three.
+   Presentation Forms) become their letters, because they are glyphs and not characters. Spaces of any width become one
+   space. Soft hyphens, byte order marks and control characters are removed. The dots that lead to a page number become
+   three dots.
 """
 
 import re
 import unicodedata
 
 MOST_UNREADABLE = 0.2
-"""Share of characters of private use, U+FFFD and controls beyond which a page is garbled."""
+"""Share of characters of private use, U+FFFD and control characters beyond which a page is garbled."""
 MOST_UNMAPPED = 0.5
-"""Share of words whose font does not say what they are. Fonts of the standard encodings need not say."""
+"""Share of words with an unmapped font beyond which a page is suspect. Fonts of the standard encodings need no map."""
 ENOUGH_LETTERS = 150
-"""Latin letters of the different words of a page from which on their vowels say something."""
+"""Latin letters in the distinct words of a page from which on the share of vowels is significant."""
 FEW_LETTERS = 12
-"""The same of a page whose fonts do not say what they are."""
+"""The same number for a page whose fonts have no map."""
 FEWEST_VOWELS = 0.25
-"""Share of the Latin letters. Of 310 languages in Latin script the fewest are 0.33; letters moved by three, as the
-commonest fonts without a map have them, have 0.13 in most."""
+"""Least share of vowels in the Latin letters. Of 310 languages in Latin script, the least is 0.33. With letters shifted
+by three, as in the most common fonts without a map, most languages have 0.13.
+"""
 
 _UNREADABLE = re.compile(
     "[\ue000-\uf8ff\ufffd\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\U000f0000-\U0010ffff]|\\(cid:\\d+\\)"
@@ -52,18 +54,21 @@ _VOWELS = frozenset("aeiouyæøœıəɛɔ")
 
 
 def is_garbled(text: str, *, unmapped: float) -> bool:
-    """Whether the text of a page is not what is seen on it. `unmapped` is the share of words that a font says nothing of."""
+    """Return whether the text of a page differs from what a reader sees. `unmapped` is the share of words without a
+    map.
+    """
     characters = len("".join(text.split()))
     if not characters:
         return False
     unreadable = sum(len(found[0]) for found in _UNREADABLE.finditer(text))
     if unreadable > MOST_UNREADABLE * characters:
         return True
-    # Each word once: what a page repeats, such as `text`, is no statistic.
+    # Each word counts once, because words that a page repeats distort the statistic.
     latin = _LATIN.findall(" ".join(sorted(set(_WORD.findall(text.lower())))))
     enough = ENOUGH_LETTERS
     if unmapped > MOST_UNMAPPED:
-        # Numbers of glyphs are taken for characters: that may be right, but only in an order that everybody keeps to.
+        # Glyph numbers were taken for characters, which is right only if the font numbers its glyphs by a common
+        # encoding.
         if max(len(_LATIN.findall(text)), len(_WIDE.findall(text))) < 0.5 * characters:
             return True
         enough = FEW_LETTERS
@@ -74,9 +79,10 @@ def is_garbled(text: str, *, unmapped: float) -> bool:
 
 
 def normal(text: str) -> str:
-    """The text as it is to be read. Keeps line feeds; white space at the ends of lines is left out. A normal text stays as it is."""
+    """Return the normalized text (rule 3), without white space at the ends of lines; line feeds stay. Idempotent."""
     if not (text.isascii() and text.isprintable() and "  " not in text):
-        # What is left out may part a letter from its accent, and NFC gives letters (K of the Kelvin sign) that take one.
+        # A removed character may separate a letter from its accent, and NFC yields letters that take an accent (the K
+        # of the Kelvin sign).
         text = unicodedata.normalize("NFC", _LEFT_OUT.sub("", text))
         text = _ACCENTED.sub(_accented, _FORMS.sub(_letters, text))
         text = _SPACES.sub(" ", unicodedata.normalize("NFC", text))
@@ -86,7 +92,7 @@ def normal(text: str) -> str:
 
 
 def _accented(found: re.Match[str]) -> str:
-    """TeX's old fonts have accents as glyphs of their own, in front of their letters."""
+    """Join an accent with the letter after it: TeX's old fonts have accents as glyphs of their own before letters."""
     letter = {"\u0131": "i", "\u0237": "j"}.get(found[2], found[2])
     whole = unicodedata.normalize("NFC", letter + _ACCENTS[found[1]])
     return whole if len(whole) == 1 else found[0]

@@ -1,11 +1,11 @@
-"""Lines of a page in the order in which they are read: columns one after another, rows of a table row by row.
+"""Sort the lines of a page in reading order: columns one after another, tables row by row.
 
-1. A page is cut where white space runs across it, and the bands are put together again from the top as long as some
-   upright white space runs through all of them: that is what parts columns.
-2. What upright space parts are columns if there are lines of text on both sides, or lines that do not stand beside each
-   other; cells of a table, numbers and labels of a form do, and are read row by row.
-3. Columns are read from the left; from the right where most of the text is written right to left. Each is looked at in
-   the same way, for it may have columns of its own.
+1. A page is cut into bands where white space runs across it. Bands are joined again from the top as long as a vertical
+   white space runs through all of them, because such a space separates columns.
+2. Two parts beside a vertical space are columns if both hold lines of text, or if their lines are not side by side.
+   Cells of a table, numbers and labels of a form are side by side, and are read row by row.
+3. Columns are read from the left; from the right if most of the text is written right to left. Each column is sorted in
+   the same way, because it may have columns of its own.
 """
 
 from bisect import bisect_left
@@ -17,38 +17,38 @@ from extract.pdf.page_text import Line
 from extract.pdf.pdf_lines import height, is_right_to_left, rows
 
 GUTTER = 0.55
-"""Heights of a line that columns are apart at least."""
+"""Least distance between columns, in line heights."""
 MAX_INDENT_GUTTERS = 4.0
-"""Gutters by which a line of a column may be set out or in."""
+"""Gutters by which a line of a column may be indented or outdented."""
 FEWEST_LINES = 3
-"""Of a column."""
+"""Least lines of a column."""
 FEWEST_WORDS = 2.5
-"""A line of a column on average; cells of tables have fewer."""
+"""Least words of a column's line on average; cells of tables have fewer."""
 WIDE = 8.0
-"""Heights of a line that a line of a column has on average where words are not parted by spaces."""
+"""Least width of a column's line on average, in line heights, if spaces do not separate words."""
 MOST_GAPS = 16
-"""Upright white spaces through a row or a band that are looked at, the widest."""
+"""Vertical white spaces through a row or a band that are considered: the widest."""
 ALIGNED = 0.15
-"""Heights of a line by which cells of a row stand higher or lower."""
+"""Line heights by which the cells of a row may differ in height."""
 SAME_ROWS = 0.6
-"""Share of the rows of one column that stand beside rows of the other in a table."""
+"""Share of the rows of one column beside rows of the other beyond which the two are a table."""
 DEEPEST = 4
-"""Columns in columns."""
+"""Levels of columns within columns at most."""
 
 Gap = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineBlock:
-    """Lines one below the other."""
+    """Consecutive lines, one below the other."""
 
     lines: tuple[Line, ...]
     is_table: bool = False
-    """Each line is a row, read across."""
+    """Whether each line is a row of a table."""
 
 
 def reading_order(lines: Sequence[Line]) -> list[LineBlock]:
-    """The page from its first line to its last."""
+    """Return the lines of a page in reading order, as blocks."""
     return _blocks(list(lines), DEEPEST) if lines else []
 
 
@@ -69,7 +69,7 @@ def _blocks(lines: list[Line], depth: int) -> list[LineBlock]:
 
 
 def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]]]:
-    """Bands from the top, each with the upright white spaces that run through it between text on both sides."""
+    """Return bands from the top, each with the vertical white spaces that run through it between text on both sides."""
     left, right = min(line.left for line in lines), max(line.right for line in lines)
     found: list[tuple[list[Line], list[Gap]]] = []
     band: list[Line] = []
@@ -97,7 +97,9 @@ def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]
 
 
 def _is_entered(gap: Gap, spaces: list[Gap], gutter: float) -> bool:
-    """Whether what is left of a white space was wider: columns begin at one place, titles above them do not."""
+    """Return whether `gap` is the rest of a much wider space that starts at the same place: then a title enters the
+    space.
+    """
     begin, end = gap
     return any(
         first <= begin + 0.1 and end <= last and last - end > MAX_INDENT_GUTTERS * gutter
@@ -106,16 +108,18 @@ def _is_entered(gap: Gap, spaces: list[Gap], gutter: float) -> bool:
 
 
 def _inside(lines: list[Line]) -> Gap:
-    """From where the first of them ends to where the last of them begins: a space there has text on both sides."""
+    """Return the range from the leftmost end of a line to the rightmost start: a space within it has text on both
+    sides.
+    """
     return min(line.right for line in lines), max(line.left for line in lines)
 
 
 def _slices(lines: list[Line]) -> list[list[Line]]:
-    """Lines that white space across the page parts from the others, from the top."""
+    """Return groups of lines that horizontal white space separates, from the top."""
     found: list[list[Line]] = []
     end = 0.0
     for line in sorted(lines, key=lambda line: (line.top, line.left)):
-        # Boxes of letters have room above and below, so lines overlap a little.
+        # The boxes of letters include some space above and below, so lines overlap a little.
         room = 0.25 * (line.bottom - line.top)
         if found and line.top + room < end:
             found[-1].append(line)
@@ -127,7 +131,7 @@ def _slices(lines: list[Line]) -> list[list[Line]]:
 
 
 def _free(lines: list[Line], left: float, right: float, gutter: float) -> list[Gap]:
-    """Where no line stands, from `left` to `right`, margins included."""
+    """Return the horizontal ranges without any line, from `left` to `right`, including margins."""
     found: list[Gap] = []
     at = left
     for line in sorted(lines, key=lambda line: line.left):
@@ -146,7 +150,7 @@ def _widest(gaps: list[Gap]) -> list[Gap]:
 
 
 def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
-    """Both in order, so one walk through both."""
+    """Return the common parts of two sorted lists of gaps, in one pass."""
     found: list[Gap] = []
     i = j = 0
     while i < len(some) and j < len(others):
@@ -166,7 +170,9 @@ def _between(gaps: list[Gap], inside: Gap) -> list[Gap]:
 
 
 def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
-    """The lines of each column in the order of reading; none where what the gaps part are no columns."""
+    """Return the lines of each column, in reading order of the columns; return `[]` if the gaps do not separate
+    columns.
+    """
     bounds = [(begin + end) / 2 for begin, end in gaps]
     columns: list[list[Line]] = [[] for _ in range(len(bounds) + 1)]
     for line in lines:
@@ -184,7 +190,7 @@ def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
 
 
 def _are_apart(one: list[Line], other: list[Line]) -> bool:
-    """Whether two columns are each read by itself: text beside text, or what does not stand in the same rows."""
+    """Return whether two parts are columns: both are text, or their lines are not in the same rows."""
     left, right = rows(one), rows(other)
     if min(len(left), len(right)) < FEWEST_LINES:
         return False
@@ -209,7 +215,7 @@ def _is_text(column: list[Line]) -> bool:
 
 
 def _across(lines: list[Line]) -> list[LineBlock]:
-    """Rows from the top. Those with cells are a table's."""
+    """Return rows from the top; rows of several cells belong to a table."""
     found: list[LineBlock] = []
     for row in rows(lines):
         if len(row) == 1:
@@ -230,7 +236,7 @@ def _across(lines: list[Line]) -> list[LineBlock]:
 
 
 def _merged(rows: list[LineBlock]) -> list[LineBlock]:
-    """Neighbours of a kind as one."""
+    """Join consecutive blocks of the same kind."""
     return [
         LineBlock(lines=tuple(line for row in same for line in row.lines), is_table=is_table)
         for is_table, same in groupby(rows, key=lambda row: row.is_table)

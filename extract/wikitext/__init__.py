@@ -1,13 +1,15 @@
-"""Wikitext to text, as a reader of the page sees it: what MediaWiki's markup says, without MediaWiki.
+"""Turn wikitext into the text that a reader of the page sees, without MediaWiki.
 
-1. In this order: what is not markup is set aside (`aside`: comments, references, code, formulas), templates and links are
-   replaced by what they show (`braces`, `templates`, `names`), tags and marks within a line are taken off (`inline`), and
-   lines become headings, paragraphs, lists and tables (`blocks`, `tables`).
-2. A template shows what its row in `templates.SHOWN` says, and nothing where it has none: its code is not in the page.
-3. Sections that list works and addresses (References, See also; `names.APPENDICES`) are left out, and so are headings
+1. The passes are, in this order: literals are replaced by marks (`literals`: comments, references, code, formulas);
+   templates and links are replaced by the text that they show (`braces`, `templates`, `names`); tags and marks within
+   lines are removed (`inline`); lines become headings, paragraphs, lists and tables (`blocks`, `wiki_tables`).
+2. A template shows the text that its rule in `templates.TEMPLATE_RULES` gives. A template without a rule shows nothing,
+   because its code is not in the page.
+3. Sections that list works and links (References, See also; `names.APPENDICES`) are left out, and so are headings
    without text beneath, pictures, categories, and links between languages.
-4. Never raises, whatever the bytes. The work is a few passes over the text, each linear in its length but for a factor of
-   `braces.DEEPEST` at most; nothing is shown twice, so nothing grows. Same bytes, same text.
+4. Extraction never raises, whatever the bytes are. It takes a few passes over the text, each linear in its length but
+   for a factor of at most `braces.DEEPEST`. Nothing is shown twice, so the text cannot grow. The same bytes give the
+   same text.
 """
 
 import re
@@ -24,18 +26,18 @@ __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
 EXTRACTOR = "wikitext@1"
 LONGEST = 8 << 20
-"""Bytes: four times what MediaWiki takes ($wgMaxArticleSize, 2 MiB)."""
+"""Bytes of a page at most: four times MediaWiki's limit ($wgMaxArticleSize, 2 MiB)."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""Left out: no text has them, and some serve as marks here (`marks`)."""
+"""Control characters, which are removed: no text has them, and some of them are used as marks (`marks`)."""
 
 
 def extract(payload: bytes, *, markdown: bool = False) -> Extraction | Skip:
-    """The text of a page whose wikitext is `payload`, UTF-8; paragraphs and other blocks are apart by a blank line.
+    """Return the text of a page whose wikitext in UTF-8 is `payload`. Blank lines separate paragraphs and other blocks.
 
-    Plain: headings are lines, items begin with `- ` or `1. `, rows are lines with ` | ` between cells, code and TeX stand as
-    they were written. With `markdown` headings begin with `#`, code and TeX are fenced, and a table has its rule; what may
-    be taken for Markdown in the text is not escaped.
-    `Skip`: empty_body, too_large, no_text (redirects too).
+    In plain text, headings are lines, items begin with `- ` or `1. `, rows are lines with ` | ` between cells, and code
+    and TeX are unchanged. With `markdown`, headings begin with `#`, code and TeX are fenced, and a table has its rule;
+    text that looks like Markdown is not escaped. The reasons of a `Skip` are empty_body, too_large and no_text (also
+    for redirects).
     """
     if len(payload) > LONGEST:
         return Skip(reason="too_large")

@@ -1,4 +1,4 @@
-"""Lines to blocks: headings, paragraphs, lists, tables; appendices and empty sections left out."""
+"""Turn lines into blocks: headings, paragraphs, lists, tables. Leave out appendices and empty sections."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from extract.wikitext.names import APPENDICES
 from extract.wikitext.wiki_tables import Table, start_table
 
 MOST_TABLES = 20
-"""Within one another; a table deeper than that is text of the one around it."""
+"""Levels of nested tables at most; a deeper table is text of the table around it."""
 DEEPEST_LIST = 12
-"""Marks in front of an item."""
+"""Marks before a list item at most."""
 _MARKER = re.compile(rf"{LITERAL_MARK}\d+{LITERAL_MARK}")
 _RULE = re.compile(r"-{4,}+")
 _ITEM = re.compile(r"[*#:;]++")
@@ -19,21 +19,21 @@ _TABLE = re.compile(r":*+[ \t]*+\{\|")
 
 @dataclass(slots=True)
 class _Page:
-    """The blocks so far, and what is not ended yet."""
+    """The finished blocks, and the parts that have not ended yet."""
 
     markdown: bool
     blocks: list[tuple[int, str]] = field(default_factory=list)
-    """Level of a heading, else 0; and the block."""
+    """Level of the heading (0 for other blocks), and the text of the block."""
     paragraph: list[str] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
-    """Items so far of each numbered list that is open, by the marks in front of them."""
+    """Number of items so far in each open numbered list, by the marks before its items."""
     tables: list[Table] = field(default_factory=list)
     leaving_out: int = 0
-    """Level of the appendix that is being left out."""
+    """Level of the heading of the appendix that is being left out; 0 if none is."""
 
     def end(self) -> None:
-        """What stands here is no part of what follows."""
+        """End the open paragraph and the open list."""
         if (
             text := " ".join(self.paragraph)
             .replace(f" {LINE_BREAK_MARK}", LINE_BREAK_MARK)
@@ -48,12 +48,12 @@ class _Page:
         self.numbers.clear()
 
     def put(self, text: str, level: int = 0) -> None:
-        """A block, if there is something in it."""
+        """Add a block if it is not empty."""
         if text := text.strip("\n "):
             self.blocks.append((level, text))
 
     def heading(self, level: int, title: str) -> None:
-        while self.tables:  # one that nobody closed
+        while self.tables:  # a heading ends tables that are not closed
             self.close_table()
         self.end()
         if self.leaving_out and level > self.leaving_out:
@@ -63,7 +63,7 @@ class _Page:
             self.put(f"{'#' * level} {title}" if self.markdown else title, level)
 
     def item(self, marks: str, text: str) -> None:
-        """A line of a list; the last of its marks says what it is, the others how deep it is."""
+        """Add a line of a list: the last of its marks gives the kind of list, the number of marks the depth."""
         if self.paragraph:
             self.end()
         self.numbers = {list_: number for list_, number in self.numbers.items() if marks.startswith(list_)}
@@ -80,14 +80,14 @@ class _Page:
 
     def close_table(self) -> None:
         table = self.tables.pop()
-        if self.tables:  # a cell of it is no place for a table
+        if self.tables:  # a nested table becomes text of its cell
             self.tables[-1].read(table.text(markdown=False).replace("\n", " ").lstrip("|!"))
         else:
             self.end()
             self.put(table.text(markdown=self.markdown))
 
     def read(self, line: str) -> None:
-        """Take in a line of the page."""
+        """Read a line of the page."""
         bare = line.strip()
         if heading := _heading(bare):
             self.heading(*heading)
@@ -103,13 +103,13 @@ class _Page:
             self.tables[-1].read(bare)
 
     def line(self, line: str, bare: str) -> None:
-        """A line that is neither a heading nor of a table."""
+        """Read a line that is neither a heading nor part of a table."""
         if not bare or _RULE.match(bare) or _MARKER.fullmatch(bare):
             self.end()
             self.put(bare.lstrip("-"))
         elif marks := _ITEM.match(line):
             self.item(marks[0][:DEEPEST_LIST], line[marks.end() :])
-        elif line[0] in " \t":  # MediaWiki shows it as it is written: a line of its own
+        elif line[0] in " \t":  # MediaWiki shows an indented line as a line of its own
             self.paragraph.append(f"{LINE_BREAK_MARK}{bare}{LINE_BREAK_MARK}")
         else:
             if self.items:
@@ -118,7 +118,7 @@ class _Page:
 
 
 def build_blocks(text: str, *, markdown: bool) -> str:
-    """The page's blocks, apart by a blank line."""
+    """Return the blocks of a page, separated by blank lines."""
     page = _Page(markdown=markdown)
     for line in text.split("\n"):
         page.read(line)
@@ -129,7 +129,7 @@ def build_blocks(text: str, *, markdown: bool) -> str:
 
 
 def _with_text(blocks: list[tuple[int, str]]) -> list[str]:
-    """The blocks without headings that have no text beneath them."""
+    """Return the blocks without headings that have no text beneath them."""
     kept: list[tuple[int, str]] = []
     for level, block in reversed(blocks):
         if not level or (kept and not 0 < kept[-1][0] <= level):
@@ -138,7 +138,7 @@ def _with_text(blocks: list[tuple[int, str]]) -> list[str]:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """Level and title of a heading."""
+    """Return level and title of a heading; return None for any other line."""
     if not (line.startswith("=") and line.endswith("=") and len(line) > 2):
         return None
     level = min(len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")), 6, (len(line) - 1) // 2)

@@ -1,7 +1,7 @@
-"""Templates and links, inside out: each is replaced by what it shows, in one pass with a stack.
+"""Replace templates and links by the text that they show, from inside out, in one pass with a stack.
 
-1. What is not closed is text. A link that is not closed within a template ends where the template does.
-2. Braces and brackets deeper than `DEEPEST` are text.
+1. A template or link that is not closed is text. A link that is not closed within a template ends with the template.
+2. Braces and brackets nested deeper than `DEEPEST` are text.
 """
 
 import re
@@ -13,32 +13,32 @@ from extract.wikitext.template_text import TemplateCall
 from extract.wikitext.templates import render_template
 
 DEEPEST = 100
-"""Of templates and links within one another, as MediaWiki has it for templates ($wgMaxTemplateDepth)."""
+"""Levels of nested templates and links at most, as MediaWiki limits templates ($wgMaxTemplateDepth)."""
 _TOKEN = re.compile(r"\{\{++|\}\}++|\[\[|\]\]|\|")
 
 
 @dataclass(slots=True)
 class _Open:
-    """A template (`braces` 2 or more) or link (0) that is not closed yet."""
+    """A template (`braces` is 2 or more) or a link (`braces` is 0) that is not closed yet."""
 
     braces: int
     parts: list[list[str]] = field(default_factory=lambda: [[]])
     named: list[int] = field(default_factory=lambda: [-1])
-    """Where the `=` of each part is that has a name: in the text that it begins with."""
+    """Position of `=` in the first text of each part; -1 if the part has no name."""
 
     def text(self) -> str:
-        """As it was written."""
+        """Return the template or link as it was written."""
         return ("{" * self.braces or "[[") + "|".join(map("".join, self.parts))
 
     def add(self, raw: str) -> None:
-        """Text of the page, as opposed to what a template or link shows."""
+        """Add text of the page itself, in contrast to text that a template or link shows."""
         if not self.parts[-1]:
             self.named[-1] = raw.find("=")
         self.parts[-1].append(raw)
 
 
 def resolve_templates(text: str) -> str:
-    """The page with neither templates nor links."""
+    """Return the page with all templates and links replaced."""
     stack = [_Open(0)]
     templates = at = 0
     for token in _TOKEN.finditer(text):
@@ -77,7 +77,7 @@ def _leave_open(stack: list[_Open]) -> None:
 
 
 def _close(stack: list[_Open], braces: int) -> int:
-    """Close templates with so many braces, as many as there are; how many openings are done with."""
+    """Close templates with `braces` closing braces, as far as they suffice. Return the number of templates closed."""
     done = 0
     while braces > 1 and stack[-1].braces:
         inner = stack.pop()
@@ -96,12 +96,12 @@ def _close(stack: list[_Open], braces: int) -> int:
 
 
 def _alone(text: str) -> str:
-    """What a link or template shows, whose emphasis is no part of the quotes that are around it."""
+    """Return the shown text without emphasis, so that its quotes do not combine with quotes around it."""
     return strip_emphasis(text) if text.startswith("''") or text.endswith("''") else text
 
 
 def _default(parameter: _Open) -> str:
-    """What a parameter shows on a page that is not called by another: what stands behind its name."""
+    """Return the default of a parameter, which MediaWiki shows if no other page calls this one."""
     return "".join(parameter.parts[1]) if len(parameter.parts) > 1 else ""
 
 

@@ -1,4 +1,6 @@
-"""Marks within lines: tags, external links, emphasis, switches; and, when lines are blocks, entities and blanks."""
+"""Remove marks within lines: tags, external links, emphasis, switches. Later, in blocks, decode entities and trim
+blanks.
+"""
 
 import re
 
@@ -22,14 +24,16 @@ PARAGRAPHS = frozenset(
         "figcaption",
     )
 )
-"""Tags that end a paragraph, at either end."""
+"""Tags whose start and end both end a paragraph."""
 WIKITEXT = {
-    "table": ("\n{|\n", "\n|}\n"), "tr": ("\n|-\n", "\n"), "td": ("\n|", "\n"), "th": ("\n!", "\n"), "caption": ("\n|+", "\n"),
-    "li": ("\n* ", "\n"), "dt": ("\n; ", "\n"), "dd": ("\n: ", "\n"), "hr": ("\n----\n", ""), "br": (LINE_BREAK_MARK, ""),
+    "table": ("\n{|\n", "\n|}\n"), "tr": ("\n|-\n", "\n"), "td": ("\n|", "\n"), "th": ("\n!", "\n"),
+    "caption": ("\n|+", "\n"),
+    "li": ("\n* ", "\n"), "dt": ("\n; ", "\n"), "dd": ("\n: ", "\n"), "hr": ("\n----\n", ""),
+    "br": (LINE_BREAK_MARK, ""),
     "h1": ("\n= ", " =\n"), "h2": ("\n== ", " ==\n"), "h3": ("\n=== ", " ===\n"), "h4": ("\n==== ", " ====\n"),
     "h5": ("\n===== ", " =====\n"), "h6": ("\n====== ", " ======\n"),
 }  # fmt: skip
-"""What tags are in wikitext, at their begin and end."""
+"""Wikitext for the start and the end of a tag."""
 HIDING = frozenset(("span", "div", "small", "p"))
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})((?:[\s/][^<>]*+)?+)>")
@@ -55,7 +59,7 @@ _EMPTY_LINES = re.compile(r"\n{3,}+")
 
 
 def strip_inline_markup(text: str, *, markdown: bool) -> str:
-    """The page without marks within its lines."""
+    """Return the page without the marks within its lines."""
     text = _BLANKS.sub(" ", text.replace("&nbsp;", " ").replace("\xa0", " "))
     if "-{" in text:
         text = _VARIANT.sub(lambda found: _variant(found[1]), text)
@@ -77,19 +81,19 @@ def strip_inline_markup(text: str, *, markdown: bool) -> str:
 
 
 def unescape_and_trim(text: str) -> str:
-    """The blocks with their entities read and their blanks in order."""
+    """Return the blocks with decoded entities and without superfluous blanks."""
     text = unescape(text).replace("\xa0", " ").replace("\xad", "")
     return _EMPTY_LINES.sub("\n\n", text) if "\n\n\n" in text else text
 
 
 def _without_last(found: re.Match[str]) -> str:
-    """What stands in front of a parenthesis that closes, up to where something is gone."""
+    """Return the text before a closing parenthesis without the separators around removed parts."""
     kept, gone, _ = found[0].partition(REMOVED_MARK)
     return kept + gone
 
 
 def _variant(written: str) -> str:
-    """What `-{...}-` shows, which Chinese and other wikis convert scripts with: the first of its forms."""
+    """Return the first form of `-{...}-`, with which Chinese and other wikis convert between scripts."""
     flags, pipe, rest = written.rpartition("|")
     if pipe and set("HTNDA") & set(flags) and "A" not in flags:
         return ""
@@ -99,12 +103,12 @@ def _variant(written: str) -> str:
 
 
 def _is_word(name: str) -> bool:
-    """Whether `__name__` is no switch of MediaWiki's: those are in capitals, or in a script that has none."""
+    """Return whether `__name__` is a word. Switches of MediaWiki are in capitals, or in a script without capitals."""
     return name != name.upper() or name.startswith("_") or name.isdecimal()
 
 
 def _with_breaks(text: str) -> str:
-    """The page with the lines of poems kept apart."""
+    """Return the page with marks at the line ends of poems."""
     if "<poem" not in text and "<POEM" not in text and "<Poem" not in text:
         return text
     out: list[str] = []
@@ -123,7 +127,7 @@ def _untagged(text: str, *, markdown: bool) -> str:
     hiding = ""
     for tag in _TAG.finditer(text):
         piece = text[at : tag.start()]
-        if hidden and "\n\n" in piece:  # nobody closed it
+        if hidden and "\n\n" in piece:  # the hiding element was not closed
             hidden = 0
         if not hidden:
             out.append(piece)

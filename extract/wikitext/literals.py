@@ -1,7 +1,7 @@
-"""What is not markup within a page: comments, references, code, formulas. It is taken out first, and put back last.
+"""Replace literals, the parts of a page that are not markup: comments, references, code, formulas.
 
-MediaWiki does the same with its strip markers. What is not closed is no element: its tag goes and its text stays, but a
-comment goes on to the end of the page.
+They are replaced by marks first and restored last, as MediaWiki does with its strip markers. If an element is not
+closed, its tag is removed and its text stays; a comment that is not closed extends to the end of the page.
 """
 
 import re
@@ -24,7 +24,7 @@ DROPPED = frozenset(
 ) | frozenset(
     ("mapframe", "maplink", "score", "imagemap", "indicator", "inputbox", "categorytree", "section", "hiero")
 )
-"""Elements of which a reader of the text gets nothing."""
+"""Elements that show no text."""
 FORMULAS = frozenset(("math", "chem", "ce"))
 CODE = frozenset(("pre", "syntaxhighlight", "source"))
 _NAMES = "|".join(sorted((*DROPPED, *FORMULAS, *CODE, "nowiki"), reverse=True))
@@ -37,7 +37,7 @@ _KEPT = re.compile(f"{LITERAL_MARK}(\\d+){LITERAL_MARK}")
 
 
 def replace_literals(text: str, *, markdown: bool) -> tuple[str, list[str]]:
-    """The page with a mark for each thing, and what each mark stands for, in finished form."""
+    """Return the page with a mark for each literal, and the finished text of each mark."""
     out: list[str] = []
     kept: list[str] = []
     ends: dict[str, re.Pattern[str] | None] = {}
@@ -53,7 +53,7 @@ def replace_literals(text: str, *, markdown: bool) -> tuple[str, list[str]]:
             end = ends.setdefault(name, re.compile(rf"</{name}\s*+>", re.IGNORECASE))
             closed = end.search(text, at) if end else None
             if closed is None:
-                ends[name] = None  # nor will there be one for those that follow
+                ends[name] = None  # later elements of this name are not closed either
                 continue
             content, at = text[at : closed.start()], closed.end()
         if name in DROPPED:
@@ -68,12 +68,12 @@ def replace_literals(text: str, *, markdown: bool) -> tuple[str, list[str]]:
 
 
 def restore_literals(text: str, kept: list[str]) -> str:
-    """The page with what was set aside in the place of the marks."""
+    """Return the page with its literals in the place of the marks."""
     return _KEPT.sub(lambda mark: kept[int(mark[1])], text)
 
 
 def _behind_comment(text: str, start: int) -> int:
-    """Where the page goes on; a line that holds nothing but the comment goes with it."""
+    """Return the position after a comment; a line that holds only the comment is skipped as a whole."""
     end = text.find("-->", start + 4)
     if end < 0:
         return len(text)
@@ -84,7 +84,7 @@ def _behind_comment(text: str, start: int) -> int:
 
 
 def _shown(name: str, attributes: str, content: str, *, markdown: bool) -> tuple[str, bool]:
-    """What is read of an element, and whether it is a block of its own."""
+    """Return the shown text of an element, and whether it is a block of its own."""
     if name == "nowiki":
         return unescape(content), False
     if name in FORMULAS:

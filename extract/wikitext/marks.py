@@ -1,8 +1,10 @@
-"""Characters that no text holds (controls are taken out of it first), with which the passes tell one another things."""
+"""Characters with which one pass leaves marks for the next. No text contains them, because control characters are
+removed first.
+"""
 
 LITERAL_MARK = "\0"
-"""On both sides of the number of what was set aside."""
+"""Encloses the number of a literal."""
 REMOVED_MARK = "\x01"
-"""Something was left out here: parentheses that held nothing else go with it."""
+"""Marks a place where something was left out; parentheses that held nothing else are removed with it."""
 LINE_BREAK_MARK = "\x02"
-"""A line ends here, and the paragraph goes on."""
+"""Marks the end of a line within a paragraph."""

@@ -1,4 +1,4 @@
-"""Emphasis: `''` and `'''` taken off, where an apostrophe is meant put in their place."""
+"""Remove emphasis (`''` and `'''`), and keep the apostrophes among the quotes."""
 
 import re
 
@@ -7,17 +7,17 @@ _BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
 
 
 def strip_emphasis(text: str) -> str:
-    """The text without emphasis."""
+    """Return the text without emphasis."""
     if "'''" in text:
         text = _BOLD_LINE.sub(lambda found: _with_apostrophe(found[0]), text)
     return _RUN.sub(lambda found: {2: "", 3: "", 4: "'", 5: ""}.get(n := len(found[0]), "'" * (n - 5)), text)
 
 
 def _with_apostrophe(line: str) -> str:
-    """The line with `l'''Odyssée''` read as an apostrophe and italics, as MediaWiki does (Parser::doQuotes).
+    """Return the line with `l'''Odyssée''` read as an apostrophe and italics, as in MediaWiki (Parser::doQuotes).
 
-    It does so where neither bold nor italic marks come in pairs, at the first `'''` that follows a word of one letter, else
-    a longer word, else a blank.
+    This applies if neither bold nor italic marks come in pairs. It applies to the first `'''` after a word of one
+    letter; if there is none, to the first after a longer word; if there is none, to the first after a blank.
     """
     runs = list(_RUN.finditer(line))
     sizes = [min(len(run[0]), 5) for run in runs]  # four are an apostrophe and three
@@ -33,7 +33,7 @@ def _with_apostrophe(line: str) -> str:
 
 
 def _rank(before: str) -> int:
-    """Of the two characters in front of `'''`."""
+    """Return the rank of the two characters before `'''`; the smallest rank is preferred."""
     if before.endswith(" "):
         return 2
     return 0 if before[:-1] == " " else 1

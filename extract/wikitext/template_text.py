@@ -1,6 +1,6 @@
-"""How a template's words are shown: what the rows of `templates.SHOWN` are made of.
+"""The rules that give the text of a template; `templates.TEMPLATE_RULES` assigns them to names.
 
-An argument is shown once at most.
+A rule shows each argument at most once.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,14 +11,14 @@ from extract.wikitext.marks import REMOVED_MARK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateCall:
-    """`{{name|listed|named=...}}`, what is within already resolved."""
+    """`{{name|listed|named=...}}` with its arguments already resolved."""
 
     name: str
     listed: tuple[str, ...]
     named: Mapping[str, str]
 
     def argument(self, *names: str) -> str:
-        """The first of the arguments that is there and not blank: `1` and so on are those without a name."""
+        """Return the first of the arguments that is not blank; `1`, `2` and so on are the arguments without a name."""
         for name in names:
             at = int(name) - 1 if name.isdecimal() and len(name) < 6 else -1
             if value := self.named.get(name) or (self.listed[at] if 0 <= at < len(self.listed) else ""):
@@ -42,44 +42,47 @@ RANGES = {
     "×": " × ",
     "+/-": " ± ",
 }
-"""Between the numbers of `{{convert|3|to|5|km}}`."""
+"""Text between the numbers of `{{convert|3|to|5|km}}`."""
 UNITS = {
-    "km2": "km²", "m2": "m²", "cm2": "cm²", "mm2": "mm²", "m3": "m³", "cm3": "cm³", "km3": "km³", "sqmi": "sq mi", "sqkm": "km²",
-    "sqft": "sq ft", "sqin": "sq in", "cuft": "cu ft", "cuin": "cu in", "c": "°C", "f": "°F", "acre": "acres", "mile": "miles",
-    "foot": "feet", "inch": "inches", "impgal": "imp gal", "usgal": "US gal", "km/h": "km/h", "kph": "km/h", "m/s": "m/s",
+    "km2": "km²", "m2": "m²", "cm2": "cm²", "mm2": "mm²", "m3": "m³", "cm3": "cm³", "km3": "km³", "sqmi": "sq mi",
+    "sqkm": "km²",
+    "sqft": "sq ft", "sqin": "sq in", "cuft": "cu ft", "cuin": "cu in", "c": "°C", "f": "°F", "acre": "acres",
+    "mile": "miles",
+    "foot": "feet", "inch": "inches", "impgal": "imp gal", "usgal": "US gal", "km/h": "km/h", "kph": "km/h",
+    "m/s": "m/s",
 }  # fmt: skip
-"""Units that `{{convert}}` writes otherwise than they are called there."""
+"""Units that `{{convert}}` shows differently from their name in the argument."""
 SMALLER = frozenset(("in", "ft", "yd", "oz", "lb"))
-"""Second units of one measure: `{{convert|5|ft|6|in|cm}}`."""
+"""Smaller units of a measure with two units: `{{convert|5|ft|6|in|cm}}`."""
 
 
 def argument(*names: str) -> Rule:
-    """The first of the arguments of those names that is not blank."""
+    """Show the first of the named arguments that is not blank."""
     return lambda call: call.argument(*names)
 
 
 def fixed(text: str) -> Rule:
-    """The text itself."""
+    """Show `text`."""
     return lambda _: text
 
 
 def last(call: TemplateCall) -> str:
-    """The last argument."""
+    """Show the last argument."""
     return call.listed[-1] if call.listed else ""
 
 
 def joined(between: str) -> Rule:
-    """All arguments, with the text between them."""
+    """Show all arguments with `between` between them."""
     return lambda call: between.join(filter(None, call.listed))
 
 
 def as_list(call: TemplateCall) -> str:
-    """All arguments, an item each."""
+    """Show all arguments as items of a list."""
     return "".join(f"\n* {item}" for item in call.listed if item) + "\n"
 
 
 def with_affixes(before: str = "", after: str = "", *names: str) -> Rule:
-    """The argument with something before and behind it; nothing without it."""
+    """Show the argument with `before` and `after` around it; show nothing if it is blank."""
 
     def rule(call: TemplateCall) -> str:
         value = call.argument(*(names or ("1",)))
@@ -89,18 +92,18 @@ def with_affixes(before: str = "", after: str = "", *names: str) -> Rule:
 
 
 def quote(call: TemplateCall) -> str:
-    """A quotation as a paragraph, without who said it."""
+    """Show a quotation as a paragraph, without its author."""
     text = call.argument("text", "quote", "texte", "texto", "testo", "zitat", "1")
     return f"\n\n{text}\n\n" if text else REMOVED_MARK
 
 
 def inline_quote(call: TemplateCall) -> str:
-    """In French a quotation, in English a work, which has no argument but named ones."""
+    """Show a quotation in French; hide the citation of a work in English, which has only named arguments."""
     return f"« {call.listed[0]} »" if call.listed and call.listed[0] and not call.named else REMOVED_MARK
 
 
 def convert(call: TemplateCall) -> str:
-    """A measure, or a range of measures, in the unit in which it is given."""
+    """Show a measure, or a range of measures, in its own unit."""
     shown, at = "", 0
     while at < len(call.listed) and (value := call.listed[at]):
         shown += value
@@ -115,44 +118,44 @@ def convert(call: TemplateCall) -> str:
 
 
 def exponent(call: TemplateCall) -> str:
-    """In English `×10^5`, in French what stands high: `XIX{{e}}`."""
+    """Show a power of ten in English (`×10^5`), a superscript in French (`XIX{{e}}`)."""
     power = call.argument("1")
     return f"×10^{power}" if power.lstrip("-−").isdecimal() else power or "e"
 
 
 def century(call: TemplateCall) -> str:
-    """In French `XIXe siècle`, in Russian words that are not broken."""
+    """Show a century in French (`XIXe siècle`), words without line breaks in Russian."""
     words = call.argument("1")
     return f"{words}e siècle" if words and set(words) <= set("IVX") else words
 
 
 def ship(call: TemplateCall) -> str:
-    """`USS Tern (CV-12)`."""
+    """Show the name of a ship: `USS Tern (CV-12)`."""
     name, number = call.argument("1"), call.argument("2")
     return f"{call.name.strip().upper()} {name}{f' ({number})' if number else ''}" if name else REMOVED_MARK
 
 
 def japanese(call: TemplateCall) -> str:
-    """A word, and behind it in parentheses how it is written and read."""
+    """Show a word, followed by its Japanese spelling and its reading in parentheses."""
     words, *others = [*filter(None, call.listed[:3]), ""]
-    said = ", ".join(filter(None, others))
-    return f"{words} ({said})" if said else words
+    readings = ", ".join(filter(None, others))
+    return f"{words} ({readings})" if readings else words
 
 
 def own_name(call: TemplateCall) -> str:
-    """What the template is called."""
+    """Show the name of the template."""
     return call.name.strip()
 
 
 def value(call: TemplateCall) -> str:
-    """A number with its power of ten and its unit."""
+    """Show a number with its power of ten and its unit."""
     number = call.listed[0] if call.listed else ""
     power, unit = call.argument("e"), call.argument("u", "ul", "up", "upl")
     return f"{number}{f'×10^{power}' if power else ''}{f' {unit}' if unit else ''}"
 
 
 def as_of(call: TemplateCall) -> str:
-    """`As of May 1901`."""
+    """Show `As of May 1901`."""
     if other := call.argument("alt"):
         return other
     since = "since" in call.named
@@ -161,7 +164,7 @@ def as_of(call: TemplateCall) -> str:
 
 
 def date(call: TemplateCall) -> str:
-    """The day of the first three arguments."""
+    """Show the day in the first three arguments."""
     return _day(*call.listed[:3])
 
 
@@ -173,7 +176,7 @@ def _day(year: str = "", month: str = "", day: str = "") -> str:
 
 
 def fraction(call: TemplateCall) -> str:
-    """`3⁄4`, `1 1⁄2`."""
+    """Show a fraction: `3⁄4`, `1 1⁄2`."""
     parts = [part for part in call.listed[:3] if part]
     if len(parts) == 1:
         return f"1⁄{parts[0]}"
@@ -182,25 +185,25 @@ def fraction(call: TemplateCall) -> str:
 
 
 def language(call: TemplateCall) -> str:
-    """The words behind the code of their language."""
+    """Show the words after the code of their language."""
     return call.argument("2", "text")
 
 
 def cast(case: Callable[[str], str]) -> Rule:
-    """The first argument in other letters."""
+    """Show the first argument in another case."""
     return lambda call: case(call.listed[0]) if call.listed else ""
 
 
 def if_function(call: TemplateCall) -> str:
-    """`{{#if: condition | then | else}}`."""
+    """Show the result of `{{#if: condition | then | else}}`."""
     return call.argument("2") if call.argument("1") else call.argument("3")
 
 
 def capitalize_first(text: str) -> str:
-    """With a capital at the beginning."""
+    """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
 def lowercase_first(text: str) -> str:
-    """Without one."""
+    """Return the text with its first letter in lower case."""
     return text[:1].lower() + text[1:]

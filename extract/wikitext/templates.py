@@ -1,7 +1,7 @@
-"""What templates show: a table of those that hold words of the text. All others show nothing.
+"""Assign rules to the templates that contain words of the text. All other templates show nothing.
 
-Citations, infoboxes, navigation, maintenance notes and pronunciations are such others. An argument is shown once at most, so that
-a page can be no longer than its wikitext but for the words that are here.
+Citations, infoboxes, navigation, maintenance notes and pronunciations show nothing. Each argument is shown at most
+once, so that a page is no longer than its wikitext, except for the words of the rules.
 """
 
 import re
@@ -13,13 +13,17 @@ from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
 from extract.wikitext.template_text import Rule, TemplateCall
 
 _ROWS: tuple[tuple[str, Rule], ...] = (
-    # Words that are only dressed up, and words of one argument.
+    # Formatted words, and words in one argument.
     (
         (
-            "nowrap nobr nobreak nowraplinks small smaller big larger large nobold noitalic bold strong em script polytonic "
-            "unicode abbr abbreviation tooltip abbrlink centre center centered left right middle math mvar tmath var code mono "
+            "nowrap nobr nobreak nowraplinks small smaller big larger large nobold noitalic bold strong em script "
+            "polytonic "
+            "unicode abbr abbreviation tooltip abbrlink centre center centered left right middle math mvar tmath var "
+            "code "
+            "mono "
             "tt kbd samp keypress key_press key plainlist flatlist columns-list div_col interlanguage_link ill vanchor "
-            "visible_anchor linktext serif sans-serif smallcaps sc aut allcaps overline underline strike not_a_typo notatypo "
+            "visible_anchor linktext serif sans-serif smallcaps sc aut allcaps overline underline strike not_a_typo "
+            "notatypo "
             "zh runic romaji flag flagcountry flagu number formatnum nts ordinal ord sup superscript exp exposant sub "
             "subscript ind indice ruby ruby-ja"
         ),
@@ -43,7 +47,9 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     # Quotations.
     (
         (
-            "quote blockquote cquote quotation block_quote bquote quote_frame rquote centered_pull_quote pull_quote zitat "
+            "quote blockquote cquote quotation block_quote bquote quote_frame rquote centered_pull_quote pull_quote "
+            "zitat "
+            ""
             "citation_bloc début_citation_bloc cita citaat cytat цитата citat poemquote"
         ),
         template_text.quote,
@@ -118,7 +124,7 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("check check_mark tick", template_text.fixed("✓")),
     ("br crlf break", template_text.fixed(LINE_BREAK_MARK)),
     ("paragraph_break pb", template_text.fixed("\n\n")),
-    # Functions of the parser; what stands behind the colon is the first argument.
+    # Parser functions; the text after the colon is the first argument.
     ("lc:", template_text.cast(str.lower)),
     ("uc:", template_text.cast(str.upper)),
     ("lcfirst:", template_text.cast(template_text.lowercase_first)),
@@ -127,18 +133,19 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("#if:", template_text.if_function),
 )
 LONGEST_NAME = 255
-"""Of a template ($wgMaxTitleLength); what is longer is called by its beginning, as functions are."""
+"""Characters of a template's name that are read ($wgMaxTitleLength); a longer name may be a function with its argument.
+"""
 TEMPLATE_RULES: Mapping[str, Rule] = MappingProxyType(
     {name.replace("_", " "): rule for names, rule in _ROWS for name in names.split()}
 )
-"""By name, in lower case."""
+"""Rules by the name of the template in lower case."""
 _PREFIX = re.compile(
     r"(?:(?:template|vorlage|modèle|plantilla|subst|safesubst|msg)\s*+:\s*+)++", re.IGNORECASE
 )
 
 
 def render_template(call: TemplateCall) -> str:
-    """What the template or function shows on a page."""
+    """Return the text that a template or parser function shows; return `REMOVED_MARK` if it shows nothing."""
     name = call.name[:LONGEST_NAME].strip().replace("_", " ").lower()
     if rule := TEMPLATE_RULES.get(name):
         return rule(call)

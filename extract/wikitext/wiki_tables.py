@@ -1,4 +1,4 @@
-"""Tables: the lines between `{|` and `|}` to rows of cells."""
+"""Read tables: turn the lines between `{|` and `|}` into rows of cells."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ _ITEM = re.compile(r"^[*#:;]++[ \t]*+")
 
 @dataclass(slots=True)
 class Table:
-    """A table that is being read. What is beside its rows (its attributes) is not shown."""
+    """A table that is being read. Attributes of its rows are not shown."""
 
     is_shown: bool
     caption: list[str] = field(default_factory=list)
     rows: list[list[list[str]]] = field(default_factory=lambda: [[]])
-    """Each cell the lines that it has so far."""
+    """Rows of cells; a cell is a list of its lines so far."""
     is_caption: bool = False
 
     def read(self, line: str) -> None:
-        """Take in a line, stripped, that is not the end of the table."""
+        """Read a stripped line that is not the end of the table."""
         if line.startswith("|-"):
             self.rows.append([])
             self.is_caption = False
@@ -39,7 +39,7 @@ class Table:
             self.rows[-1][-1].append(_ITEM.sub("", line))
 
     def text(self, *, markdown: bool) -> str:
-        """A line for each row that has something in it; empty for a table that serves the layout of the page."""
+        """Return a line for each row that is not empty; return `""` for a table that only lays out the page."""
         if not self.is_shown:
             return ""
         rows = [[_joined(cell) for cell in row] for row in self.rows]
@@ -50,14 +50,14 @@ class Table:
 
 
 def start_table(attributes: str) -> Table:
-    """The table whose first line has those attributes."""
+    """Return an empty table whose first line has these attributes."""
     return Table(is_shown=_LAYOUT.search(attributes) is None)
 
 
 def _content(cell: str) -> str:
-    """What stands behind a cell's attributes."""
+    """Return the content of a cell without its attributes."""
     _, bar, content = cell.partition("|")
-    if not bar and _ATTRIBUTES.fullmatch(cell):  # a template would have said the rest
+    if not bar and _ATTRIBUTES.fullmatch(cell):  # a template that shows nothing held the content
         return ""
     return (content if bar else cell).strip()
 
@@ -67,6 +67,6 @@ def _joined(lines: list[str]) -> str:
 
 
 def _ruled(rows: list[list[str]]) -> list[str]:
-    """As GitHub's Markdown has tables: the first row, its rule, the others, which need not be as long."""
+    """Return the lines of a table in GitHub's Markdown: the first row, the rule, the other rows, of any length."""
     lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return [*lines[:1], f"|{' --- |' * len(rows[0])}", *lines[1:]] if rows else []

@@ -1,1 +1,1 @@
-"""What is there twice: `signature` signs a text, `duplicates` decides over the signatures of all kept documents."""
+"""Find duplicates: `signature` computes signatures of a text, `duplicates` decides from those of all kept documents."""

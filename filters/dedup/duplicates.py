@@ -1,15 +1,15 @@
-"""What duplicates what: a pure decision over the signatures of all kept documents.
+"""Decide which documents are duplicates, from the signatures of all kept documents. Pure.
 
-Rules
-1. Of documents that are the same the best stays: the longest text, then the smallest URL, then the smallest id.
-2. A removal names its witness: a better document that it directly matched. The witness may itself be removed by
-   a still better one; the chain ends at a document that stays.
-3. Exact text first, then equal URLs (an empty one equals none), then near duplicates: a shared band of the MinHash and an estimated
-   similarity of at least `SIMILARITY`. In a bucket everyone is compared with its best, and with nobody else.
-   A text without words is like no other.
-4. The order of the documents changes nothing.
+1. Of documents that duplicate each other, the best stays: the one with the longest text, then the smallest URL, then
+   the smallest id.
+2. A removal names its witness: a better document that it directly matched. A still better document may remove the
+   witness itself; the chain ends at a document that stays.
+3. Equal texts are removed first, then equal URLs (an empty URL equals none), then near duplicates: they share a band of
+   the MinHash and have an estimated similarity of at least `SIMILARITY`. Each document is compared only with the best
+   document of its bucket. A text without words resembles no other.
+4. The result does not depend on the order of the documents.
 
-Memory: a few numbers a document beside the columns that are given; bands are worked through one at a time.
+Memory: a few numbers per document beside the given columns, because bands are processed one at a time.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,13 @@ from core import InputError
 from filters.dedup.signature import PERMUTATIONS, MinHashes, band_keys, has_shingles
 
 SIMILARITY = 0.7
-"""Below the threshold of 14 x 8, (1/14)^(1/8) = .72: refuses what shared a band by chance."""
+"""Least estimated similarity of near duplicates: rejects documents that share a band by chance.
+
+It lies just below the threshold of 14 bands of 8 rows, (1/14)^(1/8) = 0.72.
+"""
 
 CHUNK = 1 << 16
-"""Pairs compared at a time: 30 MB."""
+"""Pairs that are compared at a time; they take 30 MB."""
 
 DuplicateKind = Literal["exact", "url", "near"]
 DUPLICATE_KINDS: tuple[DuplicateKind, ...] = ("exact", "url", "near")
@@ -34,7 +37,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class SignatureColumns(Protocol):
-    """Columns, row by row the same document."""
+    """Signatures as columns; row n of every column belongs to the same document."""
 
     @property
     def ids(self) -> Sequence[str]: ...
@@ -50,19 +53,19 @@ class SignatureColumns(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """One document that goes, and why."""
+    """One removed document and the reason."""
 
     id: str
     witness: str
     kind: DuplicateKind
     similarity: float
-    """1 of equal texts; otherwise the share of equal numbers in the two MinHashes."""
+    """1 if the texts are equal; otherwise the share of equal numbers in the two MinHashes."""
     cluster_size: int
-    """Documents of its cluster, the one that stays included."""
+    """Number of documents in its cluster, including the one that stays."""
 
 
 class _WitnessForest:
-    """Each removed document points to its witness, which is better: so there are no circles."""
+    """The witness of each removed document. A witness is always better than the document, so there are no cycles."""
 
     def __init__(self, count: int) -> None:
         self.witness = np.full(count, -1, dtype=np.int64)
@@ -72,7 +75,7 @@ class _WitnessForest:
     def remove(
         self, duplicates: IntArray, witness: IntArray, similarity: npt.NDArray[Any], kind: DuplicateKind
     ) -> None:
-        """The most similar witness counts; between equals the better one."""
+        """Record witnesses. A document keeps its most similar witness; of equally similar ones, the better."""
         before = self.similarity[duplicates]
         closer = (
             (self.witness[duplicates] < 0)
@@ -84,8 +87,8 @@ class _WitnessForest:
         self.kind[duplicates] = DUPLICATE_KINDS.index(kind)
 
     def cluster_sizes(self) -> IntArray:
-        """Size of the cluster of each document."""
-        # Documents are numbered best first, so a witness has a smaller number, and one pass finds the roots.
+        """Return the size of the cluster of each document."""
+        # Documents are numbered best first: a witness has a smaller number, so one pass finds the roots.
         roots = np.arange(len(self.witness))
         for number in np.flatnonzero(self.witness >= 0):
             roots[number] = roots[self.witness[number]]
@@ -93,9 +96,9 @@ class _WitnessForest:
 
 
 def find_removals(signatures: SignatureColumns, bands_and_rows: tuple[int, int] | None) -> list[Removal]:
-    """Every removal, in the order of the ids. `bands_and_rows` None leaves near duplicates in.
+    """Return every removal, in the order of the ids. If `bands_and_rows` is None, near duplicates stay.
 
-    Raises `InputError` where the bands ask for more numbers than a signature has.
+    Raise `InputError` if the bands need more numbers than a signature has.
     """
     bands, rows = bands_and_rows or (0, 0)
     if bands * rows > PERMUTATIONS:
@@ -105,7 +108,7 @@ def find_removals(signatures: SignatureColumns, bands_and_rows: tuple[int, int] 
         )
     ids = np.array(signatures.ids, dtype=np.dtypes.StringDType())
     urls = _dense_ranks(signatures.urls)
-    # From here on a document is its rank: 0 is the best.
+    # From here on documents are numbered by rank: 0 is the best.
     order = np.lexsort((_dense_ranks(signatures.ids), urls, -signatures.text_bytes))
     forest = _WitnessForest(len(ids))
     everyone = np.arange(len(ids))
@@ -140,12 +143,12 @@ def find_removals(signatures: SignatureColumns, bands_and_rows: tuple[int, int] 
 
 
 def _dense_ranks(column: Sequence[str]) -> IntArray:
-    """Numbers that are equal and in order as the texts are; the smallest is 0."""
+    """Return a number for each text, in the order of the texts; equal texts get equal numbers, the smallest gets 0."""
     return np.unique(np.array(column, dtype=np.dtypes.StringDType()), return_inverse=True)[1]
 
 
 def _match_equal(documents: IntArray, keys: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """The documents whose key a better one has, and the best of those that have it."""
+    """Return the documents that share their key with a better one, and the best document with that key for each."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     best = first[group]  # the first occurrence of a key is its best document: ranks ascend
     others = np.flatnonzero(best != np.arange(len(documents)))
@@ -153,7 +156,7 @@ def _match_equal(documents: IntArray, keys: npt.NDArray[Any]) -> tuple[IntArray,
 
 
 def _similarity(minhashes: MinHashes, some: IntArray, others: IntArray) -> npt.NDArray[np.float64]:
-    """Estimated Jaccard similarity of the rows, pair by pair."""
+    """Return the estimated Jaccard similarity of the rows, pair by pair."""
     found = np.zeros(len(some))
     for start in range(0, len(some), CHUNK):
         pairs = slice(start, start + CHUNK)

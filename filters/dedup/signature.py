@@ -1,9 +1,9 @@
-"""Signatures of a text: a hash for equality, a MinHash for likeness.
+"""Compute the signatures of a text: a hash for equality and a MinHash for similarity.
 
-Both see the text folded: NFKC, case-folded, white space collapsed. Shingles are five words (FineWeb's), a text
-of fewer words is one shingle. A shingle's hash combines its words' XXH3 hashes; the 112 permutations are
-multiply-add-shift functions over 64 bits (Dietzfelbinger et al. 1997), exact in wrapping arithmetic, so that any
-other implementation of the same constants gives the same numbers.
+Both are computed from the folded text: NFKC, case-folded, white space collapsed. A shingle has five words, as in
+FineWeb; a text of fewer words is one shingle. The hash of a shingle combines the XXH3 hashes of its words. The 112
+permutations are multiply-add-shift functions over 64 bits (Dietzfelbinger et al. 1997). They are exact in wrapping
+arithmetic, so any other implementation with the same constants gives the same numbers.
 """
 
 import unicodedata
@@ -17,16 +17,19 @@ from filters.words import WORDS_VERSION, words
 SHINGLE_WORDS = 5
 PERMUTATIONS = 112
 SEED = 1
-SIGNATURE_VERSION = f"xxh128 of NFKC casefold; minhash of {SHINGLE_WORDS} {WORDS_VERSION}, {PERMUTATIONS} permutations, seed {SEED}"
+SIGNATURE_VERSION = (
+    f"xxh128 of NFKC casefold; minhash of {SHINGLE_WORDS} {WORDS_VERSION},"
+    f" {PERMUTATIONS} permutations, seed {SEED}"
+)
 CHUNK = 8192
-"""Shingles permuted at a time: 4 MB of numbers."""
+"""Shingles that are permuted at a time; their numbers take 4 MB."""
 
 MinHashes = npt.NDArray[np.uint32]
 HashArray = npt.NDArray[np.uint64]
 
 
 def _constants(count: int, salt: int) -> HashArray:
-    """Odd 64-bit constants, from XXH3 of their number."""
+    """Return `count` odd 64-bit constants, each the XXH3 hash of its number."""
     numbers = [xxhash.xxh3_64_intdigest(f"{SEED}/{salt}/{number}".encode()) | 1 for number in range(count)]
     return np.array(numbers, dtype=np.uint64)
 
@@ -39,14 +42,14 @@ EMPTY_HASH = np.uint32(2**32 - 1)
 
 
 def text_hash(text: str) -> bytes:
-    """16 bytes; equal for texts that differ in case, width forms or white space only."""
+    """Return 16 bytes that are equal for texts that differ only in case, width forms or white space."""
     return xxhash.xxh3_128_digest(" ".join(_fold(text).split()).encode(errors="surrogatepass"))
 
 
 def minhash(text: str) -> MinHashes:
-    """112 numbers of 32 bits; the share of equal ones estimates the Jaccard similarity of the shingles.
+    """Return 112 numbers of 32 bits; the share of equal numbers estimates the Jaccard similarity of the shingles.
 
-    A text without a word has no shingles: all its numbers are `EMPTY_HASH`, and `has_shingles` is false of it.
+    A text without a word has no shingles: all its numbers are `EMPTY_HASH`, and `has_shingles` returns False for it.
     """
     found = words(_fold(text))
     hashes = {word: xxhash.xxh3_64_intdigest(word.encode(errors="surrogatepass")) for word in set(found)}
@@ -60,12 +63,12 @@ def minhash(text: str) -> MinHashes:
 
 
 def has_shingles(minhashes: MinHashes) -> npt.NDArray[np.bool_]:
-    """Whether each document has any; those that have none are not alike."""
+    """Return for each document whether it has shingles; documents without any do not resemble each other."""
     return np.asarray((minhashes[:, :4] != EMPTY_HASH).any(axis=1))
 
 
 def band_keys(minhashes: MinHashes, band: int, rows: int) -> HashArray:
-    """One 64-bit key a document: equal where all rows of the band are."""
+    """Return one 64-bit key per document; keys are equal if all rows of the band are equal."""
     first = band * rows
     keys = np.zeros(len(minhashes), dtype=np.uint64)
     for row in range(first, first + rows):
@@ -88,5 +91,5 @@ def _shingles(words: HashArray) -> HashArray:
     total = np.zeros(count, dtype=np.uint64)
     for place in range(SHINGLE_WORDS):
         total += words[place : place + count] * POSITION_FACTORS[place]
-    # The high bits depend on all the low ones: fold them down, for the permutations take high bits.
+    # The permutations use high bits, and high bits depend on all the low ones: fold them down.
     return np.asarray(total ^ (total >> HALF_BITS), dtype=np.uint64)

@@ -1,1 +1,1 @@
-"""Models that look at a text: its language."""
+"""Models that classify a text: `language` recognises its language."""

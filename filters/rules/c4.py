@@ -1,9 +1,9 @@
-"""The rules of C4 (Raffel et al. 2020, section 2.2) that judge a document, as datatrove applies them.
+"""The rules of C4 (Raffel et al. 2020, section 2.2) that decide on whole documents, as datatrove applies them.
 
-C4 also takes lines out of a text. Here a document is kept or dropped as it is: its sentences are counted over the
-lines that C4 would have left, and a phrase that drops a page does so only in a line that C4 would have looked at.
-Sentence ends are ours (`SENTENCE_END`); a line that ends none is one sentence. A line has as many words as spaces
-or as `words` divide it into, whichever is more: not every script has spaces.
+C4 also removes lines from a text. Here a document is kept or dropped unchanged. Its sentences are counted in the lines
+that C4 would have kept, and a phrase drops a page only if it stands in a line that C4 would have checked. Sentence ends
+are Thresher's own (`SENTENCE_END`); a line without one is one sentence. The words of a line are counted by spaces and
+by `words`, and the larger number counts, because not every script has spaces.
 """
 
 import re
@@ -17,7 +17,7 @@ from filters.words import WORDS_VERSION, words
 NON_LATIN_TERMINALS = "。！？｡．।॥؟۔።፧။។៕։།"
 """Full stops, question and exclamation marks of scripts other than Latin (Unicode Sentence_Terminal)."""
 TERMINAL_MARKS = (".", "?", "!", '"', "'", *NON_LATIN_TERMINALS)
-"""C4's, and `NON_LATIN_TERMINALS`: no page in another script has C4's."""
+"""C4's marks and `NON_LATIN_TERMINALS`, because pages in other scripts do not have C4's marks."""
 POLICY = (
     "terms of use",
     "privacy policy",
@@ -27,13 +27,13 @@ POLICY = (
     "use cookies",
 )
 CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
-# Possessive, and begun only where a run of marks begins: linear in the line, whatever it is made of.
+# The quantifiers are possessive, and a match starts only at the start of a run of marks: time is linear in any line.
 SENTENCE_END = re.compile(rf"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|$)|[{NON_LATIN_TERMINALS}]++")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class C4:
-    """C4's document rules; `terminal` counts only lines that end a sentence, as C4 did and FineWeb does not."""
+    """C4's document rules. If `terminal` is set, only lines that end a sentence count; C4 did so, FineWeb does not."""
 
     terminal: bool = True
     fewest_sentences: int = 5
@@ -45,11 +45,11 @@ class C4:
 
     @property
     def recipe(self) -> Mapping[str, Any]:
-        """Every parameter."""
+        """Every parameter that can change a verdict."""
         return {**asdict(self), "words": WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Dropped for what C4 drops a page for."""
+        """Count the sentences, and drop the document for the first of C4's reasons."""
         sentences = 0
         for written in text.lines:
             line = written.strip()

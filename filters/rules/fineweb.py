@@ -10,14 +10,15 @@ from filters.words import WORDS_VERSION
 
 TERMINAL_MARKS = (".", "'", '"', "!", "?", "”", "’", "…", *NON_LATIN_TERMINALS)
 UNPUNCTUATED_LANGUAGES = frozenset({"th", "lo"})
-"""Languages that end a sentence with a space (their sentence ends are not asked for)."""
+"""Languages that end a sentence with a space; lines of such texts need no punctuation at their end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineWeb:
-    """FineWeb's own rules. The limit of repeated lines is the paper's (.1), not the code's default (.01).
+    """FineWeb's own rules. The limit of repeated characters is the paper's (0.1), not the default in its code (0.01).
 
-    The length of a line means nothing where words are written without spaces, and its end nothing in `UNPUNCTUATED_LANGUAGES`.
+    The rule on short lines does not apply to scripts without spaces, the rule on line ends not to
+    `UNPUNCTUATED_LANGUAGES`.
     """
 
     fewest_ended_lines: float = 0.12
@@ -36,11 +37,11 @@ class FineWeb:
 
     @property
     def recipe(self) -> Mapping[str, Any]:
-        """Every parameter."""
+        """Every parameter that can change a verdict."""
         return {**asdict(self), "words": WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Measure everything, name the first limit that is broken."""
+        """Measure everything, and drop the document for the first exceeded limit."""
         lines = text.lines
         count = max(len(lines), 1)
         seen: set[str] = set()

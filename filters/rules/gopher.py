@@ -1,12 +1,12 @@
 """The rules of Gopher (Rae et al. 2021, table A1 and section A1.1), as datatrove applies them.
 
-Words and symbols are ours (`words.WORDS`). As in datatrove, symbols count as words where words are a denominator
-and in n-grams, but not in the number of words or their mean length; repeated n-grams are counted from their
-second occurrence on, over the characters of the whole text; stop words are distinct and in lower case; bullets
-are `•` and `-`. Unlike there, a most frequent n-gram that occurs once is not repetition.
+Words and symbols are Thresher's own (`words.WORDS_VERSION`). As in datatrove: symbols count as words in denominators
+and in n-grams, but not in the number of words or their mean length; repeated n-grams count from their second occurrence
+on, relative to the characters of the whole text; stop words are distinct and in lower case; bullets are `•` and `-`.
+Unlike datatrove, a most frequent n-gram that occurs only once is not repetition.
 
-Not every limit is about every language: the stop words are English, and where words are written without spaces
-a character is a word, so its length says nothing and an n-gram takes two of them for each word.
+Some limits do not apply to every language. The stop words are English. In scripts without spaces a character counts as
+a word: the length of a word then says nothing, and an n-gram takes two characters for each word.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,14 @@ STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 BULLETS = ("•", "-")
 ELLIPSES = ("...", "…")
 CHARACTERS_PER_WORD = 2
-"""Of scripts without spaces: the mean of Chinese is some 1.6, of Japanese 2, of Thai more."""
+"""Characters that stand for one word in scripts without spaces: the mean is about 1.6 in Chinese, 2 in Japanese, more
+in Thai.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GopherQuality:
-    """Gopher's quality heuristics. Ratios are of words or of lines."""
+    """Gopher's quality heuristics. Ratios are relative to words or to lines."""
 
     fewest_words: int = 50
     most_words: int = 100_000
@@ -38,9 +40,9 @@ class GopherQuality:
     most_ellipses: float = 0.3
     fewest_with_letter: float = 0.8
     fewest_stop_words: int = 2
-    """Distinct ones; asked of English texts only."""
+    """Least number of distinct stop words; applies to English texts only."""
     unknown_is_english: bool = False
-    """Whether a text whose language is not known is asked for stop words."""
+    """Whether the rule on stop words also applies to texts of unknown language."""
 
     name: ClassVar[str] = "gopher_quality"
     measures: ClassVar[tuple[str, ...]] = (
@@ -60,7 +62,7 @@ class GopherQuality:
         return {**asdict(self), "words": WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Measure everything, name the first limit that is broken."""
+        """Measure everything, and drop the document for the first exceeded limit."""
         tokens, words, lines = text.tokens, text.words, text.lines
         count = len(words)
         per_token, per_line = 1 / max(len(tokens), 1), 1 / max(len(lines), 1)
@@ -94,14 +96,14 @@ class GopherQuality:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GopherRepetition:
-    """Gopher's repetition heuristics: how much of a text is there more than once."""
+    """Gopher's repetition heuristics: the share of a text that occurs more than once."""
 
     lines: float = 0.30
     paragraphs: float = 0.30
     line_characters: float = 0.20
     paragraph_characters: float = 0.20
     top: tuple[tuple[int, float], ...] = ((2, 0.20), (3, 0.18), (4, 0.16))
-    """Characters of the most frequent n-gram, by n."""
+    """Largest share of characters in the most frequent n-gram, by n."""
     repeated: tuple[tuple[int, float], ...] = (
         (5, 0.15),
         (6, 0.14),
@@ -110,7 +112,7 @@ class GopherRepetition:
         (9, 0.11),
         (10, 0.10),
     )
-    """Characters of all n-grams that were there before, by n."""
+    """Largest share of characters in all n-grams that occurred before, by n."""
 
     name: ClassVar[str] = "gopher_repetition"
     measures: ClassVar[tuple[str, ...]] = (
@@ -129,7 +131,7 @@ class GopherRepetition:
         return {**asdict(self), "top": top, "repeated": repeated, "words": WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Measure until a limit is broken; the later measurements are the dearer ones."""
+        """Measure until a limit is exceeded. Cheap measurements come first."""
         size = max(len(text.text), 1)
         measured: dict[str, float] = {}
         for what, units, most, most_characters in (
@@ -153,14 +155,14 @@ class GopherRepetition:
         return Finding(measurements=measured, reason=None)
 
     def _repeats(self, text: AnalyzedText) -> Iterator[tuple[tuple[int, float], RepeatedNgrams]]:
-        """Each limit on n-grams with the repeated n-grams that it is about."""
+        """Yield each limit on n-grams with the repeated n-grams that it applies to."""
         step = 1 if text.is_spaced else CHARACTERS_PER_WORD
         limits = (*self.top, *self.repeated)
         return zip(limits, islice(repeated_ngrams(text.tokens), 2 * step - 2, None, step), strict=False)
 
 
 def _count_repeated(units: Sequence[str]) -> tuple[int, int]:
-    """How many units were there before, and their characters."""
+    """Return the number of units that occurred before, and their characters."""
     seen: set[str] = set()
     count = characters = 0
     for unit in units:

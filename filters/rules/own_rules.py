@@ -1,4 +1,4 @@
-"""`own_rules`: rules of users, by the names that `filters.rules` in thresher.toml has for them."""
+"""Load the users' own rules, which `filters.rules` in thresher.toml names."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from core import InputError
 from filters.text import Rule
 
 PARTS = ("measures", "name", "recipe")
-"""Attributes of a rule."""
+"""Attributes that a rule must have."""
 
 
 def own_rules(names: Sequence[str], taken: Sequence[str] = ()) -> tuple[Rule, ...]:
-    """Return the rules of these names, each `package.module:NAME`, in order. NAME is a rule, or a class that makes one without arguments.
+    """Return the rules of `names`, each `package.module:NAME`, in order.
 
-    Raise `InputError` if a module cannot be imported, whatever it raises, if what it has under that name is no rule, or if two rules
-    have one name, of which `taken` are in use already.
+    NAME is a rule, or a class that makes a rule without arguments. Raise `InputError` if a module cannot be imported,
+    whatever it raises; if NAME is not a rule; or if the name of a rule occurs twice or in `taken`.
     """
     rules = tuple(map(_rule, names))
     counts = Counter([*taken, *(rule.name for rule in rules)])
@@ -40,8 +40,8 @@ def _rule(written: str) -> Rule:
     except Exception as error:
         detail = " ".join(str(error).split())
         raise InputError(
-            f"{where}: it cannot be had ({type(error).__name__}: {detail}); modules are looked for in the project's directory, and"
-            " where Python looks"
+            f"{where}: it cannot be loaded ({type(error).__name__}: {detail}); modules are searched in the project's"
+            " directory and on Python's path"
         ) from error
     if missing or not callable(rule) or not isinstance(rule.name, str) or not rule.name.isidentifier():
         problem = (
@@ -50,4 +50,4 @@ def _rule(written: str) -> Rule:
             else "it is not callable, or its `name` is no identifier"
         )
         raise InputError(f"{where}: {problem}; a rule is what `thresher.Rule` says")
-    return rule  # type: ignore[no-any-return]  # as far as can be told
+    return rule  # type: ignore[no-any-return]  # its attributes were checked above

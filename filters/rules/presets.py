@@ -1,4 +1,4 @@
-"""The named lists of rules, in the order in which they are asked. Cheap ones and the language come first."""
+"""The presets: named lists of rules, in the order in which they are applied. The rule on languages comes first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,18 +22,19 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
 
 
 RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
-"""What stands in the place of a rule for the records that other stages drop."""
+"""Names that stand in the place of a rule for records that other stages drop."""
 
 
 def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> tuple[Rule, ...]:
-    """Return the rule of languages (none if all are kept), the rules of a preset, and behind them users' `own`.
+    """Return the rule on languages, then the rules of a preset, then the users' `own` rules.
 
-    Raise `InputError` for an unknown preset and for what `own_rules` refuses.
+    If `languages` is empty, there is no rule on languages. Raise `InputError` if the preset is not known, or if
+    `own_rules` refuses a rule.
     """
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
     first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
-    # What enters an English data set may be asked for English stop words even if nobody recognised it.
+    # In an English dataset, the rule on English stop words applies even if the language was not recognised.
     english = tuple(languages) == ("en",)
     asked = (
         replace(rule, unknown_is_english=english) if isinstance(rule, GopherQuality) else rule
@@ -44,7 +45,7 @@ def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ())
 
 
 def preset_recipe(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> dict[str, Any]:
-    """Every rule and parameter, for fingerprints."""
+    """Return every rule of a preset with all its parameters, for fingerprints."""
     return {
         "preset": preset,
         "languages": list(languages),
@@ -53,5 +54,5 @@ def preset_recipe(preset: str, languages: Sequence[str], own: Sequence[str] = ()
 
 
 def measurement_names(rules: Sequence[Rule]) -> list[str]:
-    """Names of everything that some rules measure, sorted."""
+    """Return the names of all measurements of `rules`, sorted."""
     return sorted({name for rule in rules for name in rule.measures})

@@ -1,5 +1,5 @@
-"""What a user types: one module a group of commands. Entry point: `app.main`.
+"""The command line: one module for each group of commands. The entry point is `app.main`.
 
-A command parses its options, calls one function of the pipeline, and prints what came of it (`results`, `pipeline.terminal`). It
-imports what it needs when it runs, so `--help` and errors are there at once.
+A command parses its options, calls one function of the pipeline, and prints the result (`results`,
+`pipeline.terminal`). It imports modules when it runs, because `--help` and errors must appear at once.
 """

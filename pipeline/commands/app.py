@@ -1,7 +1,4 @@
-"""`thresher`: all commands, in the order in which a project needs them.
-
-A command parses, calls one function of the pipeline, and prints what came of it.
-"""
+"""All commands of `thresher`, in the order in which a project needs them."""
 
 from __future__ import annotations
 
@@ -40,14 +37,15 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def thresher(
     project: Annotated[
-        Path | None, typer.Option("--project", help="Directory that holds thresher.toml, for any command.")
+        Path | None,
+        typer.Option("--project", help="Use the thresher.toml in this directory, for any command."),
     ] = None,
-    version: Annotated[  # noqa: ARG001 - its callback has done what it asks for
+    version: Annotated[  # noqa: ARG001 - its callback does the work
         bool,
         typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """From a list of URLs to training tokens.
+    """Turn a list of URLs into training tokens.
 
     \b
     Example:
@@ -56,10 +54,10 @@ def thresher(
     \b
     Exit codes:
       0    done
-      1    failed: something is damaged, or cannot be made
-      2    wrong input or configuration, or a server that does not answer; one line says what to do
-      3    a crawl is drained, and some of its pages failed
-      130  interrupted (Ctrl-C, SIGTERM)
+      1    failed: stored data is damaged, or a result cannot be made
+      2    wrong input or configuration, or a server that does not respond; one line says what to do
+      3    the crawl is drained, and some of its pages failed
+      130  interrupted (Ctrl-C or SIGTERM)
     """
     if project is not None:
         os.environ[PROJECT_VARIABLE] = str(project)
@@ -83,11 +81,17 @@ app.command(name="log")(log_command)
 app.command(name="show")(show_command)
 frontier_commands.app.command(name="hosts")(hosts_command)
 app.add_typer(
-    frontier_commands.app, name="frontier", help="What a crawl asks first, later, again, or not at all."
+    frontier_commands.app,
+    name="frontier",
+    help="Change or show what a crawl fetches next.",
 )
-app.add_typer(catalog_commands.app, name="catalog", help="The catalog: a cache of the storage in a database.")
+app.add_typer(
+    catalog_commands.app,
+    name="catalog",
+    help="Manage the catalog, a cache of the storage.",
+)
 
 
 def main() -> NoReturn:
-    """Run a command; turn every error into its line and its exit code."""
+    """Run a command. Turn every error into one line and an exit code."""
     run_command(app)

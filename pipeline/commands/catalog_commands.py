@@ -1,12 +1,12 @@
 """`thresher catalog`: the cache of the storage in a database.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,9 +16,6 @@ from pipeline.commands.options import (
     ProjectOption,
 )
 from pipeline.terminal.output import print_result
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -38,7 +35,7 @@ def rebuild_command(project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOpt
 
     found = catalog_refresh.rebuild(Project.at(project))
     line = (
-        f"read {found.manifests:,} manifests and {found.runs:,} runs; they tell of {found.files:,} archive files "
+        f"read {found.manifests:,} manifests and {found.runs:,} runs; they list {found.files:,} archive files "
         f"of {found.sources:,} sources"
     )
     print_result(as_json, asdict(found), line)

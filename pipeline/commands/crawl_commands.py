@@ -1,6 +1,7 @@
-"""`thresher seed`, `crawl`, `rescrape`, `refetch`: what fills the archive from the web.
+"""`thresher seed`, `crawl`, `rescrape`, `refetch`: the commands that fill the archive from the web.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
@@ -38,35 +39,38 @@ def seed(
     file: Annotated[
         str,
         typer.Argument(
-            help="File of URLs (list, CSV, sitemap, feed, WAT; plain or packed), - for standard input, or one URL, of a page, "
-            "sitemap or feed."
+            help="Read URLs from this file (list, CSV, sitemap, feed or WAT; plain or compressed), or from standard "
+            "input if it is -. The URL of a page, a sitemap or a feed may stand in its place."
         ),
     ],
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
     priority: Annotated[
-        int, typer.Option("--priority", help="URLs of a larger priority are fetched sooner.")
+        int, typer.Option("--priority", help="Fetch URLs with a larger priority sooner.")
     ] = 0,
     revisit: Annotated[
         str,
         typer.Option(
             "--revisit",
-            help="Visit pages again after this time, from 1h to 365d, such as 12h; each visit adapts it.",
+            help="Visit each page again after this time, between 1h and 365d, such as 12h. Each visit adapts the "
+            "interval. By default pages are visited once.",
         ),
     ] = "",
     links: Annotated[
-        bool, typer.Option("--links", help="For a WAT file: add the links of its pages as well.")
+        bool, typer.Option("--links", help="Add the links of the pages too, if the file is a WAT file.")
     ] = False,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Ask for known seeds once more, and hosts that were given up."),
+        typer.Option(
+            "--again", help="Fetch known seeds once more, and try hosts that were given up once more."
+        ),
     ] = False,
     update: UpdateOption = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Add URLs to a crawl's frontier. Known ones change nothing, unless they are to be asked for again.
+    """Add URLs to a crawl's frontier. Known URLs change nothing, unless --again is given.
 
     \b
     Example:
@@ -93,34 +97,37 @@ def seed(
 
 
 def crawl(
-    name: Annotated[str, typer.Argument(help="The crawl.")] = "main",
+    name: Annotated[str, typer.Argument(help="Name of the crawl.")] = "main",
     workers: WorkersOption = 1,
     max_pages: MaxPagesOption = None,
     max_requests: MaxRequestsOption = None,
     max_time: MaxTimeOption = None,
     spider: Annotated[
-        str, typer.Option("--spider", help="A Scrapy spider of your own, as package.module:Class.")
+        str,
+        typer.Option("--spider", help="Crawl with your own Scrapy spider, given as package.module:Class."),
     ] = "",
     argument: Annotated[
-        list[str] | None, typer.Option("-a", help="NAME=VALUE for the spider; may be given again.")
+        list[str] | None, typer.Option("-a", help="Pass NAME=VALUE to the spider; repeatable.")
     ] = None,
     settings: Annotated[
-        str, typer.Option("--settings", help="The spider's Scrapy settings, as package.module.")
+        str, typer.Option("--settings", help="Use the Scrapy settings in this module, as package.module.")
     ] = "",
     update: UpdateOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show each line of the crawl's log as it is written.")
+        bool, typer.Option("--verbose", "-v", help="Show each line of the crawl log when it is written.")
     ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Crawl until the frontier drains or a limit is reached.
 
-    Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
+    The first Ctrl-C drains: requests in flight finish and are archived. A second one stops at once. Run the command
+    again to continue.
+
     Exit code 3: the frontier is drained, and pages failed in this run; `thresher log NAME --outcome failed` lists them.
     Exit code 130: interrupted.
 
-    With --spider its callbacks read the pages and say which are fetched next, in place of all links
+    With --spider the spider's callbacks read the pages and choose the next requests. Other links are not followed
     (docs/guides/spiders.md).
 
     \b
@@ -136,23 +143,28 @@ def crawl(
 
     limits = CrawlLimits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = Project.at(project)
-    guest = _parse_spider(opened, spider, argument or [], settings)
+    spider_spec = _parse_spider(opened, spider, argument or [], settings)
     crawled = run_crawl(
-        opened, check_name(name), limits, stderr_progress(), guest, update=update, verbose=verbose
+        opened, check_name(name), limits, stderr_progress(), spider_spec, update=update, verbose=verbose
     )
     print_result(as_json, crawl_summary.body(crawled), "\n".join(crawl_summary.lines(name, crawled)))
     end_crawl(crawled)
 
 
 def rescrape(
-    name: Annotated[str, typer.Argument(help="The crawl.")],
+    name: Annotated[str, typer.Argument(help="Name of the crawl.")],
     domains: Annotated[
         list[str] | None,
-        typer.Argument(help="Domains, with their subdomains; the whole crawl if none is named."),
+        typer.Argument(
+            help="Domains to fetch again, with their subdomains. The default is all domains of the crawl."
+        ),
     ] = None,
     max_age: Annotated[
         str,
-        typer.Option("--max-age", help="Skip pages that were captured within this time, such as 12h or 7d."),
+        typer.Option(
+            "--max-age",
+            help="Skip pages captured within this time, such as 12h or 7d. By default none is skipped.",
+        ),
     ] = "",
     from_report: Annotated[
         bool,
@@ -160,7 +172,10 @@ def rescrape(
             "--from-report", help="Order domains by the share of documents kept; skip domains with none."
         ),
     ] = False,
-    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Ask for at most N pages.")] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", min=1, help="Fetch at most N pages again. By default all are fetched."),
+    ] = None,
     scope: ScopeOption = "host",
     depth: DepthOption = None,
     add_only: Annotated[
@@ -178,8 +193,9 @@ def rescrape(
 ) -> None:
     """Fetch archived pages of a crawl again.
 
-    They go into the same archive, and links that are new on them are followed. Servers are asked whether a page has changed (ETag, Last-Modified); a page that has not changed costs a revisit record.
-    If the command is killed, type it again: it goes on where it was.
+    New captures go into the same archive, and new links on the pages are followed. Requests ask servers whether the
+    page has changed (ETag, Last-Modified); an unchanged page adds only a revisit record.
+    If the command is killed, type it again: it continues.
 
     \b
     Example:
@@ -206,28 +222,28 @@ def rescrape(
         max_depth=depth,
     )
     found = run_rescrape(at, plan, update=update)
-    line = f"{name}: {found.pages:,} pages to ask for again, {found.added:,} added, {found.known:,} known"
+    line = f"{name}: {found.pages:,} pages to fetch again, {found.added:,} added, {found.known:,} known"
     if add_only:
         print_result(as_json, asdict(found), line)
         return
     crawled = run_crawl(at, name, CrawlLimits(workers=workers, max_time_s=max_time), stderr_progress())
-    said = "\n".join((line, *crawl_summary.lines(name, crawled)))
-    print_result(as_json, {**crawl_summary.body(crawled), **asdict(found)}, said)
+    text = "\n".join((line, *crawl_summary.lines(name, crawled)))
+    print_result(as_json, {**crawl_summary.body(crawled), **asdict(found)}, text)
     end_crawl(crawled)
 
 
 def refetch(
-    name: Annotated[str, typer.Argument(help="The source; it must be processed.")],
-    crawl: Annotated[str, typer.Option("--crawl", help="Crawl to add their URLs to.")] = "",
+    name: Annotated[str, typer.Argument(help="Name of the source. It must be processed.")],
+    crawl: Annotated[str, typer.Option("--crawl", help="Add the URLs to this crawl.")] = "",
     out: Annotated[
-        Path | None, typer.Option("--out", help="File to write their URLs to instead, one a line.")
+        Path | None, typer.Option("--out", help="Write the URLs to this file instead, one per line.")
     ] = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a crawl fetch whole what a source holds truncated.
+    """Download truncated pages of a source in full.
 
-    Common Crawl truncates long pages, and a quarter of its PDFs. Their URLs are added to a crawl, or written to a file.
+    Common Crawl truncates long pages, and a quarter of its PDFs. Their URLs are added to a crawl or written to a file.
 
     \b
     Example:
@@ -246,7 +262,9 @@ def refetch(
     if out is not None:
         count = write_urls(at, check_name(name), out)
         print_result(
-            as_json, {"out": str(out), "urls": count}, f"{out}: {count:,} URLs of what {name} holds cut off"
+            as_json,
+            {"out": str(out), "urls": count},
+            f"{out}: {count:,} URLs of pages that {name} holds only truncated",
         )
         return
     refusals = Refusals()
@@ -260,7 +278,7 @@ def _parse_spider(project: Project, spider: str, arguments: list[str], settings:
 
     if not spider:
         if arguments or settings:
-            raise InputError("-a and --settings are for a spider; name it with --spider package.module:Class")
+            raise InputError("-a and --settings need a spider; name it with --spider package.module:Class")
         return None
     pairs = [argument.partition("=") for argument in arguments]
     for name, equals, _ in pairs:

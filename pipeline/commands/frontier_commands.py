@@ -1,4 +1,4 @@
-"""`thresher frontier`: what an operator tells a crawl, while it runs or between two runs."""
+"""`thresher frontier`: operator commands to a crawl, while it runs or between two runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.terminal.output import print_result
 
 RankName = Literal["first", "rich", "usual", "last"]
 OutcomeName = Literal["fetched", "unchanged", "redirected", "gone", "refused", "failed"]
-CrawlName = Annotated[str, typer.Argument(help="The crawl.")]
+CrawlName = Annotated[str, typer.Argument(help="Name of the crawl.")]
 HostName = Annotated[str, typer.Argument(help="Host name as in its URLs, without port.")]
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -34,21 +34,28 @@ def retry_command(
     reason: Annotated[
         list[str] | None,
         typer.Option(
-            "--reason", help="Pages that ended for this reason, as `status --json` names it; repeatable."
+            "--reason",
+            help="Retry only pages that ended with this reason, as `status --json` names it; repeatable.",
         ),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Pages of this host, without port.")] = "",
+    host: Annotated[
+        str,
+        typer.Option("--host", help="Retry only pages of this host, given without port. The default is any."),
+    ] = "",
     outcome: Annotated[
         OutcomeName | None,
-        typer.Option("--outcome", help="Pages that ended so; failed where no --reason is given either."),
+        typer.Option(
+            "--outcome",
+            help="Retry only pages with this outcome. The default is failed, or any if --reason is given.",
+        ),
     ] = None,
     update: UpdateOption = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Let pages that are settled wait once more: those that failed, or that the options choose.
+    """Queue settled pages once more: those that failed, or those that the options select.
 
-    What became of them is read from the crawl's log. Hosts that were given up are asked once more.
+    The crawl log says how each page ended. Hosts that were given up are tried once more.
 
     \b
     Example:
@@ -64,7 +71,7 @@ def retry_command(
         crawl=check_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
     )
     found = run_retry(Project.at(project), plan, update=update)
-    line = f"{name}: {found.added:,} wait again of {found.pages:,} that ended so"
+    line = f"{name}: {found.added:,} of {found.pages:,} selected pages wait again"
     if found.known:
         line += f"; {found.known:,} waited already"
     if found.discarded:
@@ -76,14 +83,15 @@ def retry_command(
 def rebuild_command(
     name: CrawlName,
     anew: Annotated[
-        bool, typer.Option("--anew", help="Forget first what the frontier has of the crawl.")
+        bool,
+        typer.Option("--anew", help="Delete first what the frontier still has of the crawl."),
     ] = False,
     scope: Annotated[
         ScopeKind | None,
         typer.Option(
             "--scope",
-            help="Follow links of archived pages that are in no log so far: any, domain, host or prefix; not at all by "
-            "default.",
+            help="Follow links of archived pages that are in no log within this scope: any, domain, host or prefix. "
+            "By default their links are not followed.",
         ),
     ] = None,
     depth: DepthOption = None,
@@ -92,10 +100,10 @@ def rebuild_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a frontier that was lost again, from the archive and the log of its crawl.
+    """Rebuild a lost frontier from the archive and the log of its crawl.
 
-    What is archived is not fetched again; what its pages led to and was not fetched waits. Killed and typed again, it goes on
-    where it was. Seed the same seeds afterwards: those that were not fetched are in no archive.
+    Archived pages are not fetched again. URLs that were found and not fetched wait. If the command is killed, type it
+    again: it continues. Seed the same seeds afterwards, because seeds that were not fetched are in no archive.
 
     \b
     Example:
@@ -124,12 +132,12 @@ def hold_command(
     name: CrawlName,
     host: HostName,
     how_long: Annotated[
-        str, typer.Option("--for", help="How long: a time such as 90s, 15m, 1h or 2d.")
+        str, typer.Option("--for", help="Send no request for this time, such as 90s, 15m, 1h or 2d.")
     ] = "1h",
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask a host nothing for a time.
+    """Send a host no request for a time.
 
     \b
     Example:
@@ -139,14 +147,14 @@ def hold_command(
     from pipeline.project import Project
 
     operator_commands.hold(Project.at(project), name, host, how_long)
-    print_result(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
+    print_result(as_json, {"held": host, "for": how_long}, f"{name}: {host} is held for {how_long}")
 
 
 @app.command(name="resume")
 def resume_command(
     name: CrawlName, host: HostName, project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOption = False
 ) -> None:
-    """Ask a host again at once, whatever held it; also one that was given up.
+    """End every hold of a host at once. A host that was given up is tried again too.
 
     \b
     Example:
@@ -162,13 +170,13 @@ def resume_command(
 @app.command(name="drop")
 def drop_command(
     name: CrawlName,
-    scope: Annotated[str, typer.Argument(help="domain:NAME, host:NAME or prefix:URL.")],
+    scope: Annotated[str, typer.Argument(help="Scope to bar: domain:NAME, host:NAME or prefix:URL.")],
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Bar a domain, a host or a URL prefix from a crawl.
 
-    Its pages that wait are refused, and links to it that are found later are not let in.
+    Waiting pages of the scope are refused, and links to it that are found later are not added.
 
     \b
     Example:
@@ -180,7 +188,9 @@ def drop_command(
 
     dropped = operator_commands.drop(Project.at(project), name, scope)
     later = (
-        "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
+        "; pages that wait under a prefix are refused when their turn comes"
+        if scope.startswith("prefix:")
+        else ""
     )
     print_result(
         as_json,
@@ -193,12 +203,14 @@ def drop_command(
 def prefer_command(
     name: CrawlName,
     domains: Annotated[
-        list[str] | None, typer.Argument(help="Registered domains; all of their hosts are meant.")
+        list[str] | None, typer.Argument(help="Registered domains; the rank holds for all of their hosts.")
     ] = None,
-    rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
+    rank: Annotated[
+        RankName, typer.Option("--rank", help="Give the domains this rank: first, rich, usual or last.")
+    ] = "first",
     from_report: Annotated[
         bool,
-        typer.Option("--from-report", help="Rank each domain by the share of its documents that was kept."),
+        typer.Option("--from-report", help="Rank every domain by the share of its documents that was kept."),
     ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
@@ -214,11 +226,13 @@ def prefer_command(
     from pipeline.project import Project
 
     if from_report == bool(domains):
-        raise InputError("prefer: name domains, or say --from-report, one of the two")
+        raise InputError("prefer: give either names of domains or --from-report")
     if from_report:
         ranked = operator_commands.prefer_by_yield(Project.at(project), name)
-        told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
-        print_result(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
+        counts = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
+        print_result(
+            as_json, {"ranked": ranked}, f"{name}: domains by their share of kept documents: {counts}"
+        )
         return
     assert domains is not None
     operator_commands.prefer(Project.at(project), name, domains, rank)

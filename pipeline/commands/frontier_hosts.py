@@ -1,4 +1,4 @@
-"""`thresher frontier hosts`: which hosts a crawl asks nothing, why and until when."""
+"""`thresher frontier hosts`: the hosts that a crawl sends no request to, with the reason and the end of each hold."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 def hosts_command(
     name: CrawlName,
-    all_: Annotated[bool, typer.Option("--all", help="Show the hosts that may be asked as well.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Show all hosts. By default only held and given-up hosts are shown.")
+    ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the hosts that are asked nothing for a time, or were given up, with the reason and the end of each rest.
+    """Show the hosts that are held for a time or were given up, with the reason and the end of each hold.
 
-    `thresher frontier resume` ends a rest, `thresher frontier retry` asks again for pages that failed.
+    `thresher frontier resume` ends a hold. `thresher frontier retry` requests failed pages again.
 
     \b
     Example:
@@ -47,11 +49,11 @@ async def _print_text(frontier: Frontier, crawl: str, *, every: bool) -> None:
         shown += 1
     if not shown:
         count = (await frontier.stats()).hosts
-        echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none rests or was given up")
+        echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none is held or was given up")
 
 
 async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
-    """One object, printed host by host: there may be millions."""
+    """Print one object host by host, because there may be millions of hosts."""
     echo('{"hosts": [', newline=False)
     comma = ""
     async for host in frontier.inspection.hosts(is_held=not every):
@@ -61,7 +63,7 @@ async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
 
 
 def host_lines(host: HostState, now: datetime) -> Iterator[str]:
-    """What a person reads of a host."""
+    """Yield the lines about a host for people."""
     from pipeline.terminal.reasons import describe_with_code
 
     pages = f"{host.waiting:,} {'page waits' if host.waiting == 1 else 'pages wait'}"
@@ -76,7 +78,7 @@ def host_lines(host: HostState, now: datetime) -> Iterator[str]:
 
 
 def host_body(host: HostState, now: datetime) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the facts about a host for programs."""
     state = "given_up" if host.dead_reason else "held" if host.rest else "asked"
     return {
         "host": host.host,

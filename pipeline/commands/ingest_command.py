@@ -1,12 +1,13 @@
-"""`thresher ingest`: what was made elsewhere, and Common Crawl.
+"""`thresher ingest`: archives, tables and texts from elsewhere, and Common Crawl.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,47 +19,52 @@ from pipeline.commands.options import (
     check_name,
 )
 
-if TYPE_CHECKING:
-    pass
-
 IndexName = Literal["cdx", "columnar"]
 COMMON_CRAWL = "Options for Common Crawl"
 
 
 def ingest(
-    name: Annotated[str, typer.Argument(help="Name of the source to make.")],
+    name: Annotated[str, typer.Argument(help="Name of the source to create.")],
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Files, directories, s3://BUCKET/PREFIX; commoncrawl:CC-MAIN-2024-22[/warc|wat|wet] or a list of its "
-            "paths (.paths.gz).",
+            help="Files, directories or s3://BUCKET/PREFIX to read; for Common Crawl: "
+            "commoncrawl:CC-MAIN-2024-22[/warc|wat|wet], or a list of its paths (.paths.gz).",
         ),
     ],
-    text_column: Annotated[str, typer.Option(help="Column of a table that holds the text.")] = "",
-    html_column: Annotated[str, typer.Option(help="Column of a table that holds the HTML of a page.")] = "",
-    url_column: Annotated[str, typer.Option(help="Column of a table that holds the URL.")] = "",
-    id_column: Annotated[str, typer.Option(help="Column of a table that holds the input's own id.")] = "",
+    text_column: Annotated[str, typer.Option(help="Read the text from this column of a table.")] = "",
+    html_column: Annotated[
+        str, typer.Option(help="Read the HTML of a page from this column of a table.")
+    ] = "",
+    url_column: Annotated[str, typer.Option(help="Read the URL from this column of a table.")] = "",
+    id_column: Annotated[str, typer.Option(help="Read the input's own id from this column of a table.")] = "",
     by_line: Annotated[
         bool,
         typer.Option(
-            "--by-line", help="Make a document of each line of a plain text, not one of the whole file."
+            "--by-line",
+            help="Make a document of each line of a plain text file. By default each file is one document.",
         ),
     ] = False,
     site: Annotated[
         str,
         typer.Option(
-            help="Host of the site that a Stack Exchange Posts.xml belongs to, if its folder does not say."
+            help="Set the host of the site that a Stack Exchange Posts.xml belongs to, if its folder does not name it."
         ),
     ] = "",
     files: Annotated[
         int | None,
-        typer.Option("--files", min=1, rich_help_panel=COMMON_CRAWL, help="Ingest the first N files."),
+        typer.Option(
+            "--files",
+            min=1,
+            rich_help_panel=COMMON_CRAWL,
+            help="Ingest at most N of the selected files. The default is all of them.",
+        ),
     ] = None,
     segment: Annotated[
         list[str] | None,
         typer.Option(
-            "--segment", rich_help_panel=COMMON_CRAWL, help="Ingest files of this segment; repeatable."
+            "--segment", rich_help_panel=COMMON_CRAWL, help="Ingest only files of this segment; repeatable."
         ),
     ] = None,
     domain: Annotated[
@@ -72,7 +78,9 @@ def ingest(
     domains: Annotated[
         Path | None,
         typer.Option(
-            "--domains", rich_help_panel=COMMON_CRAWL, help="The same for each domain in a file, one a line."
+            "--domains",
+            rich_help_panel=COMMON_CRAWL,
+            help="Read domains from this file, one per line, as if each was given with --domain.",
         ),
     ] = None,
     url_prefix: Annotated[
@@ -80,13 +88,15 @@ def ingest(
         typer.Option(
             "--url-prefix",
             rich_help_panel=COMMON_CRAWL,
-            help="Ingest single records whose URL begins with this; repeatable.",
+            help="Ingest single records whose URL starts with this; repeatable.",
         ),
     ] = None,
     mime: Annotated[
         list[str] | None,
         typer.Option(
-            "--mime", rich_help_panel=COMMON_CRAWL, help="Select records of this media type; repeatable."
+            "--mime",
+            rich_help_panel=COMMON_CRAWL,
+            help="Ingest only records with this media type; repeatable. The default is any.",
         ),
     ] = None,
     status: Annotated[
@@ -94,7 +104,7 @@ def ingest(
         typer.Option(
             "--status",
             rich_help_panel=COMMON_CRAWL,
-            help="Select records of this HTTP status, 200 by default; repeatable.",
+            help="Ingest only records with this HTTP status; repeatable. The default is 200.",
         ),
     ] = None,
     language: Annotated[
@@ -102,27 +112,35 @@ def ingest(
         typer.Option(
             "--language",
             rich_help_panel=COMMON_CRAWL,
-            help="Select records mostly in this language, such as eng or deu; repeatable.",
+            help="Ingest only records mostly in this language, such as eng or deu; repeatable. The default is any.",
         ),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, rich_help_panel=COMMON_CRAWL, help="Ingest at most N of the selected records."
+            "--limit",
+            min=1,
+            rich_help_panel=COMMON_CRAWL,
+            help="Ingest at most N of the selected records. The default is all of them.",
         ),
     ] = None,
     index: Annotated[
         IndexName,
-        typer.Option("--index", rich_help_panel=COMMON_CRAWL, help="Index to ask, cdx or columnar."),
+        typer.Option(
+            "--index",
+            rich_help_panel=COMMON_CRAWL,
+            help="Look records up in this index, cdx or columnar.",
+        ),
     ] = "cdx",
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring in archives, tables, texts and Common Crawl.
+    """Ingest archives, tables, texts and Common Crawl.
 
-    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them;
-    dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Plain, or compressed with gzip, bzip2 or Zstandard.
-    If the command is killed, type it again: it goes on where it was.
+    Formats: WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML and PDF; tar files of
+    these; dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Files may be plain or compressed with
+    gzip, bzip2 or Zstandard.
+    If the command is killed, type it again: it continues.
 
     \b
     Example:
@@ -137,7 +155,7 @@ def ingest(
     from pipeline.project import Project
     from storage.inputs.tables.columns import Columns
 
-    wanted = CommonCrawlSelection(
+    selection = CommonCrawlSelection(
         files=files,
         segments=frozenset(segment or ()),
         domains=(*(domain or ()), *(_lines(domains) if domains else ())),
@@ -150,11 +168,12 @@ def ingest(
     )
     opened = Project.at(project)
     if any(map(is_commoncrawl, inputs)):
-        run_commoncrawl(opened, check_name(name), inputs, wanted, as_json)
+        run_commoncrawl(opened, check_name(name), inputs, selection, as_json)
         return
-    if wanted != CommonCrawlSelection(index=index):
+    if selection != CommonCrawlSelection(index=index):
         raise InputError(
-            "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
+            "--files, --segment, --domain and similar options select from Common Crawl: "
+            "give commoncrawl:CC-MAIN-... with them"
         )
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
     run_ingest(
@@ -167,7 +186,7 @@ def ingest(
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file that say something."""
+    """Return the lines of a file without empty lines and comments."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""`thresher log`: what a crawl settled, line by line."""
+"""`thresher log`: the log of a crawl, line by line."""
 
 from __future__ import annotations
 
@@ -18,33 +18,38 @@ if TYPE_CHECKING:
 
 POLL_S = 1.0
 INITIAL_LINES = 10
-"""Lines of before that `--follow` begins with, as `tail -f` does."""
+"""Existing lines that `--follow` shows first, as `tail -f` does."""
 
 
 def log_command(
-    name: Annotated[str, typer.Argument(help="The crawl.")] = "main",
+    name: Annotated[str, typer.Argument(help="Name of the crawl.")] = "main",
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Show the newest lines, and go on with those to come.")
+        bool,
+        typer.Option("--follow", "-f", help="Show the newest lines, then new lines when they are written."),
     ] = False,
     outcome: Annotated[
-        OutcomeName | None, typer.Option("--outcome", help="Show only pages that ended so.")
+        OutcomeName | None,
+        typer.Option("--outcome", help="Show only pages with this outcome. The default is any."),
     ] = None,
     reason: Annotated[
         list[str] | None,
         typer.Option(
-            "--reason", help="Show only what ended for this reason, as `status --json` names it; repeatable."
+            "--reason", help="Show only lines with this reason, as `status --json` names it; repeatable."
         ),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Show only this host, without port.")] = "",
+    host: Annotated[
+        str, typer.Option("--host", help="Show only this host, given without port. The default is any.")
+    ] = "",
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON lines, as the log is stored: one object a line.")
+        bool, typer.Option("--json", help="Print JSON lines as the log stores them, one object per line.")
     ] = False,
 ) -> None:
-    """Show what a crawl settled, line by line.
+    """Show the log of a crawl, line by line.
 
-    A line has the time (UTC), the outcome, the HTTP status, bytes, milliseconds, the URL, the reason and the referrer. Robots.txt
-    files have lines as well. The outcome `retry` means that a page is asked for again later.
+    A line has the time (UTC), the outcome, the HTTP status, the size in bytes, the duration in milliseconds, the URL,
+    the reason and the referrer. Requests for robots.txt have lines as well. The outcome `retry` means that the page is
+    requested again later.
 
     \b
     Example:
@@ -58,7 +63,7 @@ def log_command(
     crawl, store = check_name(name), Project.at(project).store
     if not (follow or has_log(store, crawl)):
         raise InputError(
-            f"crawl {crawl!r}: nothing of it is settled yet, so it has no log; run `thresher crawl {crawl}` first"
+            f"crawl {crawl!r}: no page is settled yet, so there is no log; run `thresher crawl {crawl}` first"
         )
     chosen = _LineFilter(outcome or "", frozenset(reason or ()), host.lower())
     if not follow:
@@ -72,7 +77,7 @@ def log_command(
 
 
 class _LineFilter:
-    """Which lines are shown: those that all of the options fit."""
+    """Selects the lines that fit all of the options."""
 
     def __init__(self, outcome: str, reasons: frozenset[str], host: str) -> None:
         self._outcome, self._reasons, self._host = outcome, reasons, host

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -21,35 +21,48 @@ CURRENT_DIRECTORY = Path()
 PROJECT_VARIABLE = "THRESHER_PROJECT"
 
 ProjectOption = Annotated[
-    Path, typer.Option("--project", envvar=PROJECT_VARIABLE, help="Directory that holds thresher.toml.")
+    Path,
+    typer.Option("--project", envvar=PROJECT_VARIABLE, help="Use the thresher.toml in this directory."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 CoresOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Worker processes; one for each core by default.")
+    int | None,
+    typer.Option("--workers", min=1, help="Run N worker processes. The default is one per core."),
 ]
 ScopeOption = Annotated[
     ScopeKind,
-    typer.Option("--scope", help="How far links are followed from a seed: any, domain, host or prefix."),
+    typer.Option(
+        "--scope",
+        help="Follow links from a seed within this scope: any, or the seed's domain, host or path prefix.",
+    ),
 ]
 DepthOption = Annotated[
-    int | None, typer.Option("--depth", min=0, help="Follow links at most N steps away from a seed.")
+    int | None,
+    typer.Option(
+        "--depth", min=0, help="Follow links at most N steps away from a seed. The default is no limit."
+    ),
 ]
 UpdateOption = Annotated[
     bool,
     typer.Option(
         "--update",
-        help="Replace the crawl's contact, delays, budgets and rules on traps by those of thresher.toml, for all of its workers.",
+        help="Replace the crawl's contact, delays, budgets and trap rules with those of thresher.toml, for all of its "
+        "workers.",
     ),
 ]
-WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all of them if none is named.")]
-CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Run N worker processes.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(help="Names of crawls and ingests to work on. The default is all of them."),
+]
+CrawlOption = Annotated[str, typer.Option("--crawl", help="Use the crawl with this name.")]
 MaxPagesOption = Annotated[
     int | None,
     typer.Option(
         "--max-pages",
         min=1,
-        help="Stop after so many pages are fetched; what is not found, redirects, fails or is refused does not count.",
+        help="Stop after N fetched pages. Pages that are missing, redirect, fail or are refused do not count. The "
+        "default is no limit.",
     ),
 ]
 MaxRequestsOption = Annotated[
@@ -57,17 +70,23 @@ MaxRequestsOption = Annotated[
     typer.Option(
         "--max-requests",
         min=1,
-        help="Stop after so many requests, whatever comes; those for robots.txt count.",
+        help="Stop after N requests with any outcome, requests for robots.txt included. The default is no limit.",
     ),
 ]
-MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
+MaxTimeOption = Annotated[
+    float | None,
+    typer.Option("--max-time", min=0, help="Stop after this many seconds. The default is no limit."),
+]
 OutOption = Annotated[
-    str, typer.Option("--out", help="Directory of the dataset: a new one, or that of the same dataset.")
+    str,
+    typer.Option(
+        "--out", help="Write the dataset into this directory: a new one, or that of the same dataset."
+    ),
 ]
 
 
 class GroupedOptions(TyperCommand):
-    """A command whose `--help` lists options with a `rich_help_panel` under that heading, behind all others."""
+    """A command that lists options with a `rich_help_panel` under that heading, after all other options."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Required by click: write the options of `--help`."""
@@ -84,7 +103,7 @@ class GroupedOptions(TyperCommand):
 
 
 def check_name(name: str) -> str:
-    """Return the name of a crawl or an ingest. Raise `InputError` for what cannot be one."""
+    """Return the name of a crawl or an ingest. Raise `InputError` if it is not a valid name."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise InputError(
             f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
@@ -98,7 +117,10 @@ def usable_cores() -> int:
 
 
 def require_sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
-    """Return the sources of these names, all if none is named. Raise `InputError` for a name that has nothing archived."""
+    """Return the sources with these names, or all if `names` is empty.
+
+    Raise `InputError` if a name has no archived data, or if nothing is archived at all.
+    """
     known = project.sources(())
     for name in names or ():
         if name not in known:

@@ -1,12 +1,13 @@
-"""`thresher init`: a project and its configuration.
+"""`thresher init`: create a project and its configuration.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,17 +18,16 @@ from pipeline.commands.options import (
 from pipeline.new_project import create
 from pipeline.terminal.output import print_result
 
-if TYPE_CHECKING:
-    pass
-
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Project directory.")] = CURRENT_DIRECTORY,
+    directory: Annotated[
+        Path, typer.Argument(help="Directory of the project. It is created if it does not exist.")
+    ] = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Write a commented thresher.toml.
 
-    An existing one is left as it is.
+    An existing thresher.toml is not changed.
 
     \b
     Example:

@@ -1,12 +1,13 @@
-"""`thresher report`, `status`, `verify`: what a project has come to.
+"""`thresher report`, `status`, `verify`: results and health of a project.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,19 +20,18 @@ from pipeline.commands.options import (
 )
 from pipeline.terminal.output import console, echo, print_json
 
-if TYPE_CHECKING:
-    pass
-
 
 def report_command(
     names: Names = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the funnel into this PNG, SVG or PDF.")
+        Path | None, typer.Option("--plot", help="Draw the funnel into this PNG, SVG or PDF file.")
     ] = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the funnel: where every record went, in filter order.
+    """Show how many records each filter dropped.
+
+    The funnel lists the filters in their order, with records, bytes and tokens.
 
     \b
     Example:
@@ -52,12 +52,14 @@ def report_command(
 
 def status_command(
     as_metrics: Annotated[
-        bool, typer.Option("--metrics", help="Print the figures in the format that Prometheus reads.")
+        bool, typer.Option("--metrics", help="Print the figures in the text format of Prometheus.")
     ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how far every source has come, and what waits for what. Ends with exit code 1 if the frontier of a crawl is lost.
+    """Show the progress of every source, and what waits for what.
+
+    Exit code 1: the frontier of a crawl is lost.
 
     \b
     Example:
@@ -84,34 +86,38 @@ def status_command(
 
 def verify_command(
     datasets: Annotated[
-        list[str] | None, typer.Argument(help="Export directories; the project's storage if none is named.")
+        list[str] | None,
+        typer.Argument(
+            help="Directories of exported datasets to check. The default is the project's storage."
+        ),
     ] = None,
     repair: Annotated[
         bool,
         typer.Option(
             "--repair",
-            help="Unseal damaged parts that can be made again: the next run of their step makes them.",
+            help="Unseal damaged parts that can be made again. The next run of their step makes them.",
         ),
     ] = False,
     accept_loss: Annotated[
         bool,
         typer.Option(
             "--accept-loss",
-            help="Seal damaged archive files anew as they are, without the records that cannot be read; delete damaged crawl logs.",
+            help="Seal damaged archive files again without the records that cannot be read, and delete damaged crawl "
+            "logs.",
         ),
     ] = False,
     deep: Annotated[
         bool,
         typer.Option(
-            "--deep", help="Read every archived record once more with warcio, and compare the two readings."
+            "--deep", help="Read every archived record a second time with warcio, and compare both readings."
         ),
     ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Hash and read everything stored, and name every damage.
+    """Hash and read everything stored, and name all damage.
 
-    Files that dead workers left unsealed are named as well; they are no damage, and the next `crawl` seals them.
+    Files that dead workers left unsealed are named as well. They are not damaged; the next `crawl` seals them.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The last line of a command: what came of it."""
+"""The result of a command, as one line for people or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 INCOMPLETE = 3
-"""Exit code where everything was done and some of it failed, as restic's for files that it could not read."""
+"""Exit code if the crawl is drained and some of its pages failed. Restic ends so if it could not read some files."""
 REFUSED_SHOWN = 10
 
 
 def seed_line(seeded: SeedSummary, crawl: str) -> str:
-    """What became of the seeds."""
+    """Return the line about seeds."""
     line = f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
     if seeded.discarded:
         line += f"; not let in: {counted(seeded.discarded)}"
@@ -31,17 +31,17 @@ def seed_line(seeded: SeedSummary, crawl: str) -> str:
 
 
 def step_line(summary: StepSummary) -> str:
-    """What a run of a step did."""
+    """Return the line about one run of a step."""
     line = f"{summary.made} parts made, {summary.already} were there"
     if summary.deaths:
-        line += f"; {summary.deaths} workers died and their parts were begun again"
+        line += f"; {summary.deaths} workers died and their parts were started again"
     if summary.left_out:
         line += f"; {summary.left_out} records that crash a worker were left out"
     return line
 
 
 def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
-    """What was exported, for programs."""
+    """Return what was exported, for programs."""
     return {
         "out": out,
         "shards": len(dataset.shards),
@@ -51,14 +51,14 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
 
 
 def dataset_line(out: str, dataset: Dataset) -> str:
-    """What was exported."""
+    """Return what was exported, for people."""
     return (
         f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
     )
 
 
 def end_crawl(crawled: CrawlSummary) -> None:
-    """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
+    """End the command with the exit code of a crawl (rule 2 of `pipeline.terminal.output`). Return if it is 0."""
     if crawled.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     if crawled.stats.is_drained and crawled.failed:
@@ -66,18 +66,18 @@ def end_crawl(crawled: CrawlSummary) -> None:
 
 
 class Refusals:
-    """Shows the first refused seeds, counts the others."""
+    """Shows the first `REFUSED_SHOWN` refused seeds and counts the others."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def show(self, refused: RefusedLine) -> None:
-        """Take one."""
+        """Show one refused line, or count it."""
         self._count += 1
         if self._count <= REFUSED_SHOWN:
             echo(f"refused: {refused}", err=True)
 
     def end(self) -> None:
-        """Say how many were not shown."""
+        """Print how many refused lines were not shown."""
         if self._count > REFUSED_SHOWN:
             echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)

@@ -1,13 +1,14 @@
-"""`thresher run`: the whole job.
+"""`thresher run`: the whole job, from URLs to shards.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -28,18 +29,22 @@ from pipeline.commands.options import (
 from pipeline.commands.results import Refusals
 from pipeline.terminal.output import console, echo, print_result
 
-if TYPE_CHECKING:
-    pass
-
 
 def run(
-    seeds_file: Annotated[str, typer.Argument(metavar="SEEDS", help="File of URLs, one URL, or -.")],
+    seeds_file: Annotated[
+        str,
+        typer.Argument(
+            metavar="SEEDS",
+            help="Read URLs from this file, or from - (standard input); or crawl this one URL.",
+        ),
+    ],
     out: OutOption,
     tokenizer: Annotated[
         Path | None,
         typer.Option(
             "--tokenizer",
-            help="A Hugging Face tokenizer.json (docs/guides/tokenizer.md); without one each byte is a token.",
+            help="Tokenize with this Hugging Face tokenizer.json (docs/guides/tokenizer.md). By default each byte is a "
+            "token.",
         ),
     ] = None,
     crawl: CrawlOption = "main",
@@ -47,12 +52,19 @@ def run(
     depth: DepthOption = None,
     workers: CoresOption = None,
     max_pages: Annotated[
-        int | None, typer.Option("--max-pages", min=1, help="Pages to fetch in all, earlier runs included.")
+        int | None,
+        typer.Option(
+            "--max-pages",
+            min=1,
+            help="Fetch at most N pages in all, earlier runs included. The default is no limit.",
+        ),
     ] = None,
     max_requests: Annotated[
         int | None,
         typer.Option(
-            "--max-requests", min=1, help="Requests to make in all, earlier runs and robots.txt included."
+            "--max-requests",
+            min=1,
+            help="Make at most N requests in all, earlier runs and robots.txt included. The default is no limit.",
         ),
     ] = None,
     max_time: MaxTimeOption = None,
@@ -62,8 +74,8 @@ def run(
 ) -> None:
     """Do the whole job, from URLs to shards and a report.
 
-    It seeds, crawls, extracts, filters, removes duplicates, tokenizes and writes shards. If it is killed, type the same command
-    again: it goes on where it was.
+    It seeds, crawls, extracts, filters, removes duplicates, tokenizes and writes shards. If the command is killed, type
+    it again: it continues.
 
     \b
     Example:

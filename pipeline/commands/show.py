@@ -1,4 +1,4 @@
-"""`thresher show`: what a project knows of one URL."""
+"""`thresher show`: everything that a project knows about one URL."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 
 def show_command(
-    url: Annotated[str, typer.Argument(help="A URL, as any page or list has it.")],
+    url: Annotated[str, typer.Argument(help="URL to look up, in any spelling.")],
     names: Annotated[
-        list[str] | None, typer.Argument(help="Crawls and ingests to look into; all if none is named.")
+        list[str] | None, typer.Argument(help="Crawls and ingests to search. The default is all of them.")
     ] = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is known of a URL.
+    """Show what is known about a URL.
 
-    For each crawl its state in the frontier and its newest lines in the log; for each source its captures, verdicts and documents.
+    For each crawl: its state in the frontier and its newest lines in the log. For each source: its captures, verdicts
+    and documents.
 
     \b
     Example:
@@ -68,21 +69,21 @@ def _place(place: UrlState) -> str:
     from pipeline.terminal.rate import format_duration
     from pipeline.terminal.reasons import describe
 
-    said: str = place.state
+    text: str = place.state
     if place.due_ms is not None:
-        said += f", is tried again in {format_duration(place.due_ms / 1000)}"
+        text += f", is tried again in {format_duration(place.due_ms / 1000)}"
     if place.attempt:
-        said += f", tried {place.attempt} {'time' if place.attempt == 1 else 'times'}"
+        text += f", tried {place.attempt} {'time' if place.attempt == 1 else 'times'}"
     if place.worker:
-        said += f", by worker {place.worker}"
+        text += f", by worker {place.worker}"
     if place.visit_ms is not None:
-        said += f", is visited again in {format_duration(place.visit_ms / 1000)}"
+        text += f", is visited again in {format_duration(place.visit_ms / 1000)}"
     if place.rest is not None:
         why = f" ({describe(place.rest.reason)})" if place.rest.reason else ""
-        said += f"; its host is held for {format_duration(place.rest.ms / 1000)}{why}"
+        text += f"; its host is held for {format_duration(place.rest.ms / 1000)}{why}"
     if place.stored:
-        said += f", or among the {place.stored:,} URLs of its host that wait in storage"
-    return said
+        text += f", or among the {place.stored:,} URLs of its host that wait in storage"
+    return text
 
 
 def _capture(capture: CaptureHistory, url: str) -> Iterator[str]:

@@ -1,13 +1,14 @@
-"""`thresher process`, `dedup`, `export`: from the archive to shards.
+"""`thresher process`, `dedup`, `export`, `export-wacz`: from the archive to shards and WACZ files.
 
-A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
+`--help` and errors must appear at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,24 +24,24 @@ from pipeline.commands.options import (
 )
 from pipeline.terminal.output import echo, print_result
 
-if TYPE_CHECKING:
-    pass
-
 
 def process(
     names: Names = None,
     workers: CoresOption = None,
     redo: Annotated[
-        bool, typer.Option("--redo", help="Forget earlier results, and make them again.")
+        bool, typer.Option("--redo", help="Delete earlier results, and make them again.")
     ] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Process what a running crawl seals, until that is drained.")
+        bool,
+        typer.Option(
+            "--follow", help="Process files while a running crawl seals them, until the crawl is drained."
+        ),
     ] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Try parts in quarantine again.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try quarantined parts again.")] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Extract the text of what is new in the archive, and judge it.
+    """Extract the text of new archived records, and filter it.
 
     \b
     Example:
@@ -56,17 +57,17 @@ def process(
     from pipeline.terminal.progress import stderr_progress
 
     opened = Project.at(project)
-    # A crawl may be followed before it has sealed anything.
+    # A crawl may be followed before it has sealed a file.
     chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
-    step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
+    step(opened.config.filters)  # an invalid filter configuration must raise before results are deleted
     if redo:
         for name in chosen:
             delete_results(opened.store, name)
     for name in chosen if retry else ():
         remove_marks(opened.store, NAME, name)
-    with opened.worker_pool(workers) as crew:
-        made = follow_sources if follow else recipe.process_sources
-        ran = made(opened, chosen, crew, stderr_progress())
+    with opened.worker_pool(workers) as pool:
+        process_sources = follow_sources if follow else recipe.process_sources
+        ran = process_sources(opened, chosen, pool, stderr_progress())
     print_result(as_json, asdict(ran), results.step_line(ran))
     for each in ran.quarantined:
         echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
@@ -77,7 +78,7 @@ def process(
 def dedup_command(
     names: Names = None, project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOption = False
 ) -> None:
-    """Find exact and near duplicates across the sources.
+    """Find exact and near duplicates across sources.
 
     \b
     Example:
@@ -89,8 +90,8 @@ def dedup_command(
     from pipeline.terminal.progress import stderr_progress
 
     opened = Project.at(project)
-    with opened.worker_pool(1) as crew:
-        manifest = recipe.find_duplicates(opened, require_sources(opened, names), crew, stderr_progress())
+    with opened.worker_pool(1) as pool:
+        manifest = recipe.find_duplicates(opened, require_sources(opened, names), pool, stderr_progress())
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
     print_result(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
@@ -99,14 +100,17 @@ def dedup_command(
 def export(
     out: OutOption,
     tokenizer: Annotated[
-        Path, typer.Option("--tokenizer", help="A Hugging Face tokenizer.json (docs/guides/tokenizer.md).")
+        Path,
+        typer.Option(
+            "--tokenizer", help="Tokenize with this Hugging Face tokenizer.json (docs/guides/tokenizer.md)."
+        ),
     ],
     names: Names = None,
     workers: CoresOption = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Write what is kept as tokenized Parquet shards.
+    """Write the kept documents as tokenized Parquet shards.
 
     \b
     Example:
@@ -120,25 +124,26 @@ def export(
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
-    with opened.worker_pool(workers) as crew:
+    with opened.worker_pool(workers) as pool:
         dataset, _ = recipe.export_dataset(
-            opened, require_sources(opened, names), out, vocabulary, crew, stderr_progress()
+            opened, require_sources(opened, names), out, vocabulary, pool, stderr_progress()
         )
     print_result(as_json, results.dataset_body(out, dataset), results.dataset_line(out, dataset))
 
 
 def export_wacz_command(
-    name: Annotated[str, typer.Argument(help="A crawl or an ingest.")],
-    out: Annotated[Path, typer.Option("--out", help="WACZ file to write; an existing one is replaced.")],
+    name: Annotated[str, typer.Argument(help="Name of the crawl or ingest.")],
+    out: Annotated[Path, typer.Option("--out", help="Write this WACZ file; an existing file is replaced.")],
     title: Annotated[
-        str, typer.Option("--title", help="Title in the file; the name of the crawl by default.")
+        str,
+        typer.Option("--title", help="Store this title in the file. The default is the name of the crawl."),
     ] = "",
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Write the archive of a crawl as one WACZ file.
 
-    ReplayWeb.page opens it. WARC files in Zstandard are compressed anew with gzip, for that is what readers of WACZ know.
+    ReplayWeb.page opens it. WARC files in Zstandard are recompressed with gzip, because readers of WACZ expect gzip.
 
     \b
     Example:
@@ -149,6 +154,6 @@ def export_wacz_command(
     from pipeline.terminal.progress import stderr_progress
 
     made = export_wacz(Project.at(project).store, check_name(name), out, title, stderr_progress())
-    anew = f" ({made.recompressed} compressed anew with gzip)" if made.recompressed else ""
+    anew = f" ({made.recompressed} recompressed with gzip)" if made.recompressed else ""
     line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
     print_result(as_json, {"file": str(out), **asdict(made)}, line)

@@ -1,1 +1,1 @@
-"""What is done to a crawl: seeds, operator verbs, rescrape, retry, refetch, rebuild."""
+"""Changes to a crawl's frontier: seeds, operator commands, rescrape, retry, refetch, rebuild."""

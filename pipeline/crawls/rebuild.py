@@ -1,15 +1,15 @@
-"""The rebuild command: a frontier that was lost is made again from the archive and the log of its crawl.
+"""The rebuild command: make a lost frontier again from the archive and the log of its crawl.
 
-1. First all that was settled is settled as it was, from the log; then what is archived and in no log, from the indexes. Only then
-   are the links of archived pages added, and what was to be tried again: so nothing that is archived waits, and what was found
-   and not fetched does.
-2. Until all of it is in, nothing is leased (`Frontier.rebuild`). Killed and typed again, the command goes on where it was, for a
-   file of log, index or archive counts as done when all of it is in. On a frontier that has everything already it changes
-   nothing.
-3. The work falls into files, which worker processes share, on this machine or on the cluster of the project; one worker is the
-   command itself. Memory holds the names of all files and the lines of one.
-4. What no archive has is not made again: seeds that were not fetched, what a user's spider has found, robots rules, holds and
-   the standings of traps.
+1. Settled pages come first: from the log as it says, then archived pages that are in no log, from the indexes. Links of
+   archived pages and pages to retry are added only after that. So no archived page waits, and every page that was
+   found and not fetched does.
+2. Nothing is leased until the frontier is complete (`Frontier.start_rebuild`). If the command is killed, the same
+   command continues, because a log, index or archive file counts as done only when all of it is added. On a complete
+   frontier the command changes nothing.
+3. Worker processes share the files, on this machine or on the cluster of the project. A single worker is the command
+   itself. Memory holds the names of all files and the lines of one.
+4. What no archive has is not restored: seeds that were not fetched, pages that a user's spider has found, robots rules,
+   holds, and the evidence about traps.
 """
 
 import asyncio
@@ -43,39 +43,39 @@ from storage.warc.compression import compression_of
 POLL_S = 0.2
 PROGRESS_INTERVAL_S = 2.0
 SYNC_INTERVAL_S = 2.0
-"""A sync takes up to a second: files are worked on for longer than is waited."""
+"""A sync takes up to a second, so this much work lies between two syncs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildPlan:
-    """Which frontier is made, and from what."""
+    """Which frontier to make, and how."""
 
     crawl: str
     anew: bool = False
-    """Whether what the frontier has of the crawl is forgotten first."""
+    """Whether the frontier first deletes what it has of the crawl."""
     reach: LinkScope = field(default_factory=LinkScope)
-    """How far links are followed of pages of which the log says nothing."""
+    """How far to follow the links of pages that are in no log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSummary:
-    """What the frontier has afterwards."""
+    """The frontier after the rebuild."""
 
     stats: Stats
     unlogged: int
-    """Pages that are archived, and in no log."""
+    """Number of archived pages that are in no log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """What every worker process is told."""
+    """What every worker process gets."""
 
     store: Store
     redis: str
     options: PageOptions
     plan: RebuildPlan
     logs: Mapping[str, tuple[str, ...]]
-    """The files of the log that tell of the pages of an archive file."""
+    """The log files that list the pages of an archive file, by the name of the archive file."""
 
 
 _FileWork = Callable[[_Job, Frontier, str], Awaitable[None]]
@@ -84,7 +84,7 @@ _FileWork = Callable[[_Job, Frontier, str], Awaitable[None]]
 def rebuild_frontier(
     project: Project, plan: RebuildPlan, workers: int, progress: Progress, *, update: bool = False
 ) -> RebuildSummary:
-    """Make the frontier; `workers` is how many processes do so. Raises `InputError` where there is nothing to make it from."""
+    """Make the frontier with `workers` processes. Raise `InputError` if there is no archive to make it from."""
     with project.frontier_address() as address, project.worker_factory() as place:
         return asyncio.run(_rebuild(project, address, place, plan, workers, progress, update=update))
 
@@ -102,8 +102,8 @@ async def _rebuild(
     store, crawl = project.store, plan.crawl
     if not plan.anew and not open_crawl.has_archive(store, crawl):
         raise InputError(
-            f"crawl {crawl!r}: the storage {store.uri} has no archive of it, so there is nothing to make a frontier from;"
-            f" seed it anew (`thresher seed FILE --crawl {crawl}`)"
+            f"crawl {crawl!r}: the storage {store.uri} has no archive of it, so no frontier can be made from it;"
+            f" seed the crawl again (`thresher seed FILE --crawl {crawl}`)"
         )
     link = await connect(address)
     try:
@@ -111,7 +111,9 @@ async def _rebuild(
         if plan.anew:
             await _forget(lost, crawl, store)
         if not await lost.crawl.exists() or await lost.crawl.has_lost_partition():
-            await lost.rebuild.start()  # first: whoever is killed in between leaves none that seems complete
+            await (
+                lost.rebuild.start()
+            )  # first, because a kill later on must leave no frontier that seems complete
         frontier = await open_crawl.open_crawl(project, link, crawl, update=update, rebuild=True)
         done = await frontier.rebuild.start()
         await recover_dead_workers(project, frontier, crawl)
@@ -139,9 +141,9 @@ class _Logs:
 
     names: tuple[str, ...]
     with_visits: tuple[str, ...]
-    """Those that tell of pages which are to be visited again."""
+    """Files that list pages to be visited again."""
     by_archive: Mapping[str, tuple[str, ...]]
-    """Those that tell of the pages of an archive file."""
+    """Files that list the pages of an archive file, by the name of the archive file."""
 
     @classmethod
     def of(cls, store: Store, crawl: str) -> "_Logs":
@@ -163,7 +165,7 @@ class _Logs:
 
 
 async def _forget(frontier: Frontier, crawl: str, store: Store) -> None:
-    """Forget the crawl, unless it is another storage's, or somebody is at work on it."""
+    """Delete the crawl's frontier. Raise `InputError` if it belongs to another storage, or if workers are alive."""
     if not await frontier.crawl.exists():
         return
     await frontier.open()
@@ -171,7 +173,7 @@ async def _forget(frontier: Frontier, crawl: str, store: Store) -> None:
         check_storage(crawl, read_storage_id(store), store.uri, frontier.crawl.storage)
     if alive := await frontier.workers.alive(await frontier.workers.holders()):
         raise InputError(
-            f"crawl {crawl!r}: {len(alive)} workers are at work on it; stop them before its frontier is made anew"
+            f"crawl {crawl!r}: {len(alive)} workers are at work on it; stop them before its frontier is made again"
         )
     await frontier.crawl.forget()
 
@@ -181,7 +183,7 @@ def _is_index(name: str) -> bool:
 
 
 def _of_crawl(store: Store, crawl: str) -> Iterator[str]:
-    """Names of what the crawl itself has archived; what was brought in under its name is none of it."""
+    """List the files that the crawl itself has archived, without files that were ingested under its name."""
     return store.list(f"{WARC}/{crawl}/{crawl}-")
 
 
@@ -199,7 +201,7 @@ async def _process_all(
     work: _FileWork,
     names: Iterable[str],
 ) -> None:
-    """Have every file worked on that is not `done`, each by one of so many processes. Raises what went wrong with the first."""
+    """Have every file that is not `done` processed by one of the workers. Raise the first error of a worker."""
     files = [name for name in names if _file_key(work, name) not in done]
     if not files:
         return
@@ -229,27 +231,27 @@ async def _process_in_workers(
         looked = time.monotonic()
         while running:
             await asyncio.sleep(POLL_S)
-            running = [berth for berth in running if not _has_exited(berth)]
+            running = [worker for worker in running if not _has_exited(worker)]
             if not running or time.monotonic() - looked >= PROGRESS_INTERVAL_S:
                 looked, made = time.monotonic(), len(await frontier.rebuild.start()) - before
                 progress.advance(by=made - shown)
                 shown = made
     finally:
-        for berth in running:
-            berth.signal(signal.SIGTERM)
-        for berth in running:
-            berth.wait()
+        for worker in running:
+            worker.signal(signal.SIGTERM)
+        for worker in running:
+            worker.wait()
 
 
 def _has_exited(worker: CrawlWorker) -> bool:
-    left = worker.poll()
-    if left is not None and left.error is not None:
-        raise left.error
-    if left is not None and left.exitcode != 0:
+    worker_exit = worker.poll()
+    if worker_exit is not None and worker_exit.error is not None:
+        raise worker_exit.error
+    if worker_exit is not None and worker_exit.exitcode != 0:
         raise ThresherError(
-            f"a process that makes the frontier died with exit code {left.exitcode}; type the same command again"
+            f"a process that makes the frontier died with exit code {worker_exit.exitcode}; type the same command again"
         )
-    return left is not None
+    return worker_exit is not None
 
 
 def _run_worker(job: _Job, work: _FileWork, files: Sequence[str], channel: SupervisorChannel) -> None:
@@ -284,7 +286,7 @@ async def _process_files(
 async def _mark_done(
     frontier: Frontier, work: _FileWork, worked: list[str], done: Callable[[str], None]
 ) -> None:
-    """Note files as done, once a server can no longer forget what is in them while another remembers that they are done."""
+    """Mark files as done after a sync, because no server may forget their content while another knows they are done."""
     await frontier.crawl.sync()
     for name in worked:
         await frontier.rebuild.mark_done(_file_key(work, name))
@@ -293,7 +295,7 @@ async def _mark_done(
 
 
 def _file_key(work: _FileWork, name: str) -> str:
-    """What the frontier remembers of a file that is done: of one and the same file several things are done."""
+    """Return the key under which the frontier marks a file as done. It names the work, because one file has several."""
     return f"{work.__name__} {name}"
 
 

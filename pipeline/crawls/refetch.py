@@ -1,9 +1,10 @@
-"""The refetch command: what a source holds cut off is fetched whole, into a crawl of its own.
+"""The refetch command: download pages that a source holds only truncated into a crawl of their own.
 
-1. Common Crawl cuts payloads off (at 1 MiB, later at 5 MiB), a quarter of all PDFs among them. Which, the process step
-   has found out: documents whose record was truncated, and records of which nothing could be read for that.
-2. Their addresses go into the frontier of a crawl, or into a list for `thresher seed`. Links on them are not followed.
-3. An address that the crawl knows it does not ask again: the command may be killed, and typed again behind more ingests.
+1. Common Crawl truncates payloads (at 1 MiB, later at 5 MiB), among them a quarter of all PDFs. The process step has
+   recorded which: documents from truncated records, and truncated records that could not be read at all.
+2. Their URLs go into the frontier of a crawl, or into a list for `thresher seed`. Links on them are not followed.
+3. URLs that the crawl knows are not requested again, so the command may be killed and typed again, and may be repeated
+   after more ingests.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from storage.store import Store
 from storage.warc.cdxj import read as read_cdxj
 
 TRUNCATED = "truncated_pdf"
-"""Reason of a record of which nothing could be read, for its end is missing."""
+"""Reason of a record that could not be read because its end is missing."""
 
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "url", "truncated")
 _VERDICTS = tables.columns(tables.VERDICTS, "id", "reason")
@@ -37,32 +38,35 @@ def refetch_truncated(
     crawl: str,
     on_refused: Callable[[seed_files.RefusedLine], None] = lambda _: None,
 ) -> seed.SeedSummary:
-    """Let the pages of a source that are cut off wait in a crawl.
+    """Add the URLs of the truncated pages of a source to a crawl.
 
-    Raises `InputError` where the source is not processed as far as it goes, or nothing in it is cut off.
+    Raise `InputError` if the source is not fully processed, or holds nothing truncated.
     """
     lines = (_seed(number, url) for number, url in enumerate(_require_urls(project, source), 1))
     return seed.add_seeds(project, lines, seed.SeedPlan(crawl=crawl, max_depth=0), source, on_refused)
 
 
 def write_urls(project: Project, source: str, out: Path) -> int:
-    """Write their addresses to a file, one a line, and return how many. The same errors; none is added to anything."""
+    """Write the URLs of the truncated pages of a source to a file, one per line, and return how many.
+
+    Raise `InputError` as `refetch_truncated` does, and if the file cannot be written.
+    """
     count = 0
     found = _require_urls(project, source)
-    half = out.with_name(f"{out.name}.part")
+    part = out.with_name(f"{out.name}.part")
     try:
-        with half.open("w", encoding="utf-8", newline="\n") as file:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
             for url in found:
                 file.write(f"{url}\n")
                 count += 1
-        half.replace(out)
+        part.replace(out)
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written ({error}); give another file") from None
     return count
 
 
 def truncated_urls(store: Store, source: str) -> Iterator[str]:
-    """The URL of each document and each record of a source that is cut off, as far as it is processed."""
+    """Yield the URL of each truncated document and record in the processed parts of a source."""
     indexes = {
         warc.name: index.name
         for archive in manifests(store, "archive", source)
@@ -87,7 +91,7 @@ def truncated_urls(store: Store, source: str) -> Iterator[str]:
 def _record_urls(
     store: Store, source: str, part: Manifest, indexes: dict[str, str], document_ids: set[str]
 ) -> Iterator[str]:
-    """What the index says of records: verdicts name them by where they lie."""
+    """Yield the URLs of records from the index, because verdicts name records only by their position."""
     for span in part.inputs:
         index = indexes[span.name]
         with store.open(index) as file:
@@ -98,7 +102,7 @@ def _record_urls(
 
 
 def _require_urls(project: Project, source: str) -> Iterator[str]:
-    """The URLs, the first of them looked up. `InputError` where there is none."""
+    """Return the URLs. Raise `InputError` if there is none."""
     if source not in project.sources(()):
         raise InputError(
             f"refetch {source}: nothing is archived under that name; `thresher status` lists the names"
@@ -107,9 +111,7 @@ def _require_urls(project: Project, source: str) -> Iterator[str]:
     found = truncated_urls(project.store, source)
     first = next(found, None)
     if first is None:
-        raise InputError(
-            f"{source}: nothing in it is cut off, as far as it is archived; there is nothing to fetch"
-        )
+        raise InputError(f"{source}: nothing archived in it is truncated; there is nothing to fetch")
     return chain([first], found)
 
 

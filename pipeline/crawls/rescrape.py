@@ -1,15 +1,15 @@
-"""The rescrape command: pages that a crawl has archived wait once more, each with what its newest capture was.
+"""The rescrape command: archived pages of a crawl wait once more, each with the validators of its newest capture.
 
-1. Which pages a crawl has, and what they were when they came last, is read from the indexes beside its archive, and when they
-   were asked for last from its log as well: the frontier keeps no text of what is settled.
-2. That time is the generation of the URL, so whatever came of it is followed by one re-scrape at most: the command may be
-   killed, and typed again, and adds nothing twice.
-3. A page is asked for with what its server said of it (ETag, Last-Modified). Where it is as it was, the archive has a
-   revisit record more and nothing else.
-4. Links of a page that has changed are followed as far as its scope says; those that the crawl knows it does not ask again.
-5. Only what was answered with 200 once is asked again, and not if the server has said since that it is gone or elsewhere. What
-   came otherwise (500, no answer at all) ends nothing: it is asked again by the next re-scrape.
-6. A robots.txt is no page: the frontier itself asks for it again.
+1. The indexes beside the archive say which pages a crawl has and what their newest captures are. The log says when each
+   page was requested last. The frontier keeps no text of settled pages.
+2. That time becomes the generation of the URL. One re-scrape at most follows each result, so the command may be killed
+   and typed again, and adds nothing twice.
+3. A request carries the validators of the server (ETag, Last-Modified). If the page is unchanged, the archive gets one
+   more revisit record and nothing else.
+4. Links of a changed page are followed within its scope. Links that the crawl knows are not requested again.
+5. A page is requested again only if its server once responded with 200 and has not said since that the page is gone or
+   has moved. Any other result (500, no response) ends nothing: the next re-scrape requests the page again.
+6. A robots.txt is not a page: the frontier itself requests it again.
 """
 
 import asyncio
@@ -41,37 +41,37 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescrapePlan:
-    """Which pages of a crawl are asked for again."""
+    """The pages of a crawl to request again."""
 
     crawl: str
     domains: tuple[str, ...] = ()
-    """Domains, with all of their subdomains; all of the crawl where none is named."""
+    """Domains, with all of their subdomains; the whole crawl if empty."""
     from_report: bool = False
-    """The domains of which most was kept first; those of which nothing was kept not at all."""
+    """Whether domains are ordered by the share of documents kept, and domains with none are skipped."""
     budget: int | None = None
-    """Pages at most."""
+    """Maximum number of pages."""
     older_than_s: int = 0
-    """Captures that are younger are left as they are."""
+    """Captures younger than this, in seconds, are skipped."""
     scope: ScopeKind = "host"
     max_depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescrapeSummary:
-    """What became of the pages."""
+    """The result of a re-scrape, as numbers of pages."""
 
     pages: int
-    """Chosen."""
+    """Selected pages."""
     added: int
     known: int
-    """Were waiting for the same already."""
+    """Pages that waited already."""
     discarded: Mapping[str, int] = field(default_factory=dict)
 
 
 def add_rescrapes(project: Project, plan: RescrapePlan, *, update: bool = False) -> RescrapeSummary:
-    """Add the pages to the frontier. Raises `InputError` where none of the crawl's pages fits.
+    """Add the pages to the frontier. Raise `InputError` if no page of the crawl fits.
 
-    `update` replaces the crawl's settings by the project's.
+    `update` replaces the crawl's settings with those of the project.
     """
     with project.frontier_address() as address:
         return asyncio.run(_rescrape(project, address, plan, update=update))
@@ -131,10 +131,10 @@ def _page_selector(
         share = 0.0 if shares is None else shares.get(registered_domain(url.host), 0.0)
         if shares is not None and share <= 0:
             return None
-        whole = row.status == 200 or row.mime == REVISIT_MIME
-        ended = not whole and (row.status in GONE_STATUSES or row.status in REDIRECT_STATUSES)
+        is_capture = row.status == 200 or row.mime == REVISIT_MIME
+        is_gone = not is_capture and (row.status in GONE_STATUSES or row.status in REDIRECT_STATUSES)
         return PageCapture(
-            page_key(url.text, url.host, query_order), priority=-share, is_capture=whole, is_gone=ended
+            page_key(url.text, url.host, query_order), priority=-share, is_capture=is_capture, is_gone=is_gone
         )
 
     return want
@@ -143,14 +143,14 @@ def _page_selector(
 def _settled(query_order: HostSwitch, line: LogLine) -> PageSettlement | None:
     try:
         url = discovery_from_line(line).url
-    except CorruptData:  # it was asked for by no frontier of ours
+    except CorruptData:  # no frontier of this version requested it
         return None
     page = page_key(url.text, url.host, query_order)
     return PageSettlement(page, is_gone=line.outcome in {Outcome.GONE, Outcome.REDIRECTED})
 
 
 def is_robots_url(url: Url) -> bool:
-    """Whether it is an address at which rules for robots are, and no page."""
+    """Return whether a URL is that of a robots.txt, which is not a page."""
     return url.text == f"{url.origin}/robots.txt"
 
 
@@ -163,7 +163,7 @@ def _timestamp(seconds: float) -> str:
 
 
 def request_state_of(row: CdxjRow) -> RequestState:
-    """What the page was; where that was a revisit itself, of what it was one."""
+    """Return the validators of a capture; if the capture is a revisit, those of the original capture."""
     return RequestState(
         etag=row.etag,
         last_modified=row.last_modified,
@@ -185,7 +185,7 @@ def _sum(one: AddResult, other: AddResult) -> AddResult:
 
 def _remedy(plan: RescrapePlan) -> str:
     if plan.from_report:
-        return f"process it first (`thresher process {plan.crawl}`), so that there is a yield to go by"
+        return f"process it first (`thresher process {plan.crawl}`), because the yield comes from processed pages"
     if plan.domains:
-        return f"nothing older than {plan.older_than_s} seconds is archived of {', '.join(plan.domains)}"
-    return "nothing of that age is archived; give a smaller --max-age"
+        return f"no capture of {', '.join(plan.domains)} is older than {plan.older_than_s} seconds"
+    return "no capture is that old; give a smaller --max-age"

@@ -1,11 +1,11 @@
-"""The retry command: pages that a crawl has settled wait once more, chosen by what became of them.
+"""The retry command: settled pages of a crawl wait once more, selected by how they ended.
 
-1. What became of a page is read from the crawl's log (`storage.crawllog.log_line`), with all that it is asked again by: the frontier keeps
-   nothing of what is settled. Of several lines of one page the last counts.
-2. The time of that line is the generation of the URL, so it is followed by one retry at most: the command may be killed, and typed
-   again, and adds nothing twice.
-3. Hosts and origins that were given up are asked once more. What else the crawl says of its pages holds: what is barred, or leads
-   into a trap, is not let in, and is counted.
+1. The crawl log (`storage.crawllog.log_line`) says how a page ended, and has everything that a new request needs,
+   because the frontier keeps nothing about settled pages. Of several lines about one page the last one counts.
+2. The time of that line is the generation of the URL, so at most one retry follows it: the command may be killed and
+   typed again, and adds nothing twice.
+3. Hosts and origins that were given up are tried once more. All other rules of the crawl hold: barred pages and pages
+   of traps are not let in, and are counted.
 """
 
 import asyncio
@@ -31,36 +31,36 @@ from storage.store import Store
 
 BATCH = 1000
 MAX_REASONS_SHOWN = 8
-"""Reasons that a message names."""
+"""Maximum number of reasons that a message names."""
 OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPlan:
-    """Which pages of a crawl wait once more: those that all of these fit."""
+    """Which pages of a crawl wait once more: pages that fit all of these fields."""
 
     crawl: str
     reasons: tuple[str, ...] = ()
-    """As `thresher status` has them, `dead_dns` or `failed:dead_dns`; any where none is named."""
+    """Reasons as `thresher status` shows them, `dead_dns` or `failed:dead_dns`; empty for any reason."""
     host: str = ""
     outcome: str = ""
-    """`failed` where neither this nor a reason is named."""
+    """The outcome; if it and `reasons` are empty, `failed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrySummary:
-    """What became of the pages."""
+    """The result of a retry, as numbers of pages."""
 
     pages: int
-    """Chosen."""
+    """Selected pages."""
     added: int
     known: int
-    """Wait for the same already, or were asked again since."""
+    """Pages that wait already, or were requested again since."""
     discarded: Mapping[str, int] = field(default_factory=dict)
 
 
 def add_retries(project: Project, plan: RetryPlan, *, update: bool = False) -> RetrySummary:
-    """Let them wait. Raises `InputError` for a reason that no page of the crawl ended with."""
+    """Add the selected pages to the frontier. Raise `InputError` if no page of the crawl ended with a given reason."""
     with project.frontier_address() as address:
         return asyncio.run(_retry(project, address, plan, update=update))
 
@@ -88,7 +88,7 @@ async def _retry(project: Project, address: str, plan: RetryPlan, *, update: boo
 
 @contextmanager
 def select_pages(store: Store, plan: RetryPlan, query_order: HostSwitch) -> Iterator[Iterator[Discovery]]:
-    """The pages that fit, each once, in no order. Memory does not grow with the log. `query_order` is the crawl's."""
+    """Yield the selected pages, each once, in any order, in constant memory. `query_order` is that of the crawl."""
     reasons: Counter[str] = Counter()
     fitting = _fitting(store, plan, reasons, query_order)
     with last_lines(fitting, _others(store, plan, reasons, query_order)) as lines:
@@ -109,7 +109,7 @@ def _fitting(
 def _others(
     store: Store, plan: RetryPlan, reasons: Counter[str], query_order: HostSwitch
 ) -> Iterator[tuple[str, int]]:
-    """What ended otherwise, and when: pages that fitted before do so no more."""
+    """Yield the pages that ended otherwise, and when: a later end like this cancels an earlier one that fitted."""
     _check(plan, reasons)
     for line in log_line.lines(store, plan.crawl):
         if line.is_final and (page := _page(line)) is not None and not is_match(plan, line, page.url.host):
@@ -117,7 +117,7 @@ def _others(
 
 
 def is_match(plan: RetryPlan, line: LogLine, host: str) -> bool:
-    """Whether a page that ended so is meant."""
+    """Return whether the plan selects a page that ended with this line."""
     outcome = plan.outcome or ("" if plan.reasons else Outcome.FAILED)
     return (
         (not outcome or line.outcome == outcome)
@@ -129,7 +129,7 @@ def is_match(plan: RetryPlan, line: LogLine, host: str) -> bool:
 def _page(line: LogLine) -> Discovery | None:
     try:
         return discovery_from_line(line)
-    except CorruptData:  # of a release whose pages were others
+    except CorruptData:  # a line of another version
         return None
 
 
@@ -140,12 +140,12 @@ def _name(line: LogLine) -> str:
 def _check(plan: RetryPlan, reasons: Counter[str]) -> None:
     if not reasons:
         raise InputError(
-            f"crawl {plan.crawl!r}: nothing of it is settled yet; run `thresher crawl {plan.crawl}` first"
+            f"crawl {plan.crawl!r}: no page is settled yet; run `thresher crawl {plan.crawl}` first"
         )
     known = {*reasons, *(name.partition(":")[2] for name in reasons)}
     for reason in plan.reasons:
         if reason not in known:
             most = counted(dict(reasons.most_common(MAX_REASONS_SHOWN)))
             raise InputError(
-                f"--reason {reason}: no page of crawl {plan.crawl!r} ended so; most ended as: {most}"
+                f"--reason {reason}: no page of crawl {plan.crawl!r} ended with it; most ended with: {most}"
             )

@@ -1,4 +1,4 @@
-"""The seed command: URLs into a crawl's frontier, with their scope."""
+"""The seed command: add URLs with their scope to a crawl's frontier."""
 
 import asyncio
 import time
@@ -22,37 +22,36 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedPlan:
-    """Into which crawl seeds go, and how far it may follow their links."""
+    """The crawl that gets the seeds, and how far it may follow their links."""
 
     crawl: str
     scope: ScopeKind = "domain"
     max_depth: int | None = None
     priority: int = 0
     revisit_s: int = 0
-    """How long after a visit the next is due, of seeds and of what they lead to; 0 for never (`revisit_s`)."""
+    """Seconds between two visits of a seed and of the pages that it leads to; 0 to visit once."""
     again: bool = False
-    """Whether seeds that are known wait once more, and hosts that were given up are asked once more."""
+    """Whether known seeds wait once more, and hosts that were given up are tried once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedSummary:
-    """What became of the lines."""
+    """What happened to the lines of a seed file, as counts."""
 
     added: int
     known: int
     refused: int
     reasons: dict[str, int]
     discarded: dict[str, int] = field(default_factory=dict)
-    """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, something was dropped."""
+    """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, a scope is barred."""
 
 
 def parse_revisit(text: str) -> int:
-    """Seconds of a time after which pages are visited again; `InputError` for one that no visit keeps to."""
+    """Return a revisit interval in seconds. Raise `InputError` if it is shorter or longer than the frontier allows."""
     seconds = parse_duration_ms(text) // 1000
     if not SHORTEST_S <= seconds <= LONGEST_S:
         raise InputError(
-            f"--revisit {text}: pages are visited again after {SHORTEST_S // 3600}h at the soonest and {LONGEST_S // 86_400}d"
-            " at the latest; give a time between"
+            f"--revisit {text}: give a time between {SHORTEST_S // 3600}h and {LONGEST_S // 86_400}d"
         )
     return seconds
 
@@ -66,10 +65,10 @@ def seed_file(
     links: bool = False,
     update: bool = False,
 ) -> SeedSummary:
-    """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
+    """Add every seed, and hand each refused line to `on_refused`. Known seeds change nothing.
 
-    `update` replaces the crawl's settings by the project's. Raises InputError where the source cannot be read, or holds no
-    URL at all; and for one that breaks off, when what stands before that is added.
+    `update` replaces the crawl's settings with those of the project. Raise `InputError` if the source cannot be read or
+    holds no URL. If it breaks off, the seeds before that point are added first.
     """
     return add_seeds(
         project, seed_files.read_seeds(source, links=links), plan, source, on_refused, update=update
@@ -85,7 +84,7 @@ def add_seeds(
     *,
     update: bool = False,
 ) -> SeedSummary:
-    """The same of seeds that are there; `source` is what errors call them."""
+    """Do the same as `seed_file` with parsed seeds. Errors call their source `source`."""
     with project.frontier_address() as address:
         return asyncio.run(_seed(project, address, lines, plan, source, on_refused, update=update))
 
@@ -131,7 +130,7 @@ async def _seed(
         raise broken
     if not added and not known and not discarded:
         first = next(iter(reasons), "nothing but comments")
-        raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
+        raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL per line")
     return SeedSummary(
         added=added,
         known=known,
@@ -142,7 +141,7 @@ async def _seed(
 
 
 def _batches(lines: Iterator[seed_files.Seed]) -> Iterator[tuple[list[seed_files.Seed], InputError | None]]:
-    """All of them, some at a time; with the last, why there are no more where the source breaks off."""
+    """Yield the seeds in batches. The last batch comes with the error if the source breaks off."""
     batch: list[seed_files.Seed] = []
     try:
         for line in lines:

@@ -1,9 +1,10 @@
-"""Seeds: URLs out of a list or a table (`pipeline.crawls.seed_lines`), a sitemap or a feed (`crawler.reading.sitemap`), or a WAT file
-(`pipeline.crawls.wat`); plain, or packed by gzip, bzip2 or Zstandard, whatever the file is called.
+"""Seeds from a file: a list or a table of URLs (`pipeline.crawls.seed_lines`), a sitemap or a feed
+(`crawler.reading.sitemap`), or a WAT file (`pipeline.crawls.wat`). Files may be plain or compressed with gzip, bzip2 or
+Zstandard; their content decides, not their name.
 
-A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the others go on. A file
-that holds no text, or nothing at all, is an `InputError` before anything is added; one that breaks off is one behind its last
-whole line.
+A file is read as a stream. A line that is not a URL is refused with its line number and its reason, and reading goes
+on. An empty file, or one without text, raises `InputError` before anything is added. A file that breaks off raises
+`InputError` after its last whole line.
 """
 
 import codecs
@@ -31,7 +32,7 @@ CHUNK_BYTES = 64 << 10
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT = re.compile(
     rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]*"
-)  # no text has these; WHATWG, MIME Sniffing, section 5
+)  # text has none of these; WHATWG, MIME Sniffing, section 5
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HTML = re.compile(
     r"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
@@ -40,12 +41,12 @@ _PROBLEMS = {
     "cut_off": "its compression ends before its end",
     "broken_compression": "its compression is broken",
 }
-_REMEDY = "give a text file with one URL a line, plain or packed by gzip, bzip2 or Zstandard"
+_REMEDY = "give a text file with one URL per line, plain or compressed with gzip, bzip2 or Zstandard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedLine:
-    """A line that is no URL."""
+    """A line that is not a URL."""
 
     line: int
     text: str
@@ -57,7 +58,7 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SitemapSeed:
-    """A sitemap that an index lists: what it lists are the seeds."""
+    """A sitemap that an index lists. The URLs that it lists are the seeds."""
 
     url: Url
 
@@ -66,11 +67,10 @@ Seed = Url | SitemapSeed | RefusedLine
 
 
 def read_seeds(seeds: str, *, links: bool = False) -> Iterator[Seed]:
-    """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead; with `links`, also those that
-    the pages of a WAT file lead to.
+    """Return every seed of a file, of `-` (standard input), or the one URL that `seeds` is.
 
-    Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable; and behind the last
-    whole line for one that breaks off.
+    With `links`, the links of the pages in a WAT file are seeds too. Raise `InputError` before the first item if the
+    file is missing, empty, binary or unreadable, and after the last whole line if it breaks off.
     """
     if seeds.lower().startswith(("http://", "https://")):
         return iter([_parse_seed(1, seeds)])
@@ -79,13 +79,13 @@ def read_seeds(seeds: str, *, links: bool = False) -> Iterator[Seed]:
     try:
         return _read_file(seeds, Path(seeds).open("rb"), links)
     except FileNotFoundError:
-        raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
+        raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one per line") from None
     except OSError as error:
         raise InputError(f"seeds {seeds}: cannot be read ({error.strerror or error})") from None
 
 
 def of_urls(urls: Iterable[str]) -> Iterator[Seed]:
-    """Return the seed of each URL; what is none is a `RefusedLine`, numbered from 1."""
+    """Return the seed of each URL. A text that is not a URL gives a `RefusedLine`, numbered from 1."""
     return (_parse_seed(number, url.strip()) for number, url in enumerate(urls, 1))
 
 
@@ -102,9 +102,9 @@ def _read_file(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
     if head.startswith(PLAIN):
         return _require_complete(name, _wat_seeds(file, name, links))
     if links:
-        raise InputError(f"seeds {name}: links are known of the pages of a WAT file alone; leave out --links")
+        raise InputError(f"seeds {name}: only a WAT file lists the links of its pages; leave out --links")
     if not head.strip():
-        raise InputError(f"seeds {name}: the file is empty; give one URL a line")
+        raise InputError(f"seeds {name}: the file is empty; give one URL per line")
     text = _check_text(name, head)
     if not text.lstrip().startswith("<"):
         wide = head.startswith(_UTF16)
@@ -112,33 +112,33 @@ def _read_file(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
         decoded = io.TextIOWrapper(stream, encoding=codec, errors=errors, newline=None)
         return _require_complete(name, _lines(name, decoded, text))
     if _HTML.match(text):
-        raise InputError(f"seeds {name}: an HTML page, and no list; {_REMEDY}")
+        raise InputError(f"seeds {name}: an HTML page, not a list; {_REMEDY}")
     return _require_complete(name, _sitemap_seeds(stream))
 
 
 def _as_seekable(stream: io.BufferedReader) -> BinaryIO:
-    """What is packed, or an archive, is read from a file; a plain text as it comes."""
+    """Return compressed data and archives as a temporary file, and plain text as the stream itself."""
     head = stream.peek(PEEK)
     if not head.startswith(PLAIN) and decompress(io.BytesIO(head), name="standard input") is None:
         return stream
-    file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - as long as its seeds are read
+    file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - it must live as long as its seeds are read
     shutil.copyfileobj(stream, file)
     return file
 
 
 class _CompleteStream(io.RawIOBase):
-    """What a compressed file holds; its end is an `OSError` where it breaks off, so that half a line is none."""
+    """The content of a compressed file. Raises `OSError` if it breaks off, because half a line is no seed."""
 
     def __init__(self, unpacked: DecompressedStream) -> None:
         super().__init__()
         self._unpacked = unpacked
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """Required by `io.RawIOBase`; always true."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill some of `buffer`; 0 at the end."""
+        """Fill a part of `buffer`, and return the number of bytes; 0 at the end."""
         count = self._unpacked.readinto(buffer)
         if not count and self._unpacked.problem:
             raise OSError(_PROBLEMS[self._unpacked.problem])
@@ -146,7 +146,7 @@ class _CompleteStream(io.RawIOBase):
 
 
 def _check_text(name: str, head: bytes) -> str:
-    """How a text begins. Raises `InputError` for what is none."""
+    """Return the start of a text. Raise `InputError` if the file is not text."""
     if head.startswith(_UTF16):
         text = head.decode("utf-16", "ignore")
         readable = "://" in text or "<" in text
@@ -165,7 +165,9 @@ def _wat_seeds(file: BinaryIO, name: str, links: bool) -> Iterator[Seed]:
 
 
 def _lines(name: str, text: TextIO, head: str) -> Iterator[Seed]:
-    return (_parse_seed(number, said) for number, said in seed_lines.url_candidates(name, text, head))
+    return (
+        _parse_seed(number, candidate) for number, candidate in seed_lines.url_candidates(name, text, head)
+    )
 
 
 def _sitemap_seeds(stream: BinaryIO) -> Iterator[Seed]:
@@ -175,7 +177,7 @@ def _sitemap_seeds(stream: BinaryIO) -> Iterator[Seed]:
 
 
 def _require_complete(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
-    """The same seeds; `InputError` where the file breaks off or breaks its own format on the way."""
+    """Yield the same seeds. Raise `InputError` if the file breaks off or breaks its own format."""
     try:
         yield from seeds
     except (OSError, UnicodeError, csv.Error) as error:

@@ -1,4 +1,4 @@
-"""WAT files: what the Common Crawl wrote down of each record of its WARC files, here the URLs of pages and of their links."""
+"""WAT files: Common Crawl's metadata about each record of a WARC file, here the URLs of pages and their links."""
 
 import json
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from storage.warc.records import read_records
 
 MIME = "application/json"
 OUTLINKS = frozenset({"A@/href", "AREA@/href"})
-"""Where a link leads to another page; others are of what a page is made of."""
+"""Paths of links that lead to other pages. Other paths name parts of the page itself, such as images."""
 
 
 def wat_urls(file: BinaryIO, name: str, *, links: bool) -> Iterator[tuple[int, str]]:
-    """The URL of each response, with the number of its record from 1; with `links`, behind it those that its page leads to.
+    """Yield the URL of each response with the number of its record, from 1; with `links`, its links after it.
 
-    What is damaged is passed over. Raises `InputError` for a file that is no WARC.
+    Skip damaged entries. Raise `InputError` if the file is not a WARC file.
     """
     for number, record in enumerate(read_records(file, name=name), 1):
         if record.type != "metadata" or record.mime != MIME:

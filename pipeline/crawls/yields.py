@@ -1,9 +1,10 @@
-"""`ranks`: what a crawl gave decides what it asks next.
+"""`domain_ranks`: rank the domains of a crawl by their yield.
 
-1. A registered domain's yield is the share of its documents that was kept: past the filters, and, where a deduplication
-   covers the crawl, not removed as a duplicate.
-2. Fewer than `ENOUGH` documents say nothing: such a domain keeps its rank.
-3. The best are asked first, the worst last; nobody is left out for a poor yield, for ranks only order what may be asked.
+1. The yield of a registered domain is the share of its documents that was kept: documents that passed the filters and,
+   if a deduplication covers the crawl, were not removed as duplicates.
+2. Fewer than `MIN_DOCUMENTS` documents say nothing: such a domain keeps its rank.
+3. The best domains are asked first, the worst last. A poor yield excludes no domain, because ranks only order what may
+   be asked.
 """
 
 from collections import Counter
@@ -21,7 +22,7 @@ from storage.store import Store
 
 MIN_DOCUMENTS = 20
 RANK_THRESHOLDS = ((0.5, Rank.FIRST), (0.2, Rank.RICH), (0.02, Rank.USUAL), (0.0, Rank.LAST))
-"""From which share on a domain has which rank. On web crawls the filters keep some tenth of all documents."""
+"""The minimum yield of each rank. On web crawls the filters keep about a tenth of all documents."""
 
 _URLS = pa.schema([tables.DOCUMENTS.field(name) for name in ("id", "url")])
 _KEEP = pa.schema([tables.VERDICTS.field(name) for name in ("id", "keep")])
@@ -29,19 +30,19 @@ _REMOVED = pa.schema([tables.REMOVALS.field("id")])
 
 
 def domain_ranks(project: Project, crawl: str) -> dict[str, Rank]:
-    """The rank that each registered domain of a crawl has earned, as far as it is processed."""
+    """Return the rank of each registered domain of a crawl, from its processed parts."""
     documents, kept = _count_documents(project, crawl)
     return {domain: rank_of(kept[domain], n) for domain, n in documents.items() if n >= MIN_DOCUMENTS}
 
 
 def kept_shares(project: Project, crawl: str) -> dict[str, float]:
-    """The share of its documents that was kept, of each registered domain of a crawl that has any."""
+    """Return the share of kept documents of each registered domain of a crawl that has any document."""
     documents, kept = _count_documents(project, crawl)
     return {domain: kept[domain] / n for domain, n in documents.items()}
 
 
 def rank_of(kept: int, documents: int) -> Rank:
-    """What a yield earns."""
+    """Return the rank of a domain with this yield."""
     return next(earned for share, earned in RANK_THRESHOLDS if kept >= share * documents)
 
 

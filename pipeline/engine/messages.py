@@ -1,7 +1,8 @@
-"""What a worker process that makes a part and its parent say to each other, in MessagePack.
+"""The messages between a worker process that makes a part and its parent, in MessagePack.
 
-The worker asks, and the parent answers: it reads what the part is made from, and takes what is made of it. A worker may be taken over by
-the page that it parses: so all that it says is decoded as one of these types or not at all, and none of it is code.
+The worker sends requests, and the parent responds: it reads the inputs of the part, and takes its outputs. A page that
+the worker parses may take the worker over. Therefore each of its messages decodes as one of these types or is rejected,
+and none of them carries code.
 """
 
 from typing import Annotated, TypeAlias
@@ -10,29 +11,29 @@ import msgspec
 from msgspec import Meta
 
 MAX_MESSAGE_BYTES = 64 << 20
-"""Bytes of one message, in either direction."""
+"""Maximum size of one message, in either direction."""
 CHUNK_BYTES = 1 << 20
-"""Bytes of an object in one message, at most."""
+"""Maximum bytes of an object in one message."""
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
 Length: TypeAlias = Annotated[int, Meta(ge=0, le=CHUNK_BYTES)]
 Number: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e12)]
 Name: TypeAlias = Annotated[str, Meta(max_length=1_000)]
 MAX_LINE_CHARACTERS = 4_000
-"""Characters of a line for the log."""
+"""Maximum length of a line for the log."""
 Line: TypeAlias = Annotated[str, Meta(max_length=MAX_LINE_CHARACTERS)]
 CountName: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~][ -~]{0,199}$")]
-"""The name of one: it is shown to people, on terminals too."""
+"""The name of a count. It is shown to people, on terminals too, so it has printable ASCII characters only."""
 
 
 class OpenObject(msgspec.Struct, frozen=True, tag=True):
-    """How many bytes has this object? Answered by `ObjectSize`."""
+    """Asks for the size of an object. The response is `ObjectSize`."""
 
     name: Name
 
 
 class ReadObject(msgspec.Struct, frozen=True, tag=True):
-    """Give me some of its bytes. Answered by `ObjectBytes`, which are fewer only at the end of the object."""
+    """Asks for bytes of an object. The response is `ObjectBytes`, shorter only at the end of the object."""
 
     name: Name
     at: Offset
@@ -40,70 +41,70 @@ class ReadObject(msgspec.Struct, frozen=True, tag=True):
 
 
 class StampObject(msgspec.Struct, frozen=True, tag=True):
-    """Is it still the same object? Answered by `ObjectStamp`."""
+    """Asks for the stamp of an object. The response is `ObjectStamp`."""
 
     name: Name
 
 
 class WriteOutput(msgspec.Struct, frozen=True, tag=True):
-    """Add these bytes to what I make under that name. Not answered."""
+    """Appends bytes to an output. There is no response."""
 
     name: Name
     data: bytes
 
 
 class FinishOutput(msgspec.Struct, frozen=True, tag=True):
-    """That was all of it. Answered by `OutputDigest`."""
+    """Ends an output. The response is `OutputDigest`."""
 
     name: Name
 
 
 class LogLine(msgspec.Struct, frozen=True, tag=True):
-    """A warning for the log of the command: the worker itself can write nowhere. Not answered."""
+    """A warning for the log of the command, because the worker itself can write nowhere. There is no response."""
 
     text: Line
 
 
 class SealPart(msgspec.Struct, frozen=True, tag=True):
-    """The part is made: seal it."""
+    """Reports that the part is made, and asks to seal it."""
 
     counts: Annotated[dict[CountName, Number], Meta(max_length=100_000)]
     rows: Annotated[dict[Name, Number], Meta(max_length=1_000)]
-    """Of the outputs that the seal names, by their names."""
+    """Rows by name of the outputs that the seal lists."""
     work_cpu_s: Seconds
     cpu_s: Seconds
 
 
 class ErrorMessage(msgspec.Struct, frozen=True, tag=True):
-    """It cannot be done; said by either side."""
+    """Reports an error, from either side."""
 
     kind: str
     """Name of a class of `core.errors`."""
     text: str
     detail: str = ""
-    """A traceback, where the error is none of ours."""
+    """The traceback, if the error is not a `ThresherError`."""
 
 
 class ObjectSize(msgspec.Struct, frozen=True, tag=True):
-    """How many bytes an object has."""
+    """The size of an object in bytes."""
 
     size: int
 
 
 class ObjectStamp(msgspec.Struct, frozen=True, tag=True):
-    """A text that differs when another object was put under the name."""
+    """A text that changes if another object is put under the name."""
 
     stamp: str
 
 
 class ObjectBytes(msgspec.Struct, frozen=True, tag=True):
-    """Some bytes of an object."""
+    """Bytes of an object."""
 
     data: bytes
 
 
 class OutputDigest(msgspec.Struct, frozen=True, tag=True):
-    """What an output came to."""
+    """The size and the digest of an output."""
 
     bytes: int
     sha256: str
@@ -111,12 +112,12 @@ class OutputDigest(msgspec.Struct, frozen=True, tag=True):
 
 Request: TypeAlias = OpenObject | ReadObject | StampObject | WriteOutput | FinishOutput | LogLine
 ONE_WAY = (WriteOutput, LogLine)
-"""What the worker does not wait for an answer to."""
+"""Messages without a response."""
 WorkerMessage: TypeAlias = Request | SealPart | ErrorMessage
 Response: TypeAlias = ObjectSize | ObjectBytes | ObjectStamp | OutputDigest | ErrorMessage | None
 
 encode = msgspec.msgpack.Encoder().encode
 decode_worker_message = msgspec.msgpack.Decoder(WorkerMessage).decode
-"""What a worker said. Raises `msgspec.MsgspecError` for anything else."""
+"""Decode a message of a worker. Raises `msgspec.MsgspecError` for anything else."""
 decode_response = msgspec.msgpack.Decoder(Response).decode
-"""What its parent answered."""
+"""Decode a response of the parent."""

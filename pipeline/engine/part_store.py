@@ -1,7 +1,7 @@
-"""`PartStore`: what a work has of the storage: the objects that its part is made from, and those that it makes.
+"""`PartStore`: the only access of a work function to the storage: the inputs of its part, and its outputs.
 
-It holds no address and no credential, only a way to ask. In a worker process that way is the pipe to its parent
-(`pipeline.engine.local.part_server`), who answers for the objects of the part and for no others.
+It holds no address and no credential, only a function that sends requests. In a worker process this function is the
+pipe to the parent (`pipeline.engine.local.part_server`), which serves the objects of the part and no others.
 """
 
 import io
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 READ_AHEAD = 256 << 10
-"""Bytes that an open object brings at a time."""
+"""Bytes that an open object reads at a time."""
 ERROR_CLASSES: dict[str, type[ThresherError]] = {
     kind.__name__: kind for kind in (ThresherError, InputError, Unavailable, Conflict, CorruptData)
 }
-"""What may be wrong, by the name under which it is said."""
+"""Error classes by the name that a message carries."""
 
 
 class PartStore:
@@ -46,22 +46,22 @@ class PartStore:
         self._ask = request
 
     def open(self, name: str) -> io.BufferedReader:
-        """The object for reading, seekable. Raises `CorruptData` where it is missing."""
+        """Open an object for reading; it is seekable. Raise `CorruptData` if it is missing."""
         return io.BufferedReader(_ObjectReader(self, name, self._size(name)), READ_AHEAD)
 
     def read(self, name: str) -> bytes:
-        """All bytes of an object. Raises `CorruptData` where it is missing."""
+        """Return all bytes of an object. Raise `CorruptData` if it is missing."""
         with self.open(name) as file:
             return file.read()
 
     def stamp(self, name: str) -> str:
-        """A text that differs when another object was put under the name. Raises `CorruptData` where it is missing."""
+        """Return a text that changes if another object is put under the name. Raise `CorruptData` if it is missing."""
         found = self.request(StampObject(name))
         assert isinstance(found, ObjectStamp)
         return found.stamp
 
     def write(self, name: str, rows: int, write: Callable[[BinaryIO], object]) -> Output:
-        """Make an output of the part: what `write` writes, which has so many rows. It is put when the part is sealed."""
+        """Make an output of the part with `rows` rows: the bytes that `write` writes. Sealing the part publishes it."""
         with io.BufferedWriter(_OutputWriter(self, name), CHUNK_BYTES) as file:
             write(file)
         found = self.request(FinishOutput(name))
@@ -69,7 +69,7 @@ class PartStore:
         return Output(name=name, bytes=found.bytes, sha256=found.sha256, rows=rows)
 
     def request(self, question: Request) -> Response:
-        """Return the answer. Raises what the parent says is wrong."""
+        """Return the response of the parent. Raise the error that it reports."""
         answer = self._ask(question)
         if isinstance(answer, ErrorMessage):
             raise ERROR_CLASSES.get(answer.kind, ThresherError)(answer.text)
@@ -82,7 +82,7 @@ class PartStore:
 
 
 class _ObjectReader(io.RawIOBase):
-    """An object that is read by asking for its bytes."""
+    """Reads an object by requests for its bytes."""
 
     def __init__(self, store: PartStore, name: str, size: int) -> None:
         self._store, self._name, self._size, self._at = store, name, size, 0
@@ -114,7 +114,7 @@ class _ObjectReader(io.RawIOBase):
 
 
 class _OutputWriter(io.RawIOBase):
-    """Bytes that go to whoever keeps them."""
+    """Sends the bytes of an output to the parent."""
 
     def __init__(self, store: PartStore, name: str) -> None:
         self._store, self._name, self._at = store, name, 0

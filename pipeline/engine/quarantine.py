@@ -1,7 +1,7 @@
-"""The quarantine: parts that cannot be made, put aside with their reason so that the others go on.
+"""The quarantine: parts that cannot be made, set aside with their reason so that the others go on.
 
-A mark lies at `quarantine/<step>/<part>.json`. It counts as long as the part would be made as it was when it was put aside:
-from the same recipe and from the same stored objects. It ends when the part is made, when an input is put anew, or when the
+A mark lies at `quarantine/<step>/<part>.json`. It counts as long as the part would be made from the same recipe and the
+same stored objects as when it was set aside. It ends when the part is made, when an input is put again, or when the
 user asks for a new attempt.
 """
 
@@ -27,13 +27,13 @@ class QuarantineMark:
     reason: str
     """One line: what went wrong, and how often."""
     detail: str = ""
-    """The traceback, where there is one."""
+    """The traceback, if there is one."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Name and stamp of each stored input (`Store.stamp`); an empty stamp for one that is missing."""
+    """Stamp of each stored input (`Store.stamp`) by name; empty for a missing input."""
 
 
 def put_mark(store: Store, step: Step, part: Part, reason: str, detail: str) -> QuarantineMark:
-    """Put a part aside."""
+    """Put a part into quarantine."""
     mark = QuarantineMark(
         step=str(step),
         part=part.name,
@@ -49,20 +49,20 @@ def put_mark(store: Store, step: Step, part: Part, reason: str, detail: str) -> 
 
 
 def find_mark(store: Store, step: Step, part: Part) -> QuarantineMark | None:
-    """The mark of a part, if it was put aside as it would be made now, from the same objects."""
+    """Return the mark of a part, if it counts: same recipe, same inputs. Otherwise return None."""
     name = _name(step.name, part.name)
     if not store.exists(name):
         return None
     try:
         mark = _read(store, name)
-    except CorruptData:  # nobody knows why it was put aside: it is tried again
+    except CorruptData:  # the reason is unknown, so the part is tried again
         return None
     is_same = mark.fingerprint == part.fingerprint(step) and mark.inputs == _stamps(store, part)
     return mark if is_same else None
 
 
 def marked_parts(store: Store, step_name: str) -> frozenset[str]:
-    """Names of all parts of a step (named without version) that have a mark, whether it counts or not."""
+    """Return the names of all parts of a step (named without version) that have a mark, whether it counts or not."""
     prefix = f"{DIRECTORY}/{step_name}/"
     return frozenset(name.removeprefix(prefix).removesuffix(".json") for name in store.list(prefix))
 
@@ -73,14 +73,14 @@ def remove_mark(store: Store, step_name: str, part: str) -> None:
 
 
 def marks(store: Store, step_name: str, source: str) -> Iterator[QuarantineMark]:
-    """All marks of a step (named without version) and a source that can be read."""
+    """Yield all readable marks of a step (named without version) and a source."""
     for name in store.list(f"{DIRECTORY}/{step_name}/{source}/"):
         with suppress(CorruptData):
             yield _read(store, name)
 
 
 def remove_marks(store: Store, step_name: str, source: str) -> int:
-    """Let the parts of a source be tried again; returns how many."""
+    """Remove the marks of a source, so that its parts are tried again. Return how many there were."""
     names = list(store.list(f"{DIRECTORY}/{step_name}/{source}/"))
     for name in names:
         store.delete(name)
@@ -92,7 +92,7 @@ def _stamps(store: Store, part: Part) -> dict[str, str]:
     for span in part.inputs:
         try:
             found[span.name] = store.stamp(span.name)
-        except CorruptData:  # it is missing; putting it back is a change
+        except CorruptData:  # it is missing; if it comes back, the stamp changes
             found[span.name] = ""
     return found
 
@@ -106,5 +106,5 @@ def _read(store: Store, name: str) -> QuarantineMark:
         return QuarantineMark(**json.loads(store.read(name)))
     except (ValueError, TypeError) as error:
         raise CorruptData(
-            f"{name} is no mark of the quarantine ({error}); delete it and run its step again"
+            f"{name} is not a valid quarantine mark ({error}); delete it and run its step again"
         ) from None

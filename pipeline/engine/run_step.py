@@ -1,14 +1,14 @@
-"""The engine: makes the parts of a step that are not sealed yet, by any crew.
+"""The engine: make the parts of a step that are not sealed yet, with any worker pool.
 
 Rules
-1. A part is done when its Manifest is sealed, and only then. Its outputs may lie there before; they are put again,
-   for nobody has read them.
-2. A Manifest with another fingerprint is a Conflict, and nothing is made before all of them were looked at.
-3. A worker that dies costs its part one attempt, and no other part anything.
-4. An item that takes its worker down `CRASHES` times by its own doing is left out, with that as its reason.
-5. A part that cannot be made at all is put into quarantine, and the others go on. What would befall every part alike
-   (the storage is gone, the recipe has drifted) ends the run.
-6. At most two tasks a hand are under way or waiting for a hand.
+1. A part is done when its Manifest is sealed, and only then. Outputs that lie there before are put again, because
+   nobody has read them.
+2. A Manifest with another fingerprint raises `Conflict`. All Manifests are checked before anything is made.
+3. A worker that dies costs its part one attempt, and other parts nothing.
+4. An item that crashes its worker `MAX_ITEM_CRASHES` times is left out, with that as its reason.
+5. A part that cannot be made at all goes into quarantine, and the others go on. An error that would hit every part
+   alike (the storage is gone, the recipe has drifted) ends the run.
+6. At most `TASKS_PER_WORKER` tasks per worker are running or waiting.
 """
 
 import signal
@@ -39,58 +39,58 @@ ITEM_CRASH_EXIT_CODES = frozenset(
         OUT_OF_MEMORY,
     }
 )
-"""Exit codes of a process that an item brought down. Any other death is somebody else's doing."""
+"""Exit codes of a process that an item crashed. Any other death has a cause outside the item."""
 MAX_ITEM_CRASHES = 2
-"""Once may be a failing machine."""
+"""One crash may have a failing machine as its cause."""
 MAX_CRASHING_ITEMS = 16
-"""Items of one part that may be left out: more of them are no accident."""
+"""Items of one part that may be left out. More of them are no accident."""
 MAX_WORKER_DEATHS = 10
-"""Deaths by somebody else's doing after which a part is put aside: it may be what the machine dies of."""
+"""Deaths with a cause outside the items after which a part is set aside, because the part may kill the machine."""
 FATAL = (Unavailable, Conflict, InputError)
 TASKS_PER_WORKER = 2
-"""One under way and one waiting, so that no hand is ever idle."""
+"""One running and one waiting, so that no worker is ever idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepSummary:
-    """What a run did."""
+    """The result of a run of a step."""
 
     made: int
     already: int
     quarantined: tuple[QuarantineMark, ...] = ()
     deaths: int = 0
-    """Workers that died under a part; each time the part was begun again."""
+    """Workers that died during a part. Each time the part was started again."""
     left_out: int = 0
     """Items that crash a worker."""
     work_cpu_s: float = 0.0
     cpu_s: float = 0.0
-    """CPU seconds of the workers in the work, and in all."""
+    """CPU seconds of the workers: `work_cpu_s` in the work alone, `cpu_s` in all."""
     worker_s: float = 0.0
-    """Seconds that workers were at parts, added up."""
+    """Seconds that workers spent on parts, added up."""
     bytes_read: int = 0
     bytes_written: int = 0
     peak_rss: int = 0
-    """Of the largest worker, after a part."""
+    """Resident bytes of the largest worker, after a part."""
 
     def plus(self, other: "StepSummary") -> "StepSummary":
-        """Both runs together."""
+        """Return the sum of both runs."""
         sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
         return replace(StepSummary(**sums), peak_rss=max(self.peak_rss, other.peak_rss))
 
     def require_all(self) -> None:
-        """ThresherError where a part is in quarantine."""
+        """Raise `ThresherError` if a part is in quarantine."""
         for each in self.quarantined:
             rest = f" (and {len(self.quarantined) - 1} more)" if len(self.quarantined) > 1 else ""
             again = "`thresher process --retry`" if each.step.startswith("process@") else "the same command"
             raise ThresherError(
                 f"part {each.part} of {each.step} is in quarantine{rest}: {each.reason}. Everything else that "
-                f"was made is kept; mend the cause and run {again}"
+                f"was made is kept; remove the cause and run {again}"
             )
 
 
 @dataclass(slots=True, kw_only=True)
 class _Attempts:
-    """What became of a part so far."""
+    """Deaths and crashes of one part so far."""
 
     deaths: int = 0
     crashes: Counter[int] = field(default_factory=Counter)
@@ -110,18 +110,18 @@ def run_step(
     progress: Progress,
     retry: bool = False,
 ) -> StepSummary:
-    """Seal every part, or put it aside. Raises what would befall every part alike.
+    """Seal every part, or put it into quarantine. Raise an error that would hit every part alike.
 
-    Parts that were put aside before stay so, unless an input of theirs has changed or `retry` is set.
-    `work` and the parts travel to other processes: `work` is a module's function, tasks are picklable.
+    Parts that are in quarantine stay there, unless an input has changed or `retry` is set. `work` must be a module's
+    function, because it travels to other processes by name.
     """
-    # A part is a name and ranges, some hundred bytes for a thousand documents: the list may be held.
-    wanted = list(parts)
-    # Told by one listing, and not asked one by one.
+    # A part is a name and ranges, some hundred bytes for a thousand documents: memory can hold the list.
+    every = list(parts)
+    # One listing replaces a request per part.
     there = set(store.list(f"manifests/{step.name}/"))
     unsealed = [
         part
-        for part in wanted
+        for part in every
         if manifest_name(step.name, part.name) not in there or sealed_manifest(store, step, part) is None
     ]
     marked = quarantine.marked_parts(store, step.name)
@@ -137,11 +137,11 @@ def run_step(
     progress.stop()
     for mended in marked & {part.name for part in missing} - {mark.part for mark in ran.quarantined}:
         quarantine.remove_mark(store, step.name, mended)
-    return replace(ran, already=len(wanted) - len(unsealed), quarantined=(*aside, *ran.quarantined))
+    return replace(ran, already=len(every) - len(unsealed), quarantined=(*aside, *ran.quarantined))
 
 
 def sealed_manifest(store: Store, step: Step, part: Part) -> Manifest | None:
-    """The Manifest of a finished part. Conflict where one is there that was made otherwise."""
+    """Return the Manifest of a finished part. Raise `Conflict` if the part was made from another recipe or inputs."""
     name = manifest_name(step.name, part.name)
     if not store.exists(name):
         return None
@@ -153,7 +153,7 @@ def sealed_manifest(store: Store, step: Step, part: Part) -> Manifest | None:
     else:
         difference = recipe_difference(manifest.recipe, step.recipe) or "other inputs under the same name"
     raise Conflict(
-        f"{step.name} of {part.name} was made otherwise ({difference}); "
+        f"{step.name} of {part.name} was made from something else ({difference}); "
         f"restore that, or make it again with --redo"
     )
 
@@ -209,9 +209,9 @@ def _run_parts(
 
 
 def _failure_reason(so_far: _Attempts, outcome: TaskOutcome) -> str | None:
-    """What the end of an attempt means: None to begin again, empty where all is well, else why the part is given up.
+    """Return None to start an attempt again, "" if the part is sealed, else the reason why the part is given up.
 
-    Raises what would befall every part alike.
+    Raise an error that would hit every part alike.
     """
     match outcome:
         case TaskSuccess():

@@ -1,8 +1,8 @@
-"""`Step` and `Part`: what is to be made, described and inert.
+"""`Step` and `Part`: descriptions of work, without behaviour.
 
-A step is `name@version` and the recipe: every parameter that can change a byte of its outputs. A part is the
-unit of redo: some inputs, named by digest and range, from which one worker makes some outputs. The
-fingerprint of both together is what a Manifest records, and what refuses work made from anything else.
+A step is `name@version` and the recipe: every parameter that can change a byte of its outputs. A part is the unit of
+redo: some inputs, named by digest and range, from which one worker makes some outputs. A Manifest records the
+fingerprint of both together, and results with another fingerprint are refused.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,9 @@ class Step:
     version: int
     recipe: Mapping[str, Any]
     memory: int = 0
-    """Bytes that making one part may take, where that can be more than a worker's share of a machine; 0 where not.
-    Says where a part can be made, not what is made: no part of the fingerprint.
+    """Bytes that making one part may take, if that can be more than a worker's share of a machine; otherwise 0.
+
+    It decides where a part can be made and not what is made, so it is no part of the fingerprint.
     """
 
     def __str__(self) -> str:
@@ -31,25 +32,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A piece of a step's work: made whole or not at all."""
+    """A piece of a step's work, made completely or not at all."""
 
     name: str
-    """`source/part`, unique within the step; its Manifest is found under it."""
+    """`source/part`, unique within the step. The name of its Manifest contains it."""
     inputs: tuple[Input, ...]
     parameters: Any = None
-    """What the worker is told besides, such as a range of rows; follows from recipe and inputs."""
+    """Further parameters of the work, such as a range of rows. They follow from recipe and inputs."""
     reads: tuple[str, ...] = ()
-    """Objects that it may read besides the inputs."""
+    """Objects that the work may read besides the inputs."""
     writes: tuple[str, ...]
-    """Objects that it makes, all of them."""
+    """All objects that the work makes."""
     stores: Mapping[str, Store] = field(default_factory=dict)
-    """Where those of these objects lie that are not in the step's own storage."""
+    """The stores of those objects that are not in the step's own storage, by name."""
 
     @property
     def bytes(self) -> int:
-        """Of the ranges that it is made from; inputs that are read whole are not in it."""
+        """Bytes of the input ranges. Inputs that are read completely are not counted."""
         return sum(span.end - span.first for span in self.inputs if span.end is not None)
 
     def fingerprint(self, step: Step) -> str:
-        """What the part's Manifest will carry."""
+        """Return the fingerprint that the part's Manifest records."""
         return fingerprint(str(step), step.recipe, self.inputs)

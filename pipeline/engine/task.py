@@ -1,7 +1,7 @@
-"""What is done with one part: the task that travels to a worker process, and how it ended.
+"""One attempt at one part: the task that travels to a worker process, and its outcome.
 
-A `Work` is a function of a module. It tells its `Watch` which item it is at, so that when a native parser takes the
-whole process down, its engine knows which item did it; and it passes over the items that have done so before.
+A work function is a function of a module. It tells its `ItemTracker` which item it is at. If a native parser takes the
+process down, the engine knows which item did it. The next attempt skips items that have crashed before.
 """
 
 import pickle
@@ -25,26 +25,26 @@ class Mark(Protocol):
 
 
 class ItemTracker:
-    """Where a worker stands in its part."""
+    """The item at which a worker is in its part, and the items to skip."""
 
     __slots__ = ("_mark", "crashing_items")
 
     def __init__(self, mark: Mark, crashed: frozenset[int] = frozenset()) -> None:
         self._mark = mark
         self.crashing_items = crashed
-        """Items that took a worker down with them: to be left out, with that as their reason."""
+        """Items that took a worker down: the work skips them, and records that as their reason."""
 
     def start_item(self, item: int) -> None:
-        """The work is at this item: a number that finds it again in the part, such as an offset."""
+        """Set the current item. Its number finds it again in the part, such as an offset."""
         self._mark.value = item
 
     def __repr__(self) -> str:
-        return f"<watch at {self._mark.value}, {len(self.crashing_items)} crashed>"
+        return f"<item tracker at {self._mark.value}, {len(self.crashing_items)} crashing items>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOutputs:
-    """What a worker made of a part: the counts, and the outputs that it put."""
+    """The counts and outputs that a worker made of a part."""
 
     counts: Mapping[str, int]
     outputs: tuple[Output, ...]
@@ -55,7 +55,7 @@ WorkFunction = Callable[[PartStore, Step, Part, ItemTracker], PartOutputs]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt at one part, as its worker process is told of it."""
+    """One attempt at one part, as its worker process gets it."""
 
     step: Step
     part: Part
@@ -65,25 +65,26 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """One attempt at one part, as it travels to the parent of the worker process: which need not know the work, only what
-    it may read and write, and what to seal.
+    """One attempt at one part, as it travels to the parent of the worker process.
+
+    The parent need not know the work, only what it may read and write, and what to seal.
     """
 
     attempt: bytes
-    """A pickled `Attempt`: whoever unpickles it imports the work."""
+    """A pickled `Attempt`. Unpickling it imports the work."""
     step: Step
     name: str
-    """Of the part."""
+    """Name of the part."""
     inputs: tuple[Input, ...]
     fingerprint: str
     bytes: int
-    """Of the ranges that the part is made from."""
+    """Bytes of the ranges that the part is made from."""
     store: Store
-    """Where the seal is put."""
+    """The store that gets the seal."""
     reads: Mapping[str, Store]
-    """The objects that the work may read, and where each lies."""
+    """The store of each object that the work may read, by name."""
     writes: Mapping[str, Store]
-    """The objects that it must make."""
+    """The store of each object that the work must make, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ class Task:
     crashing_items: frozenset[int] = frozenset()
 
     def assignment(self) -> Assignment:
-        """As it travels."""
+        """Return the form of the task that travels."""
         part = self.part
         attempt = Attempt(
             step=self.step, part=replace(part, stores={}), work=self.work, crashing_items=self.crashing_items
@@ -126,10 +127,10 @@ class TaskSuccess:
     """CPU seconds of the worker process since its last part, start included."""
     wall_s: float
     bytes_read: int
-    """Of archives: the ranges that the part was made from."""
+    """Bytes of the ranges that the part was made from."""
     bytes_written: int
     rss: int
-    """Resident bytes of the worker afterwards."""
+    """Resident bytes of the worker after the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +139,7 @@ class TaskFailure:
 
     error: Exception
     detail: str
-    """The traceback, or empty for an error of ours."""
+    """The traceback, or empty for a `ThresherError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,15 +147,15 @@ class WorkerDeath:
     """The worker process, or the machine under it, died."""
 
     exitcode: int | None
-    """Of the process, negative for a signal; None where nobody can tell."""
+    """Exit code of the process, negative for a signal; None if it is unknown."""
     item: int | None
-    """Where it stood; None before the first item."""
+    """The item at which the worker was; None before the first item."""
 
 
 TaskOutcome = TaskSuccess | TaskFailure | WorkerDeath
 
 
 def cpu_seconds() -> float:
-    """CPU seconds of this process, all threads."""
+    """Return the CPU seconds of this process, all threads together."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime

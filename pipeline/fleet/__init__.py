@@ -1,1 +1,1 @@
-"""The workers of a crawl, watched until the frontier drains. Entry point: `crawl_command.crawl`."""
+"""The workers of a crawl, supervised until the frontier drains. The entry point is `crawl_command.crawl`."""

@@ -1,19 +1,20 @@
-"""The crawl command: worker processes over one frontier, watched until it drains.
+"""The crawl command: worker processes over one frontier, supervised until it drains.
 
 Rules
-1. Before workers start, what dead workers left is taken up: open archive files are cut to their last whole
-   record, sealed and settled, and the leases nobody will settle go back to the frontier.
-   Workers of other machines that die meanwhile are taken up as well (`pipeline.fleet.liveness`), by whoever notices.
-2. Whether a worker lives is said by its lock, or, of one elsewhere, by its heartbeat in the frontier.
-3. The first SIGINT or SIGTERM drains: no new lease, what is in flight is archived and settled, files are
-   sealed. A second stops at once; nothing is lost by it but open leases.
-4. A worker that dies, or may have been given up by others, is recovered and replaced; one that names an error
+1. Before workers start, the work of dead workers is recovered: open archive files are cut to their last complete
+   record, sealed and settled, and leases that nobody will settle go back to the frontier. Workers of other machines
+   that die during the crawl are recovered as well (`pipeline.fleet.liveness`), by any command that notices.
+2. A lock tells whether a worker of this machine is alive; a heartbeat in the frontier tells it of any other.
+3. The first SIGINT or SIGTERM drains: no new lease; requests in flight are archived and settled; files are sealed. A
+   second one stops at once, and only open leases are lost.
+4. A worker that dies, or may have been given up by others, is recovered and replaced. A worker that reports an error
    ends the crawl with that error.
-5. What a user's spider begins with is added before any worker starts (`pipeline.fleet.spider_seeds`), by every command: what is
-   known changes nothing.
-6. The crawl is opened first (`pipeline.open_crawl`): from another storage, or with settings that are not the crawl's, no worker starts.
-7. What the frontier settles by itself is brought into the crawl's log while the command runs, and all of it when it ends
-   (`crawler.replay.outbox`).
+5. Every command adds the start requests of a user's spider before any worker starts (`pipeline.fleet.spider_seeds`).
+   Known URLs change nothing.
+6. The crawl is opened first (`pipeline.open_crawl`). No worker starts if the storage or the settings are not those of
+   the crawl.
+7. Results that the frontier settles by itself go into the crawl's log while the command runs, and all of them at its
+   end (`crawler.replay.outbox`).
 """
 
 import asyncio
@@ -27,7 +28,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast
 from uuid import uuid4
 
 from core import ThresherError
@@ -35,6 +35,7 @@ from crawler.machine.activity import NO_PAGE, SupervisorChannel
 from crawler.render.chromium.program import find_browser
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
+from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.spiders import SpiderSpec
 from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
 from frontier import Frontier, Stats, TakeoverError
@@ -48,15 +49,14 @@ from pipeline.fleet.spider_seeds import add_start_requests
 from pipeline.project import Project
 from pipeline.terminal.progress import Progress
 from storage.crawllog.log_reader import LogFollower
-from storage.warc.compression import require_compression
 
 POLL_S = 0.5
 MAX_REPLACEMENTS = 5
-"""Workers that may die without a word in one run before the run is given up."""
+"""Number of workers that may die without an error in one run before the run is given up."""
 EXIT_PRESUMED_DEAD = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
 EXIT_SPIDER_CLOSED = 3
-"""Exit code of a worker whose spider has had enough of the crawl: the others end as well."""
+"""Exit code of a worker whose spider has closed the crawl. The other workers end as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +65,11 @@ class CrawlLimits:
 
     workers: int = 1
     max_pages: int | None = None
-    """Pages fetched: what was settled as `fetched`."""
+    """Number of pages settled as `fetched`."""
     max_requests: int | None = None
-    """Requests, of pages and of robots.txt, whatever came (`Stats.requests`)."""
+    """Number of requests with any outcome, robots.txt included (`Stats.requests`)."""
     is_cumulative: bool = False
-    """Whether these two count what earlier commands asked for too."""
+    """Whether the two numbers include earlier commands."""
     max_time_s: float | None = None
 
 
@@ -81,7 +81,7 @@ class _FleetWorker:
 
 @dataclass(slots=True, kw_only=True)
 class _Interrupts:
-    """How often the user asked to stop."""
+    """Counts the signals of the user that ask to stop."""
 
     count: int = 0
     unsent: list[int] = field(default_factory=list)
@@ -91,7 +91,7 @@ class _Interrupts:
         self.unsent.append(signum)
 
     def forward(self, workers: list[_FleetWorker]) -> None:
-        """Tell the workers of every time that is news to them."""
+        """Send the workers one SIGTERM for each new signal."""
         for _ in self.unsent:
             _signal(workers, signal.SIGTERM)
         self.unsent.clear()
@@ -107,20 +107,20 @@ def crawl(
     update: bool = False,
     verbose: bool = False,
 ) -> CrawlSummary:
-    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given.
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end. `spider` is a user's spider.
 
-    `update` replaces the crawl's settings by the project's. With `verbose` every line of the crawl's log is shown.
+    `update` replaces the crawl's settings with those of the project. `verbose` shows every line of the crawl's log.
     """
     _ = project.config.contact
-    with project.frontier_address() as address, project.worker_factory() as place:
+    with project.frontier_address() as address, project.worker_factory() as factory:
         asyncio.run(_check_crawl(project, name, address, update=update, can_create=spider is not None))
         if spider is not None:
             add_start_requests(project, name, address, spider)
-        return asyncio.run(_crawl(project, name, address, place, limits, progress, spider, verbose=verbose))
+        return asyncio.run(_crawl(project, name, address, factory, limits, progress, spider, verbose=verbose))
 
 
 async def _check_crawl(project: Project, name: str, address: str, *, update: bool, can_create: bool) -> None:
-    """Make sure of the crawl, before anything of the user's runs; `can_create` where it need not be seeded."""
+    """Check the crawl before user code runs. With `can_create` it need not be seeded."""
     link = await connect(address)
     try:
         await (open_crawl.open_crawl if can_create else open_crawl.open_seeded_crawl)(
@@ -157,10 +157,9 @@ async def _crawl(
             async with _maintain_frontier(project, frontier, name):
                 await _supervise(project, frontier, name, start, limits.workers, interrupts, shown)
         if interrupts.count > 1:
-            liveness.remove_stale_locks(
-                project.state_directory, name
-            )  # who is stopped at once leaves its lock as if it had crashed
-        await shown.print_log()  # what was sealed at the end
+            # A worker that was stopped at once leaves its lock like a crashed one.
+            liveness.remove_stale_locks(project.state_directory, name)
+        await shown.print_log()  # lines that were sealed at the end
         stats = await frontier.stats()
         holds = await _holds_by_reason(frontier) if not stats.is_drained else {}
         return CrawlSummary(
@@ -172,7 +171,7 @@ async def _crawl(
 
 @asynccontextmanager
 async def _maintain_frontier(project: Project, frontier: Frontier, name: str) -> AsyncIterator[None]:
-    """Keep tail and log for the time of the context. What goes wrong with them ends the context, and is raised."""
+    """Run tail and log for the time of the context. An error in them ends the context and is raised."""
     tail = frontier.tail(project.store)
     log = OutboxRelay(frontier, tail, project.store, name)
     try:
@@ -196,7 +195,7 @@ async def _supervise(
 ) -> None:
     running = [start() for _ in range(workers)]
     ended: dict[str, bool] = {}
-    taken_up = time.monotonic()
+    recovered_s = time.monotonic()
     replaced = 0
     await crawl_progress.start()
     error: ThresherError | None = None
@@ -205,29 +204,29 @@ async def _supervise(
             await asyncio.sleep(POLL_S)
             interrupts.forward(running)
             await crawl_progress.update()
-            if time.monotonic() - taken_up >= liveness.WORKER_TTL_S:
+            if time.monotonic() - recovered_s >= liveness.WORKER_TTL_S:
                 await recover_dead_workers(project, frontier, name, ended)
-                taken_up = time.monotonic()
-            for worker, left in [
-                (each, left) for each in running if (left := each.handle.poll()) is not None
+                recovered_s = time.monotonic()
+            for worker, worker_exit in [
+                (each, worker_exit) for each in running if (worker_exit := each.handle.poll()) is not None
             ]:
                 running.remove(worker)
-                died = left.error is None and left.exitcode not in {0, EXIT_SPIDER_CLOSED}
-                if (
-                    left.exitcode is not None
-                ):  # else its machine is lost, and it may live on there for a while
-                    ended[worker.name] = died and left.exitcode not in {EXIT_PRESUMED_DEAD, STOPPED_AT_ONCE}
+                died = worker_exit.error is None and worker_exit.exitcode not in {0, EXIT_SPIDER_CLOSED}
+                # Without an exit code its machine is lost, and the worker may live on there for a while.
+                if worker_exit.exitcode is not None:
+                    is_crash = worker_exit.exitcode not in {EXIT_PRESUMED_DEAD, STOPPED_AT_ONCE}
+                    ended[worker.name] = died and is_crash
                 if died and (interrupts.count or error is not None):
                     continue
-                # One that slept, and was given up, is no sign that something is wrong with the crawl. A page whose reading kills
-                # is read aside from then on: it kills no second worker.
+                # A worker that slept and was given up is no sign of a fault. Neither is a page that kills its reader,
+                # because the page is read in a process of its own from then on and kills no second worker.
                 replaced += (
                     died
-                    and left.exitcode != EXIT_PRESUMED_DEAD
-                    and not await _was_killed_by_page(frontier, worker.name, left, crawl_progress)
+                    and worker_exit.exitcode != EXIT_PRESUMED_DEAD
+                    and not await _was_killed_by_page(frontier, worker.name, worker_exit, crawl_progress)
                 )
-                error = error or _fault(name, left, replaced)
-                if error is not None or left.exitcode == EXIT_SPIDER_CLOSED:
+                error = error or _fault(name, worker_exit, replaced)
+                if error is not None or worker_exit.exitcode == EXIT_SPIDER_CLOSED:
                     _signal(running, signal.SIGTERM)
                 elif died:
                     await recover_dead_workers(project, frontier, name, ended)
@@ -242,17 +241,17 @@ async def _supervise(
 
 
 async def _holds_by_reason(frontier: Frontier) -> dict[str, int]:
-    """Hosts that are asked nothing for a time, by reason; those that wait for their address's turn apart."""
+    """Return the held hosts by reason, without those that wait for the turn of their address."""
     resting = [host.rest.reason async for host in frontier.inspection.hosts(is_held=True) if host.rest]
     return dict(Counter(reason for reason in resting if reason != "address"))
 
 
 def _fault(name: str, worker_exit: WorkerExit, died: int) -> ThresherError | None:
-    """Why the end of a worker ends the crawl, if it does: what it said, or that too many have died."""
+    """Return the error that ends the crawl, if any: the one that a worker reported, or that too many died."""
     if worker_exit.error is None and died > MAX_REPLACEMENTS:
         return ThresherError(
-            f"crawl {name}: {died} workers died, the last with exit code {worker_exit.exitcode}; mend what their output above "
-            "names, and run the same command again"
+            f"crawl {name}: {died} workers died, the last with exit code {worker_exit.exitcode}; fix what their output"
+            " above names, and run the same command again"
         )
     return worker_exit.error
 
@@ -260,16 +259,16 @@ def _fault(name: str, worker_exit: WorkerExit, died: int) -> ThresherError | Non
 async def _was_killed_by_page(
     frontier: Frontier, worker: str, worker_exit: WorkerExit, crawl_progress: CrawlProgress
 ) -> bool:
-    """Whether a worker died while it read a page. Show of what it died, if that is known."""
+    """Return whether a worker died while it read a page. Show the cause of its death, if it is known."""
     page = ""
     if worker_exit.page_token > NO_PAGE:
         held = await frontier.workers.leases(worker)
         page = next((lease.url.wire for lease in held if lease.token == worker_exit.page_token), "")
     line = f"worker {worker} died with exit code {worker_exit.exitcode}"
     if worker_exit.stalled_s is not None:
-        line = f"worker {worker} is ended: its event loop stood still for {worker_exit.stalled_s:.0f} s"
+        line = f"worker {worker} was ended: its event loop was stalled for {worker_exit.stalled_s:.0f} s"
     if page:
-        line += f", while it read {page}: that is read in a process of its own from now on"
+        line += f", while it read {page}: this page is read in a process of its own from now on"
     if page or worker_exit.stalled_s is not None:
         crawl_progress.print_line(line)
     return bool(page)
@@ -281,8 +280,9 @@ async def recover_dead_workers(
     name: str,
     exits: Mapping[str, bool] = MappingProxyType({}),
 ) -> None:
-    """What dead workers left: archived pages are settled, other leases go back, locks are removed. `ended` are those whose
-    processes were seen to end, and whether they crashed.
+    """Recover the work of dead workers: settle archived pages, give other leases back, and remove locks.
+
+    `exits` has the workers whose processes were seen to end, and whether each crashed.
     """
 
     async def dead(workers: set[str]) -> set[str]:
@@ -301,7 +301,7 @@ async def recover_dead_workers(
 
 
 def _absolute_limits(limits: CrawlLimits, initial_stats: Stats) -> CrawlLimits:
-    """The limits, counted from the beginning of the crawl."""
+    """Return the limits, counted from the start of the crawl."""
     pages = 0 if limits.is_cumulative else initial_stats.outcomes.get("fetched", 0)
     requests = 0 if limits.is_cumulative else initial_stats.requests
     return replace(
@@ -319,13 +319,14 @@ def _worker_config(
     spider: SpiderSpec | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
-    if settings.render != "never" and project.config.project.cluster is None:
-        find_browser(settings.browser)  # says at once what is missing on this machine
-    screen = None
-    if settings.archive == "kept":
-        from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415 - what reads text takes a fifth of a second, and no other crawl needs it
+    if settings.rendering.render != "never" and project.config.project.cluster is None:
+        find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
+    archive_filter = None
+    if settings.archive.archive == "kept":
+        # Its language model takes a fifth of a second to import, and no other crawl needs it.
+        from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
 
-        screen = PageFilter(languages=project.config.filters.languages)
+        archive_filter = PageFilter(languages=project.config.filters.languages)
 
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(
@@ -333,25 +334,15 @@ def _worker_config(
             worker=worker,
             redis=address,
             store=project.store,
-            max_body=settings.max_body_bytes,
-            timeout_s=settings.timeout,
-            allow_networks=settings.allow_networks,
-            verify_tls=settings.verify_tls,
-            nameservers=settings.nameservers,
-            proxy=settings.proxy,
-            cookies=settings.cookies,
-            auth=settings.auth,
-            max_pages=goals.max_pages,
-            max_requests=goals.max_requests,
-            max_time_s=goals.max_time_s,
-            archive_filter=screen,
-            sitemaps=settings.sitemaps,
-            obey=settings.obey,
+            wire=settings.wire,
+            scheduling=SchedulingSettings(
+                max_pages=goals.max_pages, max_requests=goals.max_requests, max_time_s=goals.max_time_s
+            ),
+            reading=settings.reading,
+            rendering=settings.rendering,
+            archive=settings.archive,
+            archive_filter=archive_filter,
             spider=spider,
-            render=cast("Literal['never', 'auto', 'always']", settings.render),
-            browser=settings.browser,
-            browser_sandbox=settings.browser_sandbox,
-            compression=require_compression(settings.compression),
             ttl_s=liveness.WORKER_TTL_S,
         )
 
@@ -372,7 +363,7 @@ def _start_worker(
 def _run_worker(config: WorkerConfig, state: Path | None, channel: SupervisorChannel) -> None:
     with nullcontext() if state is None else liveness.hold_worker_lock(state, config.crawl, config.worker):
         try:
-            enough = run_worker(config, channel.activity)
+            has_closed = run_worker(config, channel.activity)
         except TakeoverError:
             sys.exit(EXIT_PRESUMED_DEAD)
         except ThresherError as error:
@@ -380,7 +371,7 @@ def _run_worker(config: WorkerConfig, state: Path | None, channel: SupervisorCha
         except OSError as error:
             channel.send_error(ThresherError(f"crawl {config.crawl}: {error}"))
         else:
-            if enough:
+            if has_closed:
                 sys.exit(EXIT_SPIDER_CLOSED)
 
 

@@ -1,6 +1,4 @@
-"""`CrawlProgress`: what a running crawl shows of itself: pages a second, hosts, how long what is known will take, and, on
-request, each line of its log.
-"""
+"""`CrawlProgress`: the display of a running crawl: pages per second, hosts, time left and, if wanted, each log line."""
 
 import asyncio
 import time
@@ -13,13 +11,13 @@ from pipeline.terminal.rate import Rate, format_duration
 from storage.crawllog.log_reader import LogFollower
 
 LEAST_S = 1.0
-"""A shorter time is no estimate: the last pages wait for their second attempt, not for the others."""
+"""Seconds. A shorter estimate is not shown, because the last pages wait for their second attempt, not for others."""
 LOG_INTERVAL_S = 1.0
-"""How often new lines of the log are looked for: a request or more each time where the storage is a bucket."""
+"""Seconds between two searches for new log lines. In a bucket each search costs a request or more."""
 
 
 class CrawlProgress:
-    """One crawl command's."""
+    """The progress of one crawl command."""
 
     def __init__(
         self,
@@ -30,32 +28,32 @@ class CrawlProgress:
         max_pages: int | None = None,
         max_requests: int | None = None,
     ) -> None:
-        """`follower` reads the log, where its lines are to be shown.
+        """`follower` reads the log, if its lines are to be shown.
 
-        The counts of fetched pages and of requests that end the command are those of the frontier's statistics.
+        `max_pages` and `max_requests` are counts of the frontier's statistics at which the command ends.
         """
         self._frontier, self._progress, self._follower = frontier, progress, follower
         self._max_pages, self._max_requests = max_pages, max_requests
         self.outage = ""
-        """What kept workers from the web, if no page has been settled since; else empty."""
+        """What keeps workers from the web, if no page has been settled since; else empty."""
         self._rate = Rate()
         self._before = self._settled = 0
         self._logged_s = float("-inf")
 
     async def start(self) -> None:
-        """Count from here."""
+        """Start to count."""
         self._before = self._settled = sum((await self._frontier.stats()).outcomes.values())
         self._progress.start("crawl", total=None)
 
     async def update(self) -> None:
-        """Say how the crawl stands."""
+        """Show the current state of the crawl."""
         stats, flow = await self._frontier.stats(), await self._frontier.backlog.gate_state()
         settled = sum(stats.outcomes.values())
         self._rate.update(time.monotonic(), settled)
         by, self._settled = settled - self._settled, settled
         left = remaining(stats, max_pages=self._max_pages, max_requests=self._max_requests)
         outage = outage_line(await self._frontier.workers.outages())
-        # A worker that ends takes its report along.
+        # The report of a worker disappears with the worker, so the last one is kept.
         self.outage = outage or ("" if by else self.outage)
         self._progress.advance(
             status_line(stats, flow, self._rate, left, outage),
@@ -66,18 +64,18 @@ class CrawlProgress:
             await self.print_log()
 
     async def print_log(self) -> None:
-        """Show what is new in the log."""
+        """Show new lines of the log."""
         if self._follower is not None:
             for line in await asyncio.to_thread(self._follower.poll):
                 self._progress.print_line(format_line(line))
             self._logged_s = time.monotonic()
 
     def print_line(self, line: str) -> None:
-        """Show a line of its own."""
+        """Show a separate line."""
         self._progress.print_line(line)
 
     def stop(self) -> None:
-        """The crawl has ended."""
+        """End the display."""
         self._progress.stop()
 
     def __repr__(self) -> str:
@@ -85,7 +83,7 @@ class CrawlProgress:
 
 
 def remaining(stats: Stats, *, max_pages: int | None = None, max_requests: int | None = None) -> int:
-    """Pages that are known and not settled; of them so many as the command may still ask for."""
+    """Return how many known pages are not settled, but no more than the command may still fetch."""
     left = [stats.waiting + stats.leased + stats.later]
     if max_pages is not None:
         left.append(max(max_pages - stats.outcomes.get("fetched", 0), 0))
@@ -95,18 +93,18 @@ def remaining(stats: Stats, *, max_pages: int | None = None, max_requests: int |
 
 
 def status_line(stats: Stats, flow: GateState | None, pace: Rate, pages_left: int, outage: str = "") -> str:
-    """One line, what matters most first: a terminal may cut its end off.
+    """Return the state as one line, the most important first, because a terminal may cut its end off.
 
-    The estimate is of the pages that are known; what they lead to takes longer.
+    The estimate covers known pages. Pages that they lead to take longer.
     """
     held = stats.held - stats.dead  # a host that was given up is counted in both
     hosts = f"{stats.hosts:,} {'host' if stats.hosts == 1 else 'hosts'}"
-    said = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
+    parts = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
     if outage:
-        return f"waits: {outage}; {', '.join(said)}"
+        return f"waits: {outage}; {', '.join(parts)}"
     remaining_s = pace.remaining_s(pages_left)
     if pages_left and remaining_s is not None and remaining_s >= LEAST_S:
-        said.append(f"~{format_duration(remaining_s)} left")
+        parts.append(f"~{format_duration(remaining_s)} left")
     if flow is not None and flow.shut:
-        said.append(f"waits for {flow.follower} to process")
-    return ", ".join(said)
+        parts.append(f"waits for {flow.follower} to process")
+    return ", ".join(parts)

@@ -1,6 +1,6 @@
-"""The last lines of a crawl: how many pages it fetched, what became of the others and why, and whether it is at its end.
+"""The summary of a crawl: how many pages it fetched, why others were not, and whether it is drained.
 
-Pure. Counts are those of one command: what the frontier counts at its end, less what it counted at its begin.
+Pure. Counts are those of one command: the frontier's counts at its end, minus those at its start.
 """
 
 from collections import Counter
@@ -12,24 +12,24 @@ from frontier import Outcome, Stats
 from pipeline.terminal.reasons import describe, describe_with_code
 
 REASONS_SHOWN = 5
-"""Most frequent reasons that are named; the log has them all."""
+"""Number of reasons that are named, most frequent first. The log has them all."""
 REASONED_OUTCOMES = (Outcome.FAILED, Outcome.REFUSED, Outcome.GONE)
-"""Outcomes whose reasons are named: of these pages nothing was kept, in the order of what a user can mend."""
+"""Outcomes whose reasons are named, because no page was kept. Outcomes that a user can fix come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSummary:
-    """Where a crawl stands when its command ends."""
+    """The state of a crawl when its command ends."""
 
     before: Stats
-    """When the command began."""
+    """The counts when the command began."""
     stats: Stats
     interrupted: bool = False
     """Whether a signal ended it, and not the frontier or a limit."""
     holds: Mapping[str, int] = field(default_factory=dict)
-    """Hosts that are asked nothing for a time, by reason code."""
+    """Held hosts, by reason code."""
     outage: str = ""
-    """What kept workers from the web, if no page was settled afterwards (`pipeline.terminal.outage_line`); else empty."""
+    """What kept workers from the web (`pipeline.terminal.outage_line`), if no page was settled afterwards; else ""."""
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -43,12 +43,12 @@ class CrawlSummary:
 
     @property
     def requests(self) -> int:
-        """Requests that were sent meanwhile, of pages and of robots.txt, by all commands on this crawl."""
+        """Requests sent during the command, for pages and robots.txt, by all commands on this crawl."""
         return self.stats.requests - self.before.requests
 
     @property
     def failed(self) -> int:
-        """Pages that this command gave up."""
+        """Pages that failed in this command."""
         return self.outcomes.get(Outcome.FAILED, 0)
 
     @property
@@ -58,7 +58,7 @@ class CrawlSummary:
 
 
 def body(crawled: CrawlSummary) -> dict[str, Any]:
-    """The same for programs: how the frontier stands, and under `run` what this command did."""
+    """Return the summary for programs: the frontier's state, and under `run` what this command did."""
     return {
         **asdict(crawled.stats),
         "drained": crawled.stats.is_drained,
@@ -70,19 +70,19 @@ def body(crawled: CrawlSummary) -> dict[str, Any]:
 
 
 def lines(name: str, crawled: CrawlSummary) -> list[str]:
-    """What a person reads at the end of a crawl; the first line alone says whether all is well."""
+    """Return the summary for people. The first line alone says whether all is well."""
     settled = {outcome: count for outcome, count in crawled.outcomes.items() if count}
     fetched = settled.get(Outcome.FETCHED, 0) + settled.get(Outcome.UNCHANGED, 0)
     if fetched:
-        said = ", ".join(f"{settled[outcome]:,} {outcome}" for outcome in Outcome if outcome in settled)
+        result = ", ".join(f"{settled[outcome]:,} {outcome}" for outcome in Outcome if outcome in settled)
     else:
-        said = f"nothing fetched{_nothing_fetched_reason(crawled, settled)}"
+        result = f"nothing fetched{_nothing_fetched_reason(crawled, settled)}"
     by = (
         f" ({crawled.requests:,} {'request' if crawled.requests == 1 else 'requests'})"
         if crawled.requests
         else ""
     )
-    first = f"{name}: {said}{by}; {_state(crawled)}"
+    first = f"{name}: {result}{by}; {_state(crawled)}"
     return [first, *_reason_lines(crawled), *_hold_lines(name, crawled)]
 
 
@@ -94,9 +94,7 @@ def _nothing_fetched_reason(crawled: CrawlSummary, settled: Mapping[str, int]) -
     frequent = Counter({code.partition(":")[2]: count for code, count in crawled.reasons.items()})
     frequent.update(crawled.holds)
     causes += [describe(code) for code, _ in _ordered(frequent)[:1]]
-    return (
-        f": {', '.join(causes)}" if causes else ", for nothing was waiting" if not crawled.remaining else ""
-    )
+    return f": {', '.join(causes)}" if causes else ", because nothing waited" if not crawled.remaining else ""
 
 
 def _state(crawled: CrawlSummary) -> str:
@@ -104,7 +102,7 @@ def _state(crawled: CrawlSummary) -> str:
     if stats.is_drained:
         return "the frontier is drained"
     wait = f"{crawled.remaining:,} URLs wait" if crawled.remaining != 1 else "1 URL waits"
-    return f"{'interrupted; ' if crawled.interrupted else ''}{wait}, run again to go on"
+    return f"{'interrupted; ' if crawled.interrupted else ''}{wait}, run again to continue"
 
 
 def _reason_lines(crawled: CrawlSummary) -> Iterator[str]:
@@ -135,5 +133,5 @@ def _hold_lines(name: str, crawled: CrawlSummary) -> Iterator[str]:
 
 
 def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
-    """The most frequent first, equals in the order of their names."""
+    """Return the most frequent first, and equals by name."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

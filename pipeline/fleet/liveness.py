@@ -1,10 +1,11 @@
-"""Which crawl workers live: those of this machine by the locks they hold, all others by what the frontier hears.
+"""Which crawl workers are alive: locks decide for workers of this machine, the frontier's heartbeats for all others.
 
-1. A name is HOME-LIFE, eight hexadecimal digits each. The home says which kernel runs the worker, and in which
-   directory it keeps its lock; only where both are the same is a lock to be trusted. A life is used once.
-2. The lock of a dead process is free, at once. Nobody trusts a process id.
-3. Of a worker at home elsewhere the frontier is asked (`Frontier.alive`): it is dead when its time is over.
-4. A worker whose process somebody saw ending is dead whatever is heard of it.
+1. A worker id is LOCATION-RUN, eight hexadecimal digits each. The location says which kernel runs the worker, and in
+   which directory it keeps its lock. A lock is trusted only if both are the same as here. A run is used once.
+2. The lock of a dead process is free at once. Process ids are never trusted.
+3. The frontier decides about workers at other locations (`Frontier.alive_workers`): a worker is dead when its time is
+   over.
+4. A worker whose process was seen to end is dead, whatever heartbeats say.
 """
 
 import fcntl
@@ -18,30 +19,30 @@ from pathlib import Path
 from frontier import Frontier
 
 WORKER_TTL_S = 30.0
-"""How long a worker is taken for living after it was heard of. It beats every third of it."""
+"""Seconds for which a worker counts as alive after a heartbeat. It sends one every third of this time."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 HALF = 8
 
 
 def new_worker_id(state: Path) -> str:
-    """A new name for a worker of the project with this state directory."""
+    """Return a new worker id for the project with this state directory."""
     return f"{_location_id(state)}-{os.urandom(HALF // 2).hex()}"
 
 
 def new_cluster_worker_id() -> str:
-    """A new name for a worker that may run on any machine: its home is nobody's, so the frontier is asked of it."""
+    """Return a new id for a worker that may run on any machine. Its location is random, so the frontier decides."""
     return f"{os.urandom(HALF // 2).hex()}-{os.urandom(HALF // 2).hex()}"
 
 
 @contextmanager
 def hold_worker_lock(state: Path, crawl: str, worker: str) -> Iterator[None]:
-    """Hold the worker's lock."""
+    """Hold the lock of a worker for the time of the context."""
     lock = _lock(state, crawl, worker)
     lock.parent.mkdir(parents=True, exist_ok=True)
     unlocked = lock.with_suffix(".new")
     with unlocked.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        unlocked.rename(lock)  # seen only once it is held
+        unlocked.rename(lock)  # visible only after it is locked
         try:
             yield
         finally:
@@ -55,7 +56,7 @@ async def dead_workers(
     workers: set[str],
     exits: frozenset[str] | set[str] = frozenset(),
 ) -> set[str]:
-    """Those of some workers that are dead. `exits` are those whose processes were seen to end."""
+    """Return the dead ones of some workers. The processes of the workers in `exits` were seen to end."""
     home = f"{_location_id(state)}-"
     ours = {worker for worker in workers if worker.startswith(home)}
     free = {worker for worker in ours if not _is_locked(_lock(state, crawl, worker))}
@@ -64,20 +65,20 @@ async def dead_workers(
 
 
 def crashed_workers(state: Path, crawl: str) -> set[str]:
-    """Workers of this machine that died without a word: they left their locks behind, which others remove as they end."""
+    """Return the workers of this machine that crashed: their locks are left, which others remove at their end."""
     locks = (state / "workers" / crawl).glob("*.lock")
     return {lock.stem for lock in locks if not _is_locked(lock)}
 
 
 def remove_stale_locks(state: Path, crawl: str) -> None:
-    """Remove the locks of the dead."""
+    """Remove the locks of dead workers."""
     for lock in sorted((state / "workers" / crawl).glob("*.lock")):
         if not _is_locked(lock):
             lock.unlink(missing_ok=True)
 
 
 def _location_id(state: Path) -> str:
-    """Of this kernel, as booted, and this directory, by its inode: where they are the same, a lock is."""
+    """Return an id of this kernel since its boot and of this directory. Where it is equal, locks are valid."""
     state.mkdir(parents=True, exist_ok=True)
     directory = state.stat()
     boot = BOOT_ID.read_text() if BOOT_ID.exists() else platform.node()

@@ -1,7 +1,7 @@
-"""What a user's spider begins with is added to its crawl's frontier, before the crawl has any worker.
+"""Add the start requests of a user's spider to the frontier, before the crawl has any worker.
 
-The spider's code runs in a process of its own, as it does in the workers, so nothing of it is in the process that watches
-them. Known URLs change nothing: a crawl that is run again goes on.
+The spider's code runs in a process of its own, as it does in workers, so none of it is in the supervising process.
+Known URLs change nothing: a crawl that is run again continues.
 """
 
 from core import ThresherError
@@ -12,11 +12,12 @@ from pipeline.project import Project
 
 
 def add_start_requests(project: Project, crawl: str, address: str, spider: SpiderSpec) -> None:
-    """Add them all; returns when they are in. Raises what is wrong with the spider, as an `InputError`."""
-    left = LocalCrawlWorker(pickle_call(add_starts, spider, crawl, address, project.store)).wait()
-    if left.error is not None:
-        raise left.error
-    if left.exitcode:
+    """Add all start requests, and return when they are stored. Raise `InputError` if the spider is at fault."""
+    worker_exit = LocalCrawlWorker(pickle_call(add_starts, spider, crawl, address, project.store)).wait()
+    if worker_exit.error is not None:
+        raise worker_exit.error
+    if worker_exit.exitcode:
         raise ThresherError(
-            f"crawl {crawl}: the process that starts spider {spider.class_path} died with exit code {left.exitcode}"
+            f"crawl {crawl}: the process that starts spider {spider.class_path} died with exit code "
+            f"{worker_exit.exitcode}"
         )

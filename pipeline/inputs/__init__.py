@@ -1,1 +1,1 @@
-"""What was made elsewhere becomes sealed archive files. Entry points: `ingest.ingest`, `commoncrawl_input`."""
+"""Ingest data from elsewhere as sealed archive files. Entry points: `ingest.ingest`, `commoncrawl_input`."""

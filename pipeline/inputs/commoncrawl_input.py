@@ -1,10 +1,10 @@
-"""Common Crawl as an input: whole files of a crawl, or single records looked up in its index, in the archive of a source.
+"""Common Crawl as an input: whole files of a crawl, or single records looked up in its index.
 
-1. Whole files come in the order of their list, each read by ranges into a private file and then brought in as any local one
-   (`pipeline.inputs.ingest`), under its path at Common Crawl. What the source has is not asked for.
-2. Single records come in batches (`storage.commoncrawl.batch`), each sealed as one archive file, with a table of what became of its
-   rows behind it. A killed command loses the batch at hand; typed again it goes on behind what is sealed.
-3. A selection that is done is sealed itself: typed again it does nothing, and asks nothing.
+1. Whole files come in the order of their list. Each is downloaded by ranges into a private file, and then ingested like
+   a local one (`pipeline.inputs.ingest`), under its path at Common Crawl. Files that the source has are not requested.
+2. Single records come in batches (`storage.commoncrawl.batch`). Each batch is sealed as one archive file, followed by a
+   table with the result of each row. A killed command loses the current batch, and continues after the sealed ones.
+3. A finished selection is sealed itself: typed again, it does nothing and requests nothing.
 """
 
 import shutil
@@ -56,23 +56,23 @@ from storage.warc import cdxj
 SELECTION_NAME = "selection"
 SELECTION = f"{SELECTION_NAME}@1"
 FINGERPRINT_DIGITS = 16
-"""Digits of a fingerprint that name a part."""
+"""Digits of a fingerprint in the name of a part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionSummary:
-    """What became of single records."""
+    """The result of a selection of single records."""
 
     found: int = 0
-    """In the index."""
+    """Records in the index."""
     known: int = 0
-    """Of these: looked at before, whether they were taken then or not."""
+    """Found records that an earlier command has looked at, with any result."""
     added: int = 0
-    """Of these: taken now."""
+    """Found records that this command has added."""
     files: int = 0
-    """Archive files sealed now."""
+    """Archive files that this command has sealed."""
     unusable: dict[str, int] = field(default_factory=dict)
-    """Records that are not what the index says, by reason."""
+    """Records that disagree with the index, by reason."""
 
     def __add__(self, other: "SelectionSummary") -> "SelectionSummary":
         return SelectionSummary(
@@ -86,7 +86,7 @@ class SelectionSummary:
 
 @contextmanager
 def open_client(config: Config) -> Iterator[SourceClient]:
-    """The way to Common Crawl that the configuration names, for the time of the context."""
+    """Yield a client for the Common Crawl source of the configuration. It closes with the context."""
     client = SourceClient(_source(config))
     try:
         yield client
@@ -103,23 +103,23 @@ def ingest_files(
     progress: Progress,
     on_result: Callable[[IngestResult], None] = lambda _: None,
 ) -> IngestSummary:
-    """Bring in whole files: of `commoncrawl:CC-MAIN-2024-22/wet`, or of a local list of paths.
+    """Ingest whole files: of `commoncrawl:CC-MAIN-2024-22/wet`, or of a local list of paths.
 
-    Raises `InputError` for what cannot be meant, before anything is brought in; `Unavailable` where Common Crawl does not answer for
-    long. What was sealed before stays.
+    Raise `InputError` for an impossible selection, before anything is ingested, and `Unavailable` if Common Crawl does
+    not respond for long. Files sealed before stay.
     """
     files = [path for argument in arguments for path in selected_paths(client, argument, selection)]
-    there = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
-    new = [path for path in dict.fromkeys(files) if path not in there]
+    held = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
+    new = [path for path in dict.fromkeys(files) if path not in held]
 
-    def brought(one: IngestResult) -> None:
-        on_result(one)
+    def report(result: IngestResult) -> None:
+        on_result(result)
         progress.advance()
 
     progress.start(f"ingest {source}", len(new))
     try:
-        given = (InputFile(name=path, open=partial(_download, client, path)) for path in new)
-        done = ingest(store, source, given, on_result=brought)
+        inputs = (InputFile(name=path, open=partial(_download, client, path)) for path in new)
+        done = ingest(store, source, inputs, on_result=report)
     finally:
         progress.stop()
     done.known += len(files) - len(new)
@@ -134,7 +134,7 @@ def ingest_selections(
     selection: CommonCrawlSelection,
     progress: Progress,
 ) -> SelectionSummary:
-    """Bring in single records of one or more crawls. Raises as `ingest_files` does."""
+    """Ingest single records of one or more crawls. Raise the errors of `ingest_files`."""
     found = SelectionSummary()
     for each in [index_selection(argument, selection) for argument in arguments]:
         found += ingest_selection(store, source, client, each, selection.index, progress)
@@ -151,7 +151,7 @@ def ingest_selection(
     *,
     rows_a_file: int = ROWS,
 ) -> SelectionSummary:
-    """Bring in the records of a selection that the source does not have, so many in one archive file at most."""
+    """Ingest the records of a selection that the source lacks, at most `rows_a_file` in one archive file."""
     recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
     made = fingerprint(SELECTION, recipe, ())
     part = f"{source}/{selection.crawl}-{made[:FINGERPRINT_DIGITS]}"
@@ -166,7 +166,7 @@ def ingest_selection(
     try:
         for batch in batches(_new_rows(wanted, known, met), rows_a_file):
             found += _ingest_batch(store, source, client, selection.crawl, batch)
-            progress.advance(f"{found.added:,} records taken", len(batch))
+            progress.advance(f"{found.added:,} records added", len(batch))
     finally:
         progress.stop()
     manifest = Manifest(
@@ -199,21 +199,21 @@ def _new_rows(
 def _ingest_batch(
     store: Store, source: str, client: SourceClient, crawl: str, batch: tuple[CrawlIndexRow, ...]
 ) -> SelectionSummary:
-    """One batch: its archive file first, then the table that makes it known."""
+    """Ingest one batch: its archive file first, then the table that makes it known."""
     ranges = batch_digest(batch)
     part = f"{source}/{crawl}-{ranges[:FINGERPRINT_DIGITS]}"
     warc = f"warc/{part}.warc.gz"
     with store.stage(warc) as staged:
-        hauled = fetch_batch(client, batch, staged.path, warc, crawl)
-        unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in hauled.results if one.reason)
+        fetched = fetch_batch(client, batch, staged.path, warc, crawl)
+        unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in fetched.results if one.reason)
         added = len(batch) - unusable.total()
         if added:
-            _seal_archive(store, part, warc, staged.path, hauled, unusable)
+            _seal_archive(store, part, warc, staged.path, fetched, unusable)
     table = put_output(
         store,
         row_results.table_name(part),
         len(batch),
-        partial(row_results.write, taken=hauled.results, file=warc),
+        partial(row_results.write, taken=fetched.results, file=warc),
     )
     recipe: dict[str, JSON] = {"crawl": crawl, "ranges": ranges}
     manifest = Manifest(
@@ -230,15 +230,15 @@ def _ingest_batch(
 
 
 def _seal_archive(
-    store: Store, part: str, warc: str, made: Path, hauled: BatchResult, unusable: Counter[str]
+    store: Store, part: str, warc: str, made: Path, fetched: BatchResult, unusable: Counter[str]
 ) -> None:
     """Publish the archive file of a batch with its index and its Manifest."""
-    lines = hauled.lines
+    lines = fetched.lines
     outputs = (
-        put_output(store, warc, hauled.counts.total(), partial(shutil.copyfile, made)),
+        put_output(store, warc, fetched.counts.total(), partial(shutil.copyfile, made)),
         put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)),
     )
-    # As a file that lost its seal is sealed anew (`storage.archive.reseal`): who finds either finds the same.
+    # The same Manifest as `storage.archive.reseal` gives a file that has lost its seal.
     recipe: dict[str, JSON] = {"ingested": warc.rpartition("/")[2]}
     sealed = manifest_name(STEP_NAME, part)
     if store.exists(sealed):
@@ -254,22 +254,22 @@ def _seal_archive(
         recipe=recipe,
         inputs=(),
         outputs=outputs,
-        counts={**hauled.counts, **unusable},
+        counts={**fetched.counts, **unusable},
     )
     seal(store, manifest)
 
 
 @contextmanager
 def _download(client: SourceClient, path: str) -> Iterator[Path]:
-    """A local file of the bytes of one of theirs, for the time of the context."""
-    told = client.head(path)
+    """Yield a local copy of a file of Common Crawl. It is deleted with the context."""
+    expected = client.head(path)
     with spool_file(path) as local:
         with local.open("wb") as file:
-            for data in client.read_ahead(pieces(path, told), etag=told.etag):
+            for data in client.read_ahead(pieces(path, expected), etag=expected.etag):
                 file.write(data)
-        if (came := local.stat().st_size) != told.size:
+        if (received := local.stat().st_size) != expected.size:
             raise InputError(
-                f"ingest {path}: only {came:,} of {told.size:,} bytes arrived; run the command again"
+                f"ingest {path}: only {received:,} of {expected.size:,} bytes arrived; run the command again"
             )
         yield local
 
@@ -278,7 +278,8 @@ def _source(config: Config) -> FileSource:
     base, name = config.ingest.commoncrawl, user_agent(config.contact)
     parts = urlsplit(base)
     if parts.scheme == "s3":
-        from storage.commoncrawl.transport.s3_source import S3Source  # noqa: PLC0415 - the client takes most of a second to import
+        # The client takes most of a second to import.
+        from storage.commoncrawl.transport.s3_source import S3Source  # noqa: PLC0415
 
         return S3Source(parts.netloc, parts.path, name)
     return HttpSource(base, name)

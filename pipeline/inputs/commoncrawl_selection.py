@@ -1,6 +1,6 @@
-"""What a user wants of Common Crawl, in the words of the command: which files, or which records.
+"""A user's selection from Common Crawl, in the words of the command: whole files, or single records.
 
-What cannot be meant is an InputError that says what to write, before anything is brought in.
+An impossible selection raises an `InputError` that says what to write, before anything is ingested.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ IndexName = Literal["cdx", "columnar"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonCrawlSelection:
-    """What of a crawl is to come in, as a user says it: whole files, or, where any but the first two is given, single records."""
+    """Which files of a crawl to ingest, or, if a field after the first two is set, which single records."""
 
     files: int | None = None
-    """The first so many."""
+    """Maximum number of files, from the start of the list."""
     segments: frozenset[str] = frozenset()
     domains: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
@@ -34,25 +34,27 @@ class CommonCrawlSelection:
 
     @property
     def is_selective(self) -> bool:
-        """Whether single records are wanted."""
+        """Whether the selection is of single records."""
         narrowed = self.mimes or self.statuses or self.languages or self.limit
         return bool(self.domains or self.prefixes or narrowed)
 
 
 def is_commoncrawl(argument: str) -> bool:
-    """Whether an argument of the command names something of Common Crawl's."""
+    """Return whether an argument of the command names data of Common Crawl."""
     return argument.startswith(SCHEME) or argument.endswith(paths.SUFFIXES)
 
 
 def selected_paths(client: SourceClient, argument: str, selection: CommonCrawlSelection) -> tuple[str, ...]:
-    """The paths of the files that are wanted, in their order. Raises `InputError` for what names none."""
+    """Return the paths of the selected files, in their order. Raise `InputError` if there is none."""
     if argument.startswith(SCHEME):
         listed = paths_list(*address(argument))
         named = paths.archives(paths.read_list(client, listed), f"{client.uri}{listed}")
     elif is_commoncrawl(argument):
         named = paths.read_local(Path(argument))
     else:
-        raise InputError(f"ingest {argument}: not of Common Crawl, as the others are; ingest it by itself")
+        raise InputError(
+            f"ingest {argument}: is not from Common Crawl as the others are; ingest it by itself"
+        )
     found = tuple(paths.select_paths(named, segments=selection.segments, files=selection.files))
     if not found:
         of = (
@@ -60,25 +62,23 @@ def selected_paths(client: SourceClient, argument: str, selection: CommonCrawlSe
             if selection.segments
             else " is named"
         )
-        raise InputError(f"ingest {argument}: no file{of}; see which there are in the list of its paths")
+        raise InputError(f"ingest {argument}: no file{of}; look into the list of its paths")
     return found
 
 
 def index_selection(argument: str, selection: CommonCrawlSelection) -> Selection:
-    """What is to be looked up. Raises `InputError` for what can be in no index."""
+    """Return the selection for the index. Raise `InputError` if no index can answer it."""
     if not argument.startswith(SCHEME):
         raise InputError(
-            f"ingest {argument}: single records are looked up in a crawl: give commoncrawl:CC-MAIN-..."
+            f"ingest {argument}: single records need the index of a crawl: give commoncrawl:CC-MAIN-..."
         )
     crawl, kind = address(argument)
     if kind != "warc":
         raise InputError(
-            f"ingest {argument}: the indexes list pages alone; give {SCHEME}{crawl}, without /{kind}"
+            f"ingest {argument}: the indexes list only pages; give {SCHEME}{crawl}, without /{kind}"
         )
     if selection.files is not None or selection.segments:
-        raise InputError(
-            "--files and --segment choose whole files; leave them out where records are looked up"
-        )
+        raise InputError("--files and --segment select whole files; leave them out to select single records")
     made = Selection(
         crawl=crawl,
         domains=frozenset(map(_host, selection.domains)),
@@ -88,15 +88,15 @@ def index_selection(argument: str, selection: CommonCrawlSelection) -> Selection
         languages=frozenset(selection.languages),
         limit=selection.limit,
     )
-    made.spans()  # what is wrong with it is said before anything is asked
+    made.spans()  # raises for an invalid selection, before any request
     return made
 
 
 def _host(domain: str) -> str:
-    """The domain as URLs have it: lower case, ASCII."""
+    """Return a domain as URLs have it: lower case, ASCII."""
     if "/" in domain or ":" in domain or "." not in domain.strip("."):
-        raise InputError(f"--domain {domain}: no domain; write one such as example.org")
+        raise InputError(f"--domain {domain}: is not a domain; write it as example.org")
     try:
         return canonicalize(f"http://{domain.strip().rstrip('.')}/").host
     except InvalidUrl as error:
-        raise InputError(f"--domain {domain}: {error}; write one such as example.org") from error
+        raise InputError(f"--domain {domain}: {error}; write it as example.org") from error

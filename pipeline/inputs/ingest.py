@@ -1,13 +1,13 @@
-"""Ingest: what was made elsewhere becomes sealed archive files of a source, indexed like our own.
+"""Ingest: data from elsewhere becomes sealed archive files of a source, indexed like our own.
 
-1. A WARC file with a member a record is copied byte for byte under its own name, read once from end to end for its index,
-   and sealed. Everything else is rewritten, a WARC record a record (`storage.inputs.volumes`).
-2. Small files that are no archives share archive files (`storage.inputs.shared_archive`); a single one has its own.
-3. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
-   is refused.
-4. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
-   Index files below a directory are passed over, and counted.
-5. Killed and begun again, it goes on behind what is sealed.
+1. A WARC file with one member per record is copied byte for byte under its own name, read once from end to end for its
+   index, and sealed. Everything else is rewritten, one WARC record per record (`storage.inputs.volumes`).
+2. Small files that are not archives share archive files (`storage.inputs.shared_archive`). A single one has its own.
+3. A file is known by its digest under any name. A known file is not ingested again. Another file under the same name is
+   refused.
+4. A refused file leaves nothing behind, and the others go on. Damaged records in a file are counted and skipped. Index
+   files below a directory are skipped and counted.
+5. If the command is killed and typed again, it continues after the sealed files.
 """
 
 import shutil
@@ -36,29 +36,29 @@ from storage.warc.members import LZ4, PLAIN, ZSTD
 from storage.warc.records import DAMAGED, MANY_RECORDS, page_records
 
 SUFFIXES: Mapping[bytes, str] = {PLAIN: ".warc", ZSTD: ".warc.zst", LZ4: ".warc.lz4"}
-"""How the name of a copied file ends, by how its bytes begin; gzip has none of these."""
+"""Suffix of a copied file by its first bytes. A file with other first bytes is gzip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
-    """How the user wants inputs read."""
+    """How to read inputs."""
 
     columns: Columns = DEFAULT_COLUMNS
     by_line: bool = False
-    """Whether a text has a document a line."""
+    """Whether each line of a text file is a document."""
     site: str = ""
-    """Host of the site that a Posts.xml of Stack Exchange is of, where its folder does not say."""
+    """Host of the site of a Stack Exchange Posts.xml, if its folder does not name it."""
     size: VolumeSize = DEFAULT_SIZE
 
     def reader_options(self, kind: InputKind) -> dict[str, JSON]:
-        """What of it decides the records of an input of that kind."""
+        """Return the options that decide the records of an input of that kind."""
         if self.site and kind.name.startswith("stackexchange"):
             return {"site": self.site}
         return {**self.columns.named()} if kind.rows or kind.name.startswith("tar") else {}
 
 
 class RefusedInput(TypedDict):
-    """A file that was not brought in."""
+    """A file that was not ingested."""
 
     file: str
     reason: str
@@ -66,52 +66,52 @@ class RefusedInput(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """What became of one file."""
+    """The result of one file."""
 
     name: str
     kind: str
-    """`jsonl`, `warc`, ...; empty where it was refused before that was known."""
+    """`jsonl`, `warc`, ...; empty if the file was refused before its kind was known."""
     status: Literal["added", "known", "refused", "index"]
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared_archive`)."""
+    """Its records by type and its skipped records, from its Manifests or from the list in a shared archive file."""
     reason: str = ""
-    """Why it was refused, in a line."""
+    """Why it was refused, in one line."""
     is_shared: bool = False
     """Whether other inputs lie in the same archive file."""
 
     @property
     def entries(self) -> int:
-        """Records that are to be processed: each of them gets a verdict."""
+        """Number of records to be processed. Each of them gets a verdict."""
         return page_records(self.counts)
 
     @property
     def unusable(self) -> dict[str, int]:
-        """Records that were passed over, and damaged stretches in the archive, by reason."""
+        """Skipped records, and damaged stretches in the archive, by reason."""
         damaged = {DAMAGED: self.counts[DAMAGED]} if self.counts.get(DAMAGED) else {}
         return {**passed_over(self.counts), **damaged}
 
     @property
     def records(self) -> int:
-        """Records in the archive, damaged stretches included."""
+        """Number of records in the archive, damaged stretches included."""
         return sum(self.counts.values()) - sum(passed_over(self.counts).values())
 
 
 @dataclass(slots=True, kw_only=True)
 class IngestSummary:
-    """What became of all."""
+    """The result of a whole ingest."""
 
     added: int = 0
     known: int = 0
     indexes: int = 0
-    """Index files, which hold no text: passed over."""
+    """Index files. They hold no text and are skipped."""
     refused: list[RefusedInput] = field(default_factory=list)
     records: int = 0
     entries: int = 0
     unusable: dict[str, int] = field(default_factory=dict)
-    """Records that were passed over, by reason."""
+    """Skipped records, by reason."""
 
     def add(self, result: IngestResult) -> None:
-        """Count one more file."""
+        """Count the result of one more file."""
         self.added += result.status == "added"
         self.known += result.status == "known"
         self.indexes += result.status == "index"
@@ -129,40 +129,40 @@ def ingest(
     options: IngestOptions | None = None,
     on_result: Callable[[IngestResult], None] = lambda _: None,
 ) -> IngestSummary:
-    """Bring in every file; `on_result` hears of each what became of it. One that is refused does not keep the others out.
+    """Ingest every file, and hand the result of each to `on_result`. A refused file does not keep the others out.
 
-    A small file is told of when the archive file that it shares is sealed.
+    The result of a small file comes when the archive file that it shares is sealed.
     """
     options = options or IngestOptions()
     done = IngestSummary()
 
-    def tell(brought: IngestResult) -> None:
-        done.add(brought)
-        on_result(brought)
+    def report(result: IngestResult) -> None:
+        done.add(result)
+        on_result(result)
 
     shared_archive.seal_unsealed(store, source)
     with Inventory(store, source) as inventory, SharedArchive(source, options.size) as small:
         target = _Target(store=store, source=source, options=options, inventory=inventory, small=small)
         waiting: list[_SmallFile] = []
         try:
-            for given in files:
-                brought = _ingest_file(target, given)
-                if isinstance(brought, IngestResult):
-                    tell(brought)
+            for input_file in files:
+                result = _ingest_file(target, input_file)
+                if isinstance(result, IngestResult):
+                    report(result)
                 else:
-                    waiting.append(brought)
+                    waiting.append(result)
                 if small.is_full:
-                    _seal_small(target, waiting, tell)
-        except InputError:  # an argument that means no file; those before it are not lost by that
-            _seal_small(target, waiting, tell)
+                    _seal_small(target, waiting, report)
+        except InputError:  # an argument without any file must not lose the files before it
+            _seal_small(target, waiting, report)
             raise
-        _seal_small(target, waiting, tell)
+        _seal_small(target, waiting, report)
     return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """Where the files of one command go."""
+    """The destination of the files of one command."""
 
     store: Store
     source: str
@@ -190,7 +190,7 @@ def _ingest_file(target: _Target, input_file: InputFile) -> IngestResult | _Smal
         return _refusal(
             input_file,
             InputError(
-                f"ingest {input_file.name!r}: it cannot be read: {failure}; get the file again, or report it"
+                f"ingest {input_file.name!r}: cannot be read: {failure}; get the file again, or report it"
             ),
         )
     except InputError as error:
@@ -200,7 +200,7 @@ def _ingest_file(target: _Target, input_file: InputFile) -> IngestResult | _Smal
 def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestResult | _SmallFile:
     name = input_file.name
     if not name.isprintable() or not _is_utf8(name):
-        raise InputError(f"ingest {name!r}: a name that other tools cannot read; rename the file")
+        raise InputError(f"ingest {name!r}: other tools cannot read this name; rename the file")
     identity = f"sha256:{digest(path)}"
     entry = target.inventory.find(identity)
     with path.open("rb") as file:
@@ -272,7 +272,7 @@ def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, fil
 def _seal_small(
     target: _Target, pending: list[_SmallFile], on_result: Callable[[IngestResult], None]
 ) -> None:
-    """Seal the small files that wait, and tell of them; a single one has an archive file of its own."""
+    """Seal the small files that wait, and report their results. A single one gets an archive file of its own."""
     if len(pending) == 1:
         (one,) = pending
         target.small.clear()
@@ -304,7 +304,7 @@ def _refusal(input_file: InputFile, error: InputError) -> IngestResult:
 
 
 def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
-    """Seal a WARC file as it lies; None for one that must be rewritten to be read record by record."""
+    """Seal a WARC file byte for byte. Return None if it must be rewritten to be readable record by record."""
     part = _free_part_name(store, source, name)
     with path.open("rb") as file:
         head = file.read(8)
@@ -323,8 +323,9 @@ def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) 
 
 
 def _free_part_name(store: Store, source: str, name: str) -> str:
-    """The part that a WARC file of this name is to be: without what says that it is WARC and how it is compressed, unless
-    a file is called so that differs in that alone.
+    """Return the part name for a WARC file: its name without the suffixes of WARC and compression.
+
+    If another file has that part name and differs only in these suffixes, keep them.
     """
     short = stem = _stem(name)
     for ending in COMPRESSED:

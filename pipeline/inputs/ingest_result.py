@@ -1,4 +1,4 @@
-"""What the ingest command says: a line a file, and what came of all."""
+"""The output of the ingest command: a line per file, and a summary."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -19,15 +19,15 @@ from pipeline.terminal.reasons import counted
 from storage.store import Store
 
 ONE_BY_ONE = 20
-"""Small files, and index files, that have a line each; more have one together."""
+"""Up to this many small files or index files get a line each. More share one line."""
 MOST_WAITING = 10_000
-"""Files that wait to be said in one line."""
+"""Maximum number of files that wait to share one line."""
 
 
 def run_ingest(
     store: Store, source: str, inputs: Iterable[str], options: IngestOptions, as_json: bool
 ) -> None:
-    """Bring in every input, and say so. Ends the command with exit code 2 where one was refused."""
+    """Ingest every input, and print the results. End the command with exit code 2 if one was refused."""
     store.sweep()
     lines = IngestPrinter(partial(echo, err=True))
     done = ingest(store, source, locate_inputs(inputs), options, lines.add)
@@ -38,7 +38,7 @@ def run_ingest(
 def run_commoncrawl(
     project: Project, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
 ) -> None:
-    """Bring in what is wanted of Common Crawl, and say so. Ends the command with exit code 2 where a file was refused."""
+    """Ingest a selection of Common Crawl, and print the result. End with exit code 2 if a file was refused."""
     project.store.sweep()
     progress = stderr_progress()
     with commoncrawl_input.open_client(project.config) as client:
@@ -57,14 +57,14 @@ def run_commoncrawl(
 
 
 class IngestPrinter:
-    """Says what became of each file, in a line; of many small files and many index files, in a line for all."""
+    """Prints one line per file, and one line for many small files or index files together."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._waiting: dict[tuple[str, str], list[IngestResult]] = {}
 
     def add(self, result: IngestResult) -> None:
-        """Say what became of a file, now or with others like it."""
+        """Print the result of a file, now or together with similar ones."""
         if result.status == "index" or (result.is_shared and not result.unusable):
             same = self._waiting.setdefault((result.kind, result.status), [])
             same.append(result)
@@ -74,7 +74,7 @@ class IngestPrinter:
             self._say(result_line(result))
 
     def flush(self) -> None:
-        """Say what is left to be said."""
+        """Print the results that wait."""
         for same in self._waiting.values():
             for text in map(result_line, same) if len(same) <= ONE_BY_ONE else (group_line(same),):
                 self._say(text)
@@ -82,22 +82,22 @@ class IngestPrinter:
 
 
 def _print_summary(source: str, done: IngestSummary, as_json: bool) -> None:
-    body: dict[str, Any] = asdict(done) | {"unusable": dict(done.unusable)}  # it takes Counters apart
+    body: dict[str, Any] = asdict(done) | {"unusable": dict(done.unusable)}  # asdict breaks Counters
     if done.refused:
         body["error"] = done.refused[0]["reason"]
     refused = f"; {len(done.refused)} refused" if done.refused else ""
     indexes = f"; {done.indexes} index files passed over" if done.indexes else ""
-    told = (
+    line = (
         f"{source}: {done.added} files added, {done.known} known{refused}{indexes}; {done.records:,} records, "
         f"{done.entries:,} of them to be processed{_format_unusable(done.unusable)}"
     )
-    print_result(as_json, body, told)
+    print_result(as_json, body, line)
     if done.refused:
         raise typer.Exit(2)
 
 
 def selection_line(source: str, selected: SelectionSummary) -> str:
-    """What a look-up brought in."""
+    """Return the line about a selection of records."""
     return (
         f"{source}: {selected.found:,} records found, {selected.known:,} of them known, {selected.added:,} added in "
         f"{selected.files:,} archive files{_format_unusable(selected.unusable)}"
@@ -105,7 +105,7 @@ def selection_line(source: str, selected: SelectionSummary) -> str:
 
 
 def result_line(result: IngestResult) -> str:
-    """What became of one file."""
+    """Return the line about one file."""
     if result.status == "refused":
         return f"thresher: {result.reason}"
     if result.status == "index":
@@ -115,7 +115,7 @@ def result_line(result: IngestResult) -> str:
 
 
 def group_line(same: Sequence[IngestResult]) -> str:
-    """What became of many files of one kind."""
+    """Return the line about many files of one kind."""
     first = same[0]
     if first.status == "index":
         return f"{len(same):,} index files such as {first.name}: passed over, they hold no text"

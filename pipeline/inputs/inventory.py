@@ -1,6 +1,6 @@
 """`Inventory`: the inputs that a source holds, found by digest and by name.
 
-They lie in a temporary database for the time of a command: memory does not grow with their number.
+It is a temporary database for the time of a command, because memory must not grow with the number of inputs.
 """
 
 import json
@@ -24,20 +24,20 @@ CREATE INDEX names ON known (name);
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InventoryEntry:
-    """An input that the source holds, in whole or in part."""
+    """An input that the source holds, completely or in part."""
 
     name: str
-    """What it was called when it was ingested."""
+    """The name under which it was ingested."""
     stem: str = ""
-    """What its volumes are called; empty for a file that was copied or that shares an archive file."""
+    """The name of its volumes without numbers; empty for a file that was copied or that shares an archive file."""
     counts: Mapping[str, int]
-    """Its records by type, and what was passed over."""
+    """Its records by type, and the counts of skipped records."""
     read_options: Mapping[str, JSON] | None = None
-    """How it was read, if it shares an archive file."""
+    """The reading options, if it shares an archive file."""
 
 
 class Inventory:
-    """What the source holds when the command begins, and what is `put` since. Use it as a context."""
+    """The inputs of a source when the command begins, and those that are `put` since. Use it as a context."""
 
     __slots__ = ("_database",)
 
@@ -61,7 +61,7 @@ class Inventory:
         self._database.close()
 
     def find(self, identity: str) -> InventoryEntry | None:
-        """Return the input of that digest."""
+        """Return the input with that digest."""
         row = self._database.execute(
             "SELECT name, stem, counts, how FROM known WHERE identity = ?", (identity,)
         ).fetchone()
@@ -71,12 +71,12 @@ class Inventory:
         return InventoryEntry(name=name, stem=stem, counts=json.loads(counts), read_options=json.loads(how))
 
     def has_name(self, name: str) -> bool:
-        """Whether an input was called so."""
+        """Return whether an input has that name."""
         found = self._database.execute("SELECT 1 FROM known WHERE name = ?", (name,)).fetchone()
         return found is not None
 
     def put(self, identity: str, held: InventoryEntry) -> None:
-        """Add an input, or replace what was known of it."""
+        """Add an input, or replace its entry."""
         self._database.execute(
             "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?)",
             (identity, held.name, held.stem, json.dumps(dict(held.counts)), json.dumps(held.read_options)),

@@ -1,10 +1,12 @@
-"""What a user gives to be brought in: files, directories and addresses of them, one by one as local files.
+"""Find the input files of an ingest: files, directories and object addresses, one by one as local files.
 
-1. A directory or prefix stands for the files below it, in the order of their names; what begins with a dot is left out.
-2. Each has a name that its folder does not change: that of the file, or its path below what was given. Files of a dump of
-   Stack Exchange have the same names for every site, and have that of their folder in front.
-3. An object of a bucket is brought here when its turn comes, and removed behind it.
-4. Of a storage of Thresher the archive files in `warc/` are meant. What was made from them is marked (`is_derived`).
+1. A directory or prefix stands for the files below it, in the order of their names. Names that start with a dot are
+   skipped.
+2. The name of an input does not depend on its folder: it is the name of the file, or its path below the argument. Dumps
+   of Stack Exchange have the same file names for every site, so they get the name of their folder in front.
+3. An object of a bucket is downloaded when its turn comes, and deleted afterwards.
+4. In a storage of Thresher, only the archive files in `warc/` are inputs. Files that were made from them are marked
+   (`is_derived`).
 """
 
 import os
@@ -33,20 +35,20 @@ DERIVED_DIRECTORIES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
-    """One file."""
+    """One file to ingest."""
 
     name: str
-    """`part-0.jsonl`, or `2024/part-0.jsonl` below a directory that was given."""
+    """`part-0.jsonl`, or `2024/part-0.jsonl` below a directory argument."""
     open: Callable[[], AbstractContextManager[Path]]
-    """A local file of its bytes, for the time of the context."""
+    """Opens a local file with its bytes, for the time of a context."""
     is_from_directory: bool = False
-    """Whether a directory or prefix was given, and not the file itself."""
+    """Whether the argument was a directory or a prefix, and not the file itself."""
     is_derived: bool = False
-    """Whether it lies in a storage of Thresher and is no archive: a table, a Manifest, ..."""
+    """Whether it lies in a storage of Thresher and is not an archive file but a table, a Manifest, ..."""
 
 
 def locate_inputs(arguments: Iterable[str | Path]) -> Iterator[InputFile]:
-    """Every file that is meant. Raises `InputError` for what is not there, or has no file below it."""
+    """Yield every file of the arguments. Raise `InputError` if an argument names nothing, or has no file below it."""
     for argument in map(str, arguments):
         if argument.startswith(S3_SCHEME):
             yield from _objects(argument)
@@ -75,7 +77,7 @@ def _files(argument: str) -> Iterator[InputFile]:
 
 
 def _walk(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, bool]]:
-    """In the order of an object store: a directory sorts as its names do, with the slash."""
+    """Yield the files in the order of an object store: a directory sorts by its name with the slash."""
     with os.scandir(directory) as scan:
         entries = sorted((f"{one.name}/" if one.is_dir() else one.name, Path(one.path)) for one in scan)
     names = {name for name, _ in entries}

@@ -1,1 +1,1 @@
-"""Whether everything stored is whole. Entry point: `verify.verify_storage`."""
+"""Checks that everything stored is intact. The entry point is `verify.verify_storage`."""

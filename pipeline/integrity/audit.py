@@ -1,10 +1,11 @@
-"""Audit: one sealed archive file and its index, read from end to end and held against each other and their seal.
+"""Audit: read one sealed archive file and its index from end to end, and compare them with each other and their seal.
 
-1. Records are as many of each type as were sealed.
-2. Each record of a file that was written here keeps the rules of `storage.warc.validator`, digests included. What others wrote
-   may break them: it was so when it came in, and is no news while the bytes are the same.
-3. The index has a line for each record that can be looked up, which leads there and has its length and digest; and no
-   other line.
+1. The number of records of each type must be the sealed one.
+2. Each record of a file that was written here keeps the rules of `storage.warc.validator`, digests included. Files of
+   other writers may break the rules: they did so when they were ingested, and it is no damage while the bytes are the
+   same.
+3. The index has exactly one line for each record that can be looked up. The line leads to the record, and has its
+   length and digest.
 """
 
 from collections import Counter
@@ -26,13 +27,13 @@ from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_re
 from storage.warc.validator import HTTP_HEAD, check_record
 
 MAX_FAULTS_NAMED = 20
-"""Faults of one file that are named one by one; beyond that their number says enough."""
+"""Faults of one file that are named one by one. Of further ones only the number is given."""
 IndexKey = tuple[int, int, str, str, str]
-"""What index and record must agree in: length, offset, digest, SURT and time."""
+"""Values in which index and record must agree: length, offset, digest, SURT and time."""
 
 
 def audit_archive(store: Store, manifest: Manifest, references: RevisitReferences) -> Iterator[str]:
-    """What is wrong with an archive part, one line each; `references` is told of its records and revisits."""
+    """Yield the faults of an archive part, one line each. Add its records and revisits to `references`."""
     warc, index = archive_outputs(manifest.outputs)
     faults = list(_records(store, warc, index, manifest, references))
     yield from faults[:MAX_FAULTS_NAMED]
@@ -68,7 +69,7 @@ def _records(
         yield str(error)
         return
     if counts[DAMAGED] > manifest.counts.get(DAMAGED, 0):
-        yield from damaged  # that counts and index do not agree with what is left follows from it
+        yield from damaged  # differences of counts and index follow from the damage
         return
     yield from broken
     sealed = Counter(
@@ -95,7 +96,7 @@ def _fault(store: Store, name: str, member: Member) -> str | None:
 
 
 def _streamed(store: Store, name: str, member: Member) -> bool:
-    """Whether the block digest holds of a record that is too long for memory."""
+    """Return whether the block digest is right for a record that is too long for memory."""
     with store.open(name) as file:
         file.seek(member.offset)
         record = next(iter(ArchiveIterator(file, parse_http=False)), None)
@@ -103,7 +104,7 @@ def _streamed(store: Store, name: str, member: Member) -> bool:
 
 
 def _chunked(data: bytes) -> bytes | None:
-    """The entity of a response that was sent in chunks, and nothing else; None for any other."""
+    """Return the entity of a response that was sent in chunks only, or None for any other record."""
     block = data.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")
     head = HTTP_HEAD.match(block)
     if head is None:
@@ -118,7 +119,7 @@ def _chunked(data: bytes) -> bytes | None:
 
 def _add_references(references: RevisitReferences, record: ArchivedRecord, *, ours: bool) -> None:
     references.add_record(record.record_id)
-    # Archives of others refer to what was not brought in with them.
+    # Archives of other writers may refer to records that were not ingested.
     if ours and record.revisit and record.revisit.refers_to:
         references.add_revisit(record.revisit.refers_to, record.ref.file, record.offset)
 
@@ -131,7 +132,10 @@ def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, IndexKe
             for row in cdxj.read(file, name=index.name):
                 lines += 1
                 if row.filename != warc.name or rows.get(row.offset) != _key(row):
-                    yield f"{index.name}: its line for {row.url} leads to {row.filename} at {row.offset}, where that is not"
+                    yield (
+                        f"{index.name}: its line for {row.url} leads to {row.filename} at {row.offset}, "
+                        "where that record is not"
+                    )
                 unseen.pop(row.offset, None)
     except CorruptData as error:
         yield str(error)

@@ -1,12 +1,12 @@
-"""Cross-check: every record of an archive file once more, with warcio, which shares no code with our reader.
+"""Cross-check: read every record of an archive file a second time with warcio, which shares no code with our reader.
 
-1. Both readers go through the file side by side. They must find records at the same offsets, of the same type, id, address and
-   length, with the same bytes; digests that a record states must be those of what warcio reads.
-2. Where they differ, the line says where, in what, and why if that is known. In a file that was written here a difference without a
-   known reason is damage. What others wrote may be read in more ways than one: it is named, and is no damage as long as the
-   bytes are those that were sealed.
-3. warcio reads gzip and plain files. Files in Zstandard or LZ4 are named as not read. Behind bytes that warcio cannot read it is
-   set down again at the next record that our reader finds.
+1. Both readers go through the file side by side. They must find records at the same offsets, with the same type, id,
+   address, length and bytes. Digests that a record states must be those of the bytes that warcio reads.
+2. A line for each difference says where it is, what differs, and why, if the reason is known. In a file that was
+   written here, a difference without a known reason is damage. Files of other writers may be readable in more than
+   one way: differences are named, and are no damage while the bytes are those that were sealed.
+3. warcio reads gzip and plain files. Files in Zstandard or LZ4 are named as not read. After bytes that warcio cannot
+   read, it restarts at the next record that our reader finds.
 """
 
 import base64
@@ -38,9 +38,9 @@ from storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, b
 CHUNK_BYTES = 1 << 20
 """Bytes read at a time."""
 MAX_MEMORY_BYTES = 16 << 20
-"""Bytes of a block that are held in memory; a longer one goes through a temporary file."""
+"""Bytes of a block that are held in memory. A longer one goes through a temporary file."""
 MAX_LINES = 20
-"""Lines of one file; beyond that their number says enough."""
+"""Lines of one file. Of further ones only the number is given."""
 WARCIO_ERRORS = (
     ArchiveLoadFailed,
     StatusAndHeadersParserException,
@@ -49,40 +49,40 @@ WARCIO_ERRORS = (
     ValueError,
     AttributeError,
 )
-"""What warcio raises for bytes that it cannot read: the first two say so, the others come from inside."""
+"""Errors of warcio for bytes that it cannot read: the first two are its own, the others come from its inside."""
 AMBIGUOUS_PROBLEMS = frozenset(
     {*(CUT_OFF, BROKEN, NO_RECORD, MANY_RECORDS), *(WRONG_LENGTH, BROKEN_CHUNKS, TOO_LONG, NO_HEAD)}
 )
-"""Problems of a record that two readers need not read alike. A content encoding is no such thing: it is not undone here."""
+"""Problems of a record that two readers may read differently. Content encodings are not decoded here."""
 HeaderLookup = Callable[[str], str | None]
 FIRST_LINES = {
     "response": ["HTTP/1.0", "HTTP/1.1"],
     "request": ["GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"],
 }
-"""How HTTP messages begin."""
+"""First words of HTTP messages."""
 FIELDS = ("type", "id", "address", "length", "block")
 
 
 class RecordReading(NamedTuple):
-    """What a reader finds of one record."""
+    """One record as a reader finds it."""
 
     offset: int
     type: str
     id: str
     address: str
     length: int | None
-    """Of the block; None where the reader does not know."""
+    """Length of the block; None if the reader does not know it."""
     block: str
-    """SHA-1 of the block in base32; empty where the block is too long for our reader."""
+    """SHA-1 of the block in base32; empty if the block is too long for our reader."""
     problem: str
-    """Our reader: what is wrong with the record. warcio: the digest that is not that of the bytes. Else empty."""
+    """Our reader: the fault of the record. warcio: the digest that does not fit the bytes. Else empty."""
     explanation: str = ""
-    """Why warcio may find another digest than the record states, where that is known."""
+    """Why warcio may find another digest than the record states, if that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossCheck:
-    """What came of it, one line each."""
+    """The result, one line each."""
 
     damage: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class CrossCheck:
     """Files that warcio does not read."""
 
     def plus(self, other: "CrossCheck") -> "CrossCheck":
-        """Both together."""
+        """Return both results together."""
         return CrossCheck(
             damage=(*self.damage, *other.damage),
             differences=(*self.differences, *other.differences),
@@ -99,12 +99,12 @@ class CrossCheck:
 
 
 def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:
-    """Compare the readings of a sealed archive file, whose bytes are those that were sealed."""
+    """Compare both readings of a sealed archive file, whose bytes are those that were sealed."""
     warc, _ = archive_outputs(manifest.outputs)
     with store.open(warc.name) as file:
         if not file.read(5).startswith((GZIP, PLAIN)):
             return CrossCheck(
-                unread=(f"{warc.name}: warcio reads gzip and plain files, and no Zstandard or LZ4",)
+                unread=(f"{warc.name}: warcio reads gzip and plain files, but not Zstandard or LZ4",)
             )
     counts: Counter[str] = Counter()
     named: list[tuple[str, str]] = []
@@ -122,7 +122,7 @@ def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:
 
 
 def _differences(store: Store, name: str, counts: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Where the readers differ, each with the reason where it is known. `counts` is told what warcio reads."""
+    """Yield the differences of both readers, each with its reason if known. Count warcio's records in `counts`."""
     with store.open(name) as one, store.open(name) as other, _quiet():
         ours, theirs = _ours(one, name), _WarcioReader(other)
         for mine in ours:
@@ -194,12 +194,12 @@ def _ours(file: BinaryIO, name: str) -> Iterator[RecordReading]:
 
 
 class _WarcioReader:
-    """Its readings, with the next one known."""
+    """Reads records with warcio, one record ahead."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.error = ""
-        """Why it stopped last."""
+        """Why warcio stopped last."""
         self._records = self._from(0)
         self.next = next(self._records, None)
 
@@ -207,7 +207,7 @@ class _WarcioReader:
         self.next = next(self._records, None)
 
     def resume_at(self, offset: int) -> RecordReading | None:
-        """Go on there, if it has stopped at bytes that it cannot read."""
+        """Restart there, if warcio has stopped at bytes that it cannot read."""
         if self.error:
             self._records = self._from(offset)
             self.next = next(self._records, None)
@@ -228,8 +228,8 @@ class _WarcioReader:
 
 def _reading(record: Any, block: IO[bytes]) -> RecordReading:
     head: HeaderLookup = record.rec_headers.get_header
-    said = head("WARC-Block-Digest") or ""
-    sha1, stated, length = hashlib.sha1(usedforsecurity=False), _hasher(said), 0
+    stated_digest = head("WARC-Block-Digest") or ""
+    sha1, stated, length = hashlib.sha1(usedforsecurity=False), _hasher(stated_digest), 0
     while data := record.raw_stream.read(CHUNK_BYTES):
         block.write(data)
         sha1.update(data)
@@ -237,9 +237,10 @@ def _reading(record: Any, block: IO[bytes]) -> RecordReading:
         if stated is not None:
             stated.update(data)
     kind = head("WARC-Type") or ""
-    wrong = "" if stated is None or _is_digest(said, stated.digest()) else f"the block is not that of {said}"
+    is_wrong = stated is not None and not _is_digest(stated_digest, stated.digest())
+    wrong = f"the block is not that of {stated_digest}" if is_wrong else ""
     why = ""
-    if not wrong and kind != "revisit":  # whose payload lies elsewhere
+    if not wrong and kind != "revisit":  # the payload of a revisit lies elsewhere
         for name in ("WARC-Payload-Digest", PAYLOAD_SHA256):
             if not wrong:
                 wrong, why = _payload_fault(head(name) or "", kind, head, block)
@@ -256,11 +257,10 @@ def _reading(record: Any, block: IO[bytes]) -> RecordReading:
 
 
 def _payload_fault(stated_digest: str, kind: str, head: HeaderLookup, block: IO[bytes]) -> tuple[str, str]:
-    """That the payload is not that of the digest which the record states, and why where that is known; empty where it is, or
-    nobody can tell.
+    """Return that the payload does not fit the digest that the record states, and why, if that is known.
 
-    The standard's payload is the entity without its chunk framing (WARC/1.1, section 6.3.2); some writers hash it with the
-    framing, and both are taken.
+    Return empty texts if it fits, or if it cannot be checked. The standard's payload is the entity without its chunk
+    framing (WARC/1.1, section 6.3.2). Some writers hash it with the framing, so both are accepted.
     """
     if _hasher(stated_digest) is None or head("WARC-Truncated") or head("WARC-Segment-Number"):
         return "", ""
@@ -283,7 +283,7 @@ def _payload_fault(stated_digest: str, kind: str, head: HeaderLookup, block: IO[
                 stated_digest, _hashed(stated_digest, ChunkedDataReader(block, raise_exceptions=True))
             ):
                 return "", ""
-        except ChunkedDataException as error:  # trailers, or a framing that each reads in its own way
+        except ChunkedDataException as error:  # trailers, or a framing that readers read differently
             why = f"warcio cannot undo its chunks: {error}"
     return f"the payload is not that of {stated_digest}", why
 
@@ -315,7 +315,7 @@ def _base32(digest: bytes) -> str:
 
 
 def _sealed(manifest: Manifest) -> Counter[str]:
-    """What warcio should count."""
+    """Return the counts that warcio should reach."""
     found: Counter[str] = Counter()
     for kind, count in manifest.counts.items():
         if kind != DAMAGED and not kind.startswith(PASSED_OVER):
@@ -334,6 +334,6 @@ def _format_counts(counts: Counter[str]) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep from the terminal what warcio writes to stderr of all that it finds odd."""
+    """Keep warcio's notes on odd bytes, which it writes to stderr, from the terminal."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123 - a device
         yield

@@ -1,9 +1,9 @@
-"""Export audit: a finished export directory, checked file by file, and made ready to be made whole again.
+"""Export audit: check a finished export directory file by file, and prepare its repair.
 
-1. Every file that the manifest names must be there as it was sealed, and shards must be readable; nothing else may lie among them,
-   for every tool would take it for data.
-2. A repair removes the shards and the other files that are damaged, and a manifest that cannot be read. The same export then makes
-   them again, and nothing else. `recipe.json`, by which the directory is known, is written again at once.
+1. Every file that the manifest names must be present as it was sealed, and shards must be readable. No other file may
+   lie among the shards, because every tool would read it as data.
+2. A repair removes damaged shards and other files, and a manifest that cannot be read. The same export then makes them
+   again, and nothing else. `recipe.json`, which identifies the directory, is written again at once.
 """
 
 from core import CorruptData, InputError
@@ -18,7 +18,7 @@ from storage.store import Store
 
 
 def verify_dataset(uri: str, progress: Progress) -> VerifyResult:
-    """Check every file of an export directory. `InputError` where no export has finished there."""
+    """Check every file of an export directory. Raise `InputError` if it holds no finished export."""
     store = output_store(uri)
     if not store.exists(MANIFEST_FILE):
         raise InputError(f"{uri}: no {MANIFEST_FILE} in it; give the directory of a finished export")
@@ -37,7 +37,7 @@ def verify_dataset(uri: str, progress: Progress) -> VerifyResult:
         damage.append(f"{uri}: {CLAIM_FILE} is not as it was written")
     known = {shard.name for shard in dataset.shards}
     damage.extend(
-        f"{uri}: {name} is no shard of this dataset, and is read as one; move it away"
+        f"{uri}: {name} is not a shard of this dataset, but tools read it as one; move it away"
         for name in store.list(f"{SHARD_DIRECTORY}/")
         if name not in known
     )
@@ -47,7 +47,7 @@ def verify_dataset(uri: str, progress: Progress) -> VerifyResult:
 
 
 def repair_dataset(uri: str) -> list[str]:
-    """Remove what is damaged and can be made again; returns the names."""
+    """Remove damaged files that can be made again, and return their names."""
     store = output_store(uri)
     try:
         dataset = _dataset(store)

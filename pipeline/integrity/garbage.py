@@ -1,8 +1,9 @@
-"""Garbage: outputs of attempts that were never sealed, and that nobody will seal any more.
+"""Garbage: outputs of attempts that were never sealed, and that nobody will seal.
 
-An output lies there before the seal of its part, so it may be of a part that is being made right now. What is older
-than `GRACE_MS` is not, for an attempt puts its outputs when it has made all of them and seals at once; but for one that
-finds the equal output of an old attempt and leaves it there. So `collect` is for when nothing else runs.
+An output exists before the seal of its part, so it may belong to a part that is being made right now. An attempt puts
+its outputs when it has made all of them, and seals at once. Therefore an unsealed output older than `GRACE_MS` is
+garbage, with one exception: a running attempt may have found the equal output of an old attempt and kept it. So call
+`collect` only when nothing else runs.
 """
 
 from collections.abc import Iterator
@@ -18,14 +19,14 @@ STEP_OF_DIRECTORY = {
     "dedup": "dedup",
     "commoncrawl": "commoncrawl",
 }
-"""Directory to the step whose parts have outputs there, under the part's name."""
+"""Step whose parts have outputs in a directory, under the name of the part."""
 PARQUET, JSON = ".parquet", ".json"
 
 
 def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
-    """Names of outputs whose part is not sealed, older than `grace_ms`."""
+    """Yield the names of outputs older than `grace_ms` whose part is not sealed."""
     for directory, step in STEP_OF_DIRECTORY.items():
-        # Names of parts, some hundred bytes for a thousand documents, may be held.
+        # Names of parts are some hundred bytes for a thousand documents: memory can hold them.
         sealed = {
             seal.removeprefix(f"manifests/{step}/").removesuffix(JSON)
             for seal in store.list(f"manifests/{step}/")
@@ -37,7 +38,7 @@ def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
 
 
 def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
-    """Delete them; returns how many. One whose part was sealed meanwhile stays."""
+    """Delete garbage, and return how many outputs. An output whose part was sealed in between stays."""
     removed = 0
     for name in unsealed_outputs(store, grace_ms):
         directory, _, part = name.removesuffix(PARQUET).partition("/")
@@ -50,5 +51,5 @@ def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
 def _age_ms(store: Store, name: str) -> int:
     try:
         return store.age_ms(name)
-    except CorruptData:  # gone since it was listed
+    except CorruptData:  # deleted since it was listed
         return 0

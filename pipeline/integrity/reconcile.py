@@ -1,13 +1,15 @@
-"""Reconcile: the pages that a crawl's frontier has settled, with the records that can be read.
+"""Reconcile the pages that a crawl's frontier has settled with the records that can be read.
 
-1. A page that was settled as fetched, unchanged, redirected or gone was answered. So the crawl's log has a line of it that names
-   a record, and the record is in an archive file, sealed or open (`crawler.settler`). The frontier never has more such pages than
-   there are such records: a difference is a loss.
-2. A line whose worker was killed before it settled the page may name a record that is nowhere, or one that was fetched again.
-   So there may be more lines and records than settled pages, and a record counts once however many lines name it.
-3. Counts of a running crawl are taken first, and its files are read afterwards: what is settled meanwhile is in neither.
-4. Not counted are pages that a rebuilt frontier knows from the archive alone (`crawler.replay.restore.UNLOGGED`). What lies in a damaged file, which
-   is named as such, and what the user gave up (`thresher verify --accept-loss`) count as if they were there.
+1. A page that was settled as fetched, unchanged, redirected or gone got a response. The crawl's log has a line that
+   names its record, and the record is in an archive file, sealed or open (`crawler.settler`). The frontier never has
+   more such pages than there are such records: a difference is a loss.
+2. A worker that is killed before it settles a page leaves a line whose record is missing, or was fetched again. So
+   there may be more lines and records than settled pages. A record counts once for any number of lines.
+3. The counts of a running crawl are taken first, and its files are read afterwards. Pages settled in between do not
+   count as lost.
+4. Pages that a rebuilt frontier knows from the archive alone (`crawler.replay.restore.UNLOGGED`) are not counted.
+   Records in a damaged file, which is reported itself, and records that the user gave up (`thresher verify
+   --accept-loss`) count as readable.
 """
 
 import asyncio
@@ -33,23 +35,24 @@ from storage.store import Store
 from storage.warc.records import DAMAGED, read_records
 
 ANSWERED_OUTCOMES = ("fetched", "unchanged", "redirected", "gone")
-"""Outcomes of pages that a server answered: each has a record."""
+"""Outcomes of pages that got a response: each has a record."""
 
 
 def answered_pages(stats: Stats) -> int:
-    """Return how many pages a frontier has settled that must have a line and a record."""
+    """Return how many settled pages of a frontier must have a line and a record."""
     outcomes = (stats.outcomes.get(outcome, 0) for outcome in ANSWERED_OUTCOMES)
     return sum(outcomes) - sum(stats.reasons.get(f"{outcome}:{UNLOGGED}", 0) for outcome in ANSWERED_OUTCOMES)
 
 
 def settled_pages(project: Project) -> Every[int]:
-    """Return how many answered pages the frontier has settled, of each crawl whose archive is in the project's storage. Raise
-    `Unavailable` where the frontier does not answer.
+    """Return how many pages with a response the frontier has settled, for each crawl whose archive is in this storage.
+
+    Raise `Unavailable` if the frontier does not respond.
     """
     here = None
-    with suppress(CorruptData):  # which verify names
+    with suppress(CorruptData):  # verify reports it
         here = read_storage_id(project.store)
-    if here is None:  # nothing was crawled into it
+    if here is None:  # no crawl has used this storage
         return Every(answers={}, lost={})
     with project.frontier_address() as address:
         return asyncio.run(_settled(address, here))
@@ -71,8 +74,10 @@ async def _settled(address: str, here: str) -> Every[int]:
 
 
 def add_log_lines(store: Store, crawls: Sequence[str], references: RevisitReferences) -> Counter[str]:
-    """Tell `references` what the logs of crawls say was answered; return how many answers of each crawl have no record to be found:
-    a user's spider had them elsewhere, or the file of the log was given up.
+    """Add the records that the logs of crawls name to `references`.
+
+    Return how many lines of each crawl have no record to look for: the response came from a user's spider, or the log
+    file was given up.
     """
     without: Counter[str] = Counter()
 
@@ -92,7 +97,7 @@ def add_log_lines(store: Store, crawls: Sequence[str], references: RevisitRefere
         for name in log_line.files(store, crawl):
             try:
                 note(crawl, log_line.read(store, name))
-            except CorruptData:  # verify names it; what it held says its Manifest
+            except CorruptData:  # verify reports it; the Manifest has the counts of its lines
                 part = name.removeprefix(f"{log_line.FOLDER}/").removesuffix(log_line.SEALED_SUFFIX)
                 with suppress(CorruptData):
                     without[crawl] += answered_in_counts(
@@ -103,7 +108,7 @@ def add_log_lines(store: Store, crawls: Sequence[str], references: RevisitRefere
 
 
 def add_open_records(store: Store, crawls: Sequence[str], references: RevisitReferences) -> None:
-    """Tell `references` of the records in the open archive files of crawls, whether somebody writes to these or not."""
+    """Add the records in the open archive files of crawls to `references`, whether a worker writes to them or not."""
     for crawl in crawls:
         for name in open_archive_files(store, crawl):
             with snapshot(store, f"{WARC}/{crawl}", name) as path:
@@ -126,31 +131,32 @@ def lost_pages(
         readable = found[f"{WARC}/{crawl}"] + without.get(crawl, 0)
         if pages > readable:
             yield (
-                f"crawl {crawl}: {pages:,} pages are settled as answered, and the records of {readable:,} can be read: {pages - readable:,}"
-                f" are lost; copy the archive and its log back from a backup, or run `thresher frontier rebuild {crawl} --anew`,"
-                " then crawl again"
+                f"crawl {crawl}: {pages:,} pages are settled with a response, but the records of only {readable:,} can"
+                f" be read: {pages - readable:,} are lost; copy the archive and its log back from a backup, or run"
+                f" `thresher frontier rebuild {crawl} --anew`, then crawl again"
             )
 
 
 def answered_in_counts(counts: Mapping[str, int]) -> int:
-    """Return how many pages were answered, of the counts in a Manifest of the log."""
+    """Return how many pages got a response, from the counts of a Manifest of the log."""
     return sum(number for key, number in counts.items() if key.partition(":")[0] in ANSWERED_OUTCOMES)
 
 
 def unlogged_pages(project: Project, crawl: str, stats: Stats) -> int:
-    """Return how many pages a frontier has settled as answered of which the crawl's log has no line; 0 where all is well. Takes no
-    longer than reading the open files of the log.
+    """Return how many settled pages with a response have no line in the crawl's log; 0 if all is well.
+
+    Reads only the open files of the log, and takes the counts of sealed files from the catalog.
     """
     store, found = project.store, 0
     for name in open_files(store, f"{log_line.FOLDER}/{crawl}"):
         with snapshot(store, f"{log_line.FOLDER}/{crawl}", name) as path:
             lines = () if path is None else log_line.whole_lines(path)
             found += sum(line.is_final and line.outcome in ANSWERED_OUTCOMES for line in lines)
-    # The sealed files after the open ones: what is sealed meanwhile is counted twice, and not passed over.
+    # Sealed files after open ones: a file that is sealed in between counts twice and is not missed.
     found += sum(answered_in_counts(project.catalog.totals(step, crawl)) for step in (LOG, LOST_STEP))
     return max(answered_pages(stats) - found, 0)
 
 
 def is_loss_accepted(manifest: Manifest) -> bool:
-    """Return whether the damage of an archive file was accepted: it was sealed with damaged records."""
+    """Return whether the user accepted the damage of an archive file: it was sealed with damaged records."""
     return manifest.counts.get(DAMAGED, 0) > 0

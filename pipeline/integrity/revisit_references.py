@@ -1,6 +1,7 @@
-"""`Referred`: whether the records that revisits and lines of the crawl log refer to are there, asked of an archive of any size.
+"""`RevisitReferences`: whether the originals of revisits and log lines are archived, for an archive of any size.
 
-Ids go to temporary files, by their hashes, and are compared a file at a time: memory holds a sixty-fourth of them.
+Ids go to temporary files, sorted by their hashes, and are compared a file at a time: memory holds a sixty-fourth of
+them.
 """
 
 import struct
@@ -19,20 +20,21 @@ RECORD, REVISIT, LINE = range(3)
 
 
 class MissingOriginal(NamedTuple):
-    """A revisit record whose original is not there."""
+    """A revisit record without its original."""
 
     file: str
     offset: int
 
 
 class RevisitReferences:
-    """Ids of records that are there, and of those that are referred to."""
+    """Ids of archived records, and of records that revisits and log lines refer to."""
 
     __slots__ = ("_buckets", "_files", "_life")
 
     def __init__(self) -> None:
         self._life = ExitStack()
-        self._buckets = [self._life.enter_context(TemporaryFile()) for _ in range(BUCKETS)]  # noqa: SIM115 - closed with the stack
+        # Closed with the stack.
+        self._buckets = [self._life.enter_context(TemporaryFile()) for _ in range(BUCKETS)]  # noqa: SIM115
         self._files: dict[str, int] = {}
 
     def __enter__(self) -> Self:
@@ -44,19 +46,19 @@ class RevisitReferences:
         self._life.close()
 
     def add_record(self, record_id: str) -> None:
-        """A record of this id is in the archive."""
+        """Add the id of an archived record."""
         self._note(RECORD, record_id, "", 0)
 
     def add_revisit(self, record_id: str, file: str, offset: int) -> None:
-        """The revisit record that lies there refers to this id."""
+        """Add the id to which the revisit record at this place refers."""
         self._note(REVISIT, record_id, file, offset)
 
     def add_log_line(self, record_id: str, file: str) -> None:
-        """A line of a crawl's log says that a page was answered by this record, in that archive file."""
+        """Add the id of the record that a log line names as its response, in that archive file."""
         self._note(LINE, record_id, file, 0)
 
     def missing_originals(self) -> Iterator[MissingOriginal]:
-        """The revisit records that refer to what is not there."""
+        """Yield the revisit records whose originals are not archived."""
         files = list(self._files)
         for entries, there in self._read():
             for kind, key, file, offset in entries:
@@ -64,8 +66,9 @@ class RevisitReferences:
                     yield MissingOriginal(files[file], offset)
 
     def count_answers(self, accepted: Container[str]) -> Counter[str]:
-        """Return how many records that lines refer to are there, by the folder of the archive file that the line names. Those in
-        `accepted` files, of which somebody knows that they are damaged, count as if they were.
+        """Return how many records that log lines name are archived, by the folder of the archive file in the line.
+
+        Records in `accepted` files count as archived, because the damage of these files is reported already.
         """
         found: Counter[str] = Counter()
         files = list(self._files)
@@ -77,7 +80,7 @@ class RevisitReferences:
         return found
 
     def _read(self) -> Iterator[tuple[list[tuple[int, bytes, int, int]], set[bytes]]]:
-        """The entries of each bucket, and the ids among them that are there."""
+        """Yield the entries of each bucket, and the ids among them that are archived."""
         for bucket in self._buckets:
             bucket.seek(0)
             entries = list(ENTRY.iter_unpack(bucket.read()))

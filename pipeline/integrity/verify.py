@@ -1,15 +1,17 @@
-"""Verify: everything sealed is hashed and read again, and every damage is named.
+"""Verify: hash and read everything sealed again, and name all damage.
 
-1. An output must have the bytes that were sealed; a table must hold its rows. What a WARC and its index must be is said
-   in `pipeline.integrity.audit`; what revisits refer to must be archived. A deep check reads every record once more with warcio
-   (`pipeline.integrity.crosscheck`).
-2. Nothing is changed, unless a repair is asked for. That takes the seal from parts that can be made again from what
-   they were made from, so that the next run of their step redoes them and nothing else. The index of an archive file is made
-   again at once, and a file whose Manifest is gone is sealed anew.
-3. The bytes of an archive file are never touched. A damaged one is read no more, until it is copied back or the user accepts
-   the loss: then it is sealed anew as it is, and what was made of it is made again. A damaged file of a crawl log is deleted then.
-4. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
-5. Pages that a frontier has settled are as many as can be read, at most (`pipeline.integrity.reconcile`). More are a loss, and named.
+1. An output must have the bytes that were sealed, and a table must hold its rows. `pipeline.integrity.audit` checks
+   archive files and their indexes. The originals of revisits must be archived. A deep check reads every record a second
+   time with warcio (`pipeline.integrity.crosscheck`).
+2. Nothing is changed without a repair. A repair removes the seals of damaged parts that can be made again from their
+   inputs. The next run of their step makes these parts again, and nothing else. The index of an archive file is made
+   again at once, and a file without its Manifest is sealed again.
+3. The bytes of an archive file never change. Processing refuses a damaged one until it is copied back or the user
+   accepts the loss: then it is sealed again as it is, and its results are made again. A damaged file of a crawl log is
+   deleted then.
+4. Files that dead workers left unsealed are named. They are not damaged: the next run of the crawl recovers them.
+5. A frontier has settled at most as many pages as can be read (`pipeline.integrity.reconcile`). More pages are a loss,
+   and named.
 """
 
 import hashlib
@@ -45,7 +47,7 @@ PROCESS_MANIFESTS = "manifests/process/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
-    """What was looked at, and what is wrong with it, one line each."""
+    """What was checked, and its damage, one line each."""
 
     files: int
     bytes: int
@@ -53,21 +55,21 @@ class VerifyResult:
     redo: tuple[str, ...] = ()
     """Names of the Manifests of damaged parts that can be made again."""
     unreadable: tuple[str, ...] = ()
-    """Names of the other Manifests, of runs and of lists that cannot be read."""
+    """Names of unreadable Manifests of other steps, of runs and of lists."""
     indexes: tuple[Manifest, ...] = ()
-    """Archive parts whose WARC file is whole and whose index is not."""
+    """Archive parts with an intact WARC file and a damaged index."""
     archives: tuple[Manifest, ...] = ()
-    """Archive parts whose WARC file is damaged."""
+    """Archive parts with a damaged WARC file."""
     logs: tuple[Manifest, ...] = ()
-    """Parts of a crawl log whose file is damaged."""
+    """Parts of a crawl log with a damaged file."""
     differences: tuple[str, ...] = ()
-    """Where two readers of an archive that others wrote differ; its bytes are those that were sealed."""
+    """Differences between two readers of an ingested archive file whose bytes are those that were sealed."""
     unread: tuple[str, ...] = ()
     """Archive files that warcio cannot read, one line each."""
     unfinished: tuple[str, ...] = ()
-    """Open archive files that nobody writes to, one line each."""
+    """Open archive files without a writer, one line each."""
     garbage: int = 0
-    """Outputs of attempts that were never sealed."""
+    """Number of outputs of attempts that were never sealed."""
 
 
 def verify_storage(
@@ -77,8 +79,9 @@ def verify_storage(
     is_deep: bool = False,
     settled: Mapping[str, int] = MappingProxyType({}),
 ) -> VerifyResult:
-    """Check every output of every Manifest, and that the pages that are `settled` can be read, by crawl (`reconcile.settled`). Raises
-    `InputError` where there is nothing to be checked.
+    """Check every output of every Manifest, and that `settled` pages, counted by crawl, can be read.
+
+    `settled` comes from `reconcile.settled_pages`. Raise `InputError` if there is nothing to check.
     """
     checked = size = 0
     damage: list[str] = []
@@ -87,10 +90,10 @@ def verify_storage(
     lost: defaultdict[str, list[Manifest]] = defaultdict(list)
     cross = CrossCheck()
     accepted: set[str] = set()
-    with RevisitReferences() as referred:
-        # In this order: a file that is sealed meanwhile is read twice, and none is passed over.
-        without = reconcile.add_log_lines(store, [*settled], referred)
-        reconcile.add_open_records(store, [*settled], referred)
+    with RevisitReferences() as references:
+        # In this order a file that is sealed in between is read twice, and none is missed.
+        without = reconcile.add_log_lines(store, [*settled], references)
+        reconcile.add_open_records(store, [*settled], references)
         names = list(store.list("manifests/"))
         progress.start("verify", total=len(names))
         for name in names:
@@ -105,7 +108,7 @@ def verify_storage(
             checked += len(manifest.outputs)
             size += sum(output.bytes for output in manifest.outputs)
             changed = [output for output in manifest.outputs if _is_changed(store, output)]
-            faults = list(_faults(store, manifest, changed, referred))
+            faults = list(_faults(store, manifest, changed, references))
             if step == STEP_NAME and (changed or reconcile.is_loss_accepted(manifest)):
                 accepted.add(archive_outputs(manifest.outputs)[0].name)
             if step == STEP_NAME and is_deep and not changed:
@@ -117,22 +120,22 @@ def verify_storage(
                 lost[_kind(manifest, changed)].append(manifest)
         damage.extend(
             f"{file} at {offset}: a revisit of a record that is not archived"
-            for file, offset in referred.missing_originals()
+            for file, offset in references.missing_originals()
         )
         nameless = list(reseal.unsealed_files(store))
         accepted.update(nameless)
-        damage.extend(reconcile.lost_pages(settled, without, referred, accepted))
+        damage.extend(reconcile.lost_pages(settled, without, references, accepted))
     progress.stop()
     damage.extend(cross.damage)
-    damage.extend(f"{name} is archived, and no Manifest names it" for name in nameless)
+    damage.extend(f"{name} is archived, but no Manifest names it" for name in nameless)
     for name, fault in _unsealed_faults(store):
         damage.append(fault)
         unreadable.append(name)
     damage.extend(_with_read_errors(_identity_faults(store)))
     if not names and not damage and not crawls_with_open_files(store):
         raise InputError(
-            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
-            "project.storage"
+            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or"
+            " correct project.storage"
         )
     return VerifyResult(
         files=checked,
@@ -151,8 +154,9 @@ def verify_storage(
 
 
 def repair(store: Store, found: VerifyResult) -> None:
-    """Unseal what can be made again; its step makes it at its next run. Make indexes again. Seal archive files anew that have
-    lost their Manifest. Remove what failed attempts left.
+    """Unseal parts that can be made again; the next run of their step makes them.
+
+    Make indexes again. Seal archive files again that have lost their Manifest. Remove the outputs of failed attempts.
     """
     for name in (*found.redo, *found.unreadable):
         store.delete(name)
@@ -164,9 +168,10 @@ def repair(store: Store, found: VerifyResult) -> None:
 
 
 def accept_loss(store: Store, found: VerifyResult) -> list[str]:
-    """Seal damaged archive files anew as they are; returns their names. The damaged records are counted as such from now on,
-    and what was made of the files is made again by its step. A file in which no record can be read, or that is missing, stays
-    as it is.
+    """Seal damaged archive files again as they are, and return their names.
+
+    The damaged records count as such from now on, and the process step makes the results of the files again. A file
+    without a single readable record, or a missing one, is not changed.
     """
     accepted = []
     for manifest in found.archives:
@@ -179,8 +184,9 @@ def accept_loss(store: Store, found: VerifyResult) -> list[str]:
 
 
 def delete_damaged_logs(store: Store, found: VerifyResult) -> list[str]:
-    """Delete the damaged files of crawl logs and their Manifests; returns the names of the files. Nothing in a damaged file can
-    be told from what was written, so none of its lines is kept; how many they were is (`logwriter.seal_as_lost`).
+    """Delete the damaged files of crawl logs and their Manifests, and return the names of the files.
+
+    No line of a damaged file can be trusted, so none is kept. Their number is kept (`log_writer.seal_as_lost`).
     """
     for manifest in found.logs:
         log.seal_as_lost(store, manifest)
@@ -191,7 +197,7 @@ def delete_damaged_logs(store: Store, found: VerifyResult) -> list[str]:
 
 
 def _kind(manifest: Manifest, changed: list[Output]) -> str:
-    """What is damaged of a part: its `archive` file, only the `index` of that, its `log`; or `made`, if storage makes it again."""
+    """Return what is damaged: the `archive` file, only its `index`, the `log`, or `made` if it can be made again."""
     if manifest.step == STEP:
         warc, _ = archive_outputs(manifest.outputs)
         return "archive" if warc in changed else "index"
@@ -203,7 +209,7 @@ def _passed_over_counts(manifest: Manifest) -> dict[str, int]:
 
 
 def _unseal_parts(store: Store, archive: str) -> None:
-    """Take the seal from what the process step made of an archive file."""
+    """Remove the seals of the process step's results for an archive file."""
     source, _, own = stem(archive).removeprefix("warc/").partition("/")
     part = re.compile(rf"part-{re.escape(own)}-\d{{12}}\.json")
     for name in list(store.list(f"{PROCESS_MANIFESTS}{source}/part-{own}-")):
@@ -213,17 +219,17 @@ def _unseal_parts(store: Store, archive: str) -> None:
 
 def _unfinished(store: Store) -> Iterator[str]:
     for crawl in crawls_with_open_files(store):
-        for left in recoverable_files(store, crawl):
+        for file in recoverable_files(store, crawl):
             yield (
-                f"{left.name} was left open with {left.records} whole records in {left.record_bytes} bytes, and {left.torn_bytes} "
-                f"bytes that are none; `thresher crawl {crawl}` seals what is whole"
+                f"{file.name} was left open with {file.records} complete records in {file.record_bytes} bytes, and "
+                f"{file.torn_bytes} bytes without a record; `thresher crawl {crawl}` seals the complete records"
             )
 
 
 def _faults(
     store: Store, manifest: Manifest, changed: list[Output], references: RevisitReferences
 ) -> Iterator[str]:
-    """One line a damage."""
+    """Yield one line per damage."""
     if manifest.step == STEP:
         yield from _archive_faults(store, manifest, changed, references)
         return
@@ -237,9 +243,9 @@ def _faults(
 def _archive_faults(
     store: Store, manifest: Manifest, changed: list[Output], references: RevisitReferences
 ) -> Iterator[str]:
-    """Of a changed WARC file, the places that cannot be read, where there are any; else that it is changed."""
+    """Yield the places of a changed WARC file that cannot be read or, if there are none, that it is changed."""
     warc, index = archive_outputs(manifest.outputs)
-    # Read in any case: whether what revisits refer to is there is asked of all files.
+    # Every file is read, because the originals of revisits may be in any of them.
     found = (
         list(_with_read_errors(audit.audit_archive(store, manifest, references)))
         if store.exists(warc.name)
@@ -253,7 +259,7 @@ def _archive_faults(
 
 
 def _with_read_errors(check: Iterator[str]) -> Iterator[str]:
-    """What a check says; where the storage itself finds the bytes damaged, that."""
+    """Yield the faults of a check. If the store itself finds the bytes damaged, yield its error."""
     try:
         yield from check
     except CorruptData as error:
@@ -263,7 +269,7 @@ def _with_read_errors(check: Iterator[str]) -> Iterator[str]:
 def _is_changed(store: Store, output: Output) -> bool:
     try:
         return stored_digest(store, output.name) != output.sha256
-    except CorruptData:  # it is missing, or the storage itself finds it damaged
+    except CorruptData:  # it is missing, or the store itself finds it damaged
         return True
 
 
@@ -276,7 +282,7 @@ def _change(store: Store, output: Output) -> str:
 
 
 def _unsealed_faults(store: Store) -> Iterator[tuple[str, str]]:
-    """Runs and lists that are damaged, and one line of each: no Manifest names these."""
+    """Yield the name and the fault of damaged runs and lists, which no Manifest names."""
     for name in store.list(run.RUNS):
         try:
             run.load(store, name)
@@ -296,5 +302,5 @@ def _identity_faults(store: Store) -> Iterator[str]:
 def _is_list(store: Store, name: str) -> bool:
     try:
         return name == f"{LISTS_PREFIX}{hashlib.sha256(store.read(name)).hexdigest()}.txt"
-    except CorruptData:  # the storage itself finds it damaged
+    except CorruptData:  # the store itself finds it damaged
         return False

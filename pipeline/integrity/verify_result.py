@@ -1,4 +1,4 @@
-"""What the verify command does and says: a line a finding on stderr, and what came of it at the end."""
+"""The verify command and its output: a line per finding on stderr, and the result at the end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,18 +17,19 @@ from pipeline.terminal.progress import Progress, stderr_progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyOptions:
-    """What the user asks for."""
+    """The user's options."""
 
     datasets: tuple[str, ...]
-    """Export directories; the storage where none is named."""
+    """Directories of exported datasets; the storage if empty."""
     repair: bool
     accept_loss: bool
     deep: bool
 
 
 def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
-    """Verify the storage and the catalog of a project, or datasets: these need no project. End the command with exit code 1 if
-    anything is damaged.
+    """Verify the storage and the catalog of a project, or datasets, which need no project.
+
+    End the command with exit code 1 if anything is damaged.
     """
     progress = stderr_progress()
     if options.datasets:
@@ -37,8 +38,8 @@ def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
         found = [_verify_dataset(uri, options, progress) for uri in options.datasets]
         damage = [line for checked in found for line in checked.damage]
     else:
-        checked, beside = _verify_storage(Project.at(directory), options, progress)
-        found, damage = [checked], [*checked.damage, *beside]
+        checked, further = _verify_storage(Project.at(directory), options, progress)
+        found, damage = [checked], [*checked.damage, *further]
     _print_result(found, damage, options, as_json)
     if damage:
         raise typer.Exit(1)
@@ -57,10 +58,10 @@ def _verify_storage(
     settled: Mapping[str, int] = {}
     lost: list[str] = []
     try:
-        asked = reconcile.settled_pages(project)
-        settled, lost = asked.answers, list(asked.lost.values())
+        frontiers = reconcile.settled_pages(project)
+        settled, lost = frontiers.answers, list(frontiers.lost.values())
     except Unavailable as error:
-        echo(f"not checked: whether all that is settled can be read ({error})", err=True)
+        echo(f"not checked: whether all settled pages can be read ({error})", err=True)
     found = verify.verify_storage(project.store, progress, is_deep=options.deep, settled=settled)
     in_catalog = list(catalog_refresh.faults(project))
     if options.repair:
@@ -68,9 +69,9 @@ def _verify_storage(
         if in_catalog:
             catalog_refresh.rebuild(project)
     for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
-        echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+        echo(f"{name} is sealed again without its damaged records; run `thresher process` again", err=True)
     for name in verify.delete_damaged_logs(project.store, found) if options.accept_loss else ():
-        echo(f"{name} is given up: nothing can be asked again by its lines", err=True)
+        echo(f"{name} is deleted: its pages cannot be requested again from the log", err=True)
     return found, [*in_catalog, *lost]
 
 

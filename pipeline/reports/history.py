@@ -1,10 +1,10 @@
-"""`history`: all that a project knows of one URL, source by source.
+"""`url_history`: everything that a project knows about one URL, source by source.
 
-Of a crawl: where the URL is in the frontier, and what the crawl's log says of it. Of a crawl and of an ingest: its captures in
-the archive, and of each capture the verdict of the process step, the document, and whether deduplication removed it. What
-is found is what a user could find with other tools in the same files; nothing here is kept anywhere else.
+For a crawl: the state of the URL in the frontier, and its lines in the crawl's log. For a crawl and an ingest: its
+captures in the archive, and for each capture the verdict of the process step, the document, and whether deduplication
+removed it. Everything comes from files that users can read with other tools; nothing is stored only here.
 
-Indexes and logs are read from end to end: it takes seconds a million records. Memory does not grow with them.
+Indexes and logs are read from end to end, which takes seconds per million records. Memory does not grow with them.
 """
 
 import asyncio
@@ -38,59 +38,59 @@ from storage.warc.cdxj import read as read_cdxj
 
 LOGGER = logging.getLogger(__name__)
 MAX_LOG_LINES = 10
-"""Newest lines of a log that are kept."""
+"""Number of newest log lines in the result."""
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "title", "language", "mime", "extractor")
 _REMOVED = tables.columns(tables.REMOVALS, "id", "witness", "kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureVerdict:
-    """What the steps behind the crawl made of a capture."""
+    """What the later steps decided about a capture."""
 
     id: str
-    """Of the document; of the record where none was made of it."""
+    """Id of the document, or of the record if there is no document."""
     keep: bool
     rule: str
     reason: str
     title: str = ""
     language: str = ""
     extractor: str = ""
-    """Empty where no document was made."""
+    """Empty if there is no document."""
     duplicate_of: str = ""
-    """Id of the document that is kept in its place, where deduplication removed it."""
+    """Id of the document that is kept instead, if deduplication removed this one."""
     duplicate_kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureHistory:
-    """One record of the archive, and what became of it."""
+    """One record of the archive, and its verdict."""
 
     row: CdxjRow
     verdict: CaptureVerdict | None
-    """None where the process step has not seen it."""
+    """None if the process step has not read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What one source knows of the URL."""
+    """What one source knows about the URL."""
 
     source: str
     place: UrlState | None
-    """Where the URL is in the frontier; None for an ingest, and where the frontier has no such crawl."""
+    """State of the URL in the frontier; None for an ingest, and if the frontier has no such crawl."""
     lines: tuple[LogLine, ...]
-    """Of the crawl's log, the newest last, at most `MAX_LOG_LINES`."""
+    """Lines of the crawl's log, the newest last, at most `MAX_LOG_LINES`."""
     captures: tuple[CaptureHistory, ...]
-    """The oldest first."""
+    """Captures, the oldest first."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether the source knows nothing of it."""
+        """Whether the source knows nothing about the URL."""
         is_known = self.place is not None and self.place.state != "unknown"
         return not (is_known or self.lines or self.captures)
 
 
 def url_history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
-    """Yield what each source knows of a URL: of all sources where none is named."""
+    """Yield what each source knows about a URL. If `sources` is empty, ask all."""
     places = _places(project, url)
     for source in sources or sorted({*project.sources(()), *places}):
         place, query_order = places.get(source, (None, OFF))
@@ -104,7 +104,7 @@ def url_history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterato
 
 
 class _Page:
-    """The page of a URL, by all of the URLs that a crawl takes for it."""
+    """The page of a URL: all URLs that a crawl takes for the same page."""
 
     def __init__(self, url: Url, query_order: HostSwitch) -> None:
         self.host = url.host
@@ -112,7 +112,7 @@ class _Page:
         self._key = page_key(url.text, url.host, query_order)
 
     def is_at(self, address: str) -> bool:
-        """Return whether an address is one of its URLs, however it is written."""
+        """Return whether an address, in any spelling, is one of its URLs."""
         if address == self._wire:
             return True
         if self.host not in address.lower():
@@ -128,7 +128,7 @@ class _Page:
 
 
 def _places(project: Project, url: Url) -> dict[str, tuple[UrlState, HostSwitch]]:
-    """Where each crawl has the URL, and on which hosts it tells pages apart by the order of parameters."""
+    """Return the URL's state in each crawl, and on which hosts the crawl tells pages apart by parameter order."""
 
     async def place(_: str, frontier: Frontier) -> tuple[UrlState, HostSwitch]:
         return await frontier.inspection.find(url), frontier.crawl.settings.policy.query_order
@@ -194,7 +194,7 @@ def _verdicts(project: Project, source: str, rows: list[CdxjRow]) -> dict[str, C
 
 
 def _removals(project: Project, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
-    """Kind and witness of what deduplication removed, by id: by the run over this source alone, or else over all."""
+    """Return kind and witness of removed documents by id, from the run over this source alone or else over all."""
     store, config = project.store, project.config.dedup
     run = dedup.find(store, [source], config) or dedup.find(store, project.sources(()), config)
     if run is None:

@@ -12,7 +12,9 @@ from storage.store import Store
 
 
 def kept_documents(store: Store, sources: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `storage.tables.DOCUMENTS` that have a verdict `keep`, a part in memory at a time, in the order of the archive.
+    """Yield the rows of `storage.tables.DOCUMENTS` with the verdict `keep`, in the order of the archive.
+
+    Memory holds one part at a time.
 
     Raise `CorruptData` if a table is not as it was sealed.
     """

@@ -1,4 +1,4 @@
-"""What `thresher status` tells, as Prometheus reads it (text format 0.0.4), for a textfile collector or a cron job."""
+"""The figures of `thresher status` in Prometheus' text format 0.0.4, for a textfile collector or a cron job."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,9 +11,9 @@ HOSTS = {"known": "hosts", "held": "held", "dead": "dead"}
 
 
 def metrics(found: Mapping[str, Any], cache: CacheStats | None) -> str:
-    """The figures of `pipeline.reports.status.status`, and of this machine's cache where there is one."""
-    told = "".join(f"{line}\n" for line in _lines(found["sources"]))
-    return told + (exposition(cache) if cache is not None else "")
+    """Return the figures of `pipeline.reports.status.project_status`, and of this machine's cache if there is one."""
+    text = "".join(f"{line}\n" for line in _lines(found["sources"]))
+    return text + (exposition(cache) if cache is not None else "")
 
 
 def _lines(sources: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -59,11 +59,11 @@ def _frontiers(crawls: list[Mapping[str, Any]]) -> Iterator[str]:
             yield _sample("thresher_discarded_urls", crawl["name"], count, reason=reason)
 
 
-def _family(name: str, said: str) -> tuple[str, str]:
-    return f"# HELP {name} {said}", f"# TYPE {name} gauge"
+def _family(name: str, description: str) -> tuple[str, str]:
+    return f"# HELP {name} {description}", f"# TYPE {name} gauge"
 
 
 def _sample(name: str, source: str, value: int, **labels: str) -> str:
-    # Names of sources and states hold nothing that would have to be escaped.
+    # Names of sources and states hold no characters that need escapes.
     pairs = ",".join(f'{key}="{text}"' for key, text in {"source": source, **labels}.items())
     return f"{name}{{{pairs}}} {value}"

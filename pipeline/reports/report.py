@@ -1,4 +1,4 @@
-"""The report: what the Manifests add up to, as a table, as JSON, as a picture."""
+"""The report: the sums of the Manifests, as a table, as JSON and as a picture."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 
 REMOVAL_KINDS = ("exact", "url", "near")
-"""Removals in the order in which they are decided."""
+"""Kinds of removals, in the order in which they are decided."""
 
 
 def funnel_of(project: Project, names: Sequence[str], tokens: TokenCounts | None = None) -> Funnel:
-    """The funnel of some sources, with deduplication and tokens where they were made of these sources.
+    """Return the funnel of some sources, with deduplication and tokens if these were made of the same sources.
 
-    Without `tokens` they are those of the first export that is recorded.
+    Without `tokens` it takes those of the first recorded export.
     """
-    fates: Counter[str] = Counter()
+    stage_counts: Counter[str] = Counter()
     archived = 0
     rule_order: list[str] = []
     for name in names:
@@ -33,24 +33,23 @@ def funnel_of(project: Project, names: Sequence[str], tokens: TokenCounts | None
             page_records(manifest.counts) for manifest in manifests(project.store, "archive", name)
         )
         for manifest in manifests(project.store, "process", name):
-            fates.update(manifest.counts)
+            stage_counts.update(manifest.counts)
             rule_order.extend(rule for rule in rule_names(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.store, names, project.config.dedup)
     removed = _removal_stages(removals) if removals is not None else []
-    seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
+    seen = sum(count for key, count in stage_counts.items() if key.endswith(".documents"))
     return make_funnel(
-        names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen
+        names, stage_counts, rule_order, removed, tokens or _tokens(project, removals), archived - seen
     )
 
 
 def render(funnel: Funnel, console: Console) -> None:
-    """Print the table."""
+    """Print the funnel as a table."""
     counted = f"; tokens of {funnel.tokenizer}" if funnel.tokenizer else ""
     title = f"Funnel of {', '.join(funnel.sources)} (filters in this order{counted})"
     table = Table(title=title, title_justify="left")
-    table.add_column(
-        "stage", overflow="fold"
-    )  # where a terminal is narrow the name is folded, and no number cut off
+    # On a narrow terminal the name is folded, and no number is cut off.
+    table.add_column("stage", overflow="fold")
     for column in ("records", "share", "payload", "text", "tokens"):
         table.add_column(column, justify="right", no_wrap=True)
     total = funnel.records
@@ -66,17 +65,19 @@ def render(funnel: Funnel, console: Console) -> None:
             sum(stage.payload_bytes for stage in early),
         )
         console.print(
-            f"before anything was extracted: {records:,} of {total:,} records, {_bytes(payload)} of {_bytes(funnel.payload_bytes)}",
+            f"before anything was extracted: {records:,} of {total:,} records, {_bytes(payload)} of "
+            f"{_bytes(funnel.payload_bytes)}",
             style="dim",
         )
     if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):
         console.print(
-            "~ tokens of what was not exported: text bytes at the exported documents' rate", style="dim"
+            "~ tokens of text that was not exported: its bytes at the rate of the exported documents",
+            style="dim",
         )
 
 
 def plot(funnel: Funnel, path: Path) -> None:
-    """Draw the funnel as a PNG, SVG or PDF. InputError where matplotlib or the format is missing."""
+    """Draw the funnel as a PNG, SVG or PDF file. Raise `InputError` if matplotlib or the format is missing."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
     except ImportError:

@@ -1,4 +1,4 @@
-"""The status command: what every source has come to, and how its frontier stands."""
+"""The status command: the progress of every source, and the state of its frontier."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ USER_DESCRIPTIONS = {
     "nobody": "user nobody",
     "root": "root without capabilities (it cannot become nobody here, or nobody may not read this Python)",
 }
-"""Who a worker is where root began it."""
+"""The user of a worker process that root started."""
 
 
 def project_status(project: Project) -> dict[str, Any]:
-    """One entry a source, from the catalog and the frontier; `lost` has a line for each crawl whose frontier is lost."""
+    """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
     with project.frontier_address() as address:
         frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
     names = sorted({*project.sources(()), *frontiers})
@@ -43,7 +43,7 @@ def project_status(project: Project) -> dict[str, Any]:
 
 
 def render(found: dict[str, Any], console: Console) -> None:
-    """Print it as a table."""
+    """Print the status as a table."""
     table = Table(title=f"storage {found['storage']}", title_justify="left")
     for column in (
         "source",
@@ -76,7 +76,7 @@ def render(found: dict[str, Any], console: Console) -> None:
         if source["frontier"] and (line := frontier_line(source["frontier"])):
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
         if source["unlogged"]:
-            line = f"{source['unlogged']:,} pages are settled that the log of the crawl does not have; run `thresher verify`"
+            line = f"{source['unlogged']:,} settled pages are missing in the log of the crawl; run `thresher verify`"
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
     for name, uri in found["elsewhere"].items():
         line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
@@ -86,7 +86,7 @@ def render(found: dict[str, Any], console: Console) -> None:
 
 
 def isolation_line(found: Mapping[str, Any]) -> str:
-    """What keeps the processes that read pages from everything else."""
+    """Return what confines the processes that read pages, in one line."""
     walls = [
         *([f"Landlock {found['landlock']}"] if found["landlock"] else []),
         *(["seccomp"] if found["seccomp"] else []),
@@ -99,24 +99,27 @@ def isolation_line(found: Mapping[str, Any]) -> str:
 
 
 def frontier_line(frontier: Mapping[str, Any]) -> str:
-    """What else there is to be said of a frontier, in one line; empty where there is nothing."""
+    """Return further counts of a frontier in one line, or "" if there are none."""
     numbers = (
         (frontier["held"], "host held", "hosts held"),
         (frontier["dead"], "host dead", "hosts dead"),
         (frontier["tail"], "URL waiting in storage", "URLs waiting in storage"),
         (frontier["scheduled"], "page to be visited again", "pages to be visited again"),
     )
-    said = [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers if number]
+    parts = [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers if number]
     if frontier["discarded"]:
-        said.append(f"not let in: {counted(frontier['discarded'])}")
-    return "; ".join(said)
+        parts.append(f"not let in: {counted(frontier['discarded'])}")
+    return "; ".join(parts)
 
 
 def _isolation(project: Project) -> dict[str, Any] | None:
-    """Of this machine; on a cluster each node has its own."""
+    """Return the isolation of this machine. On a cluster each node has its own, so return None."""
     if project.config.project.cluster is not None:
         return None
-    return {**asdict(probe_confinement()), "browser_sandbox": project.config.crawler.browser_sandbox}
+    return {
+        **asdict(probe_confinement()),
+        "browser_sandbox": project.config.crawler.rendering.browser_sandbox,
+    }
 
 
 _FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
@@ -125,8 +128,8 @@ _FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
 async def _frontiers(
     project: Project, address: str
 ) -> tuple[dict[str, _FrontierState], dict[str, str], dict[str, str]]:
-    """How the crawls of the project's storage stand; where the others of the server have their archives; and what is wrong with those
-    that are lost.
+    """Return the state of the crawls of the project's storage, the storage of every other crawl of the server, and the
+    error line of every lost crawl.
     """
     here = read_storage_id(project.store)
     elsewhere: dict[str, str] = {}
@@ -147,8 +150,9 @@ async def _frontiers(
 
 
 def wait_reason(stats: Stats, flow: GateState | None, stalls: list[int], kept: str = "") -> str:
-    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does. `kept` says what keeps
-    workers from the web.
+    """Return who waits for whom among storage, a crawl, its hosts and its follower, or "" if nobody waits.
+
+    `kept` says what keeps workers from the web.
     """
     if kept:
         return f"crawl for the web ({kept})"
@@ -157,7 +161,7 @@ def wait_reason(stats: Stats, flow: GateState | None, stalls: list[int], kept: s
     if flow is not None and flow.shut:
         return f"crawl for process ({_mebi(flow.estimate)} of {_mebi(flow.limit)} MiB unprocessed)"
     if stats.held and stats.waiting + stats.later and not stats.leased + stats.robots:
-        return f"crawl for hosts ({stats.held:,} held: they did not answer, or asked for time)"
+        return f"crawl for hosts ({stats.held:,} held: they did not respond, or asked to wait)"
     if flow is not None and flow.backlog == 0 and not stats.is_drained:
         return "process for crawl"
     return ""

@@ -1,12 +1,12 @@
-"""Export of a source as one WACZ file, which ReplayWeb.page and others open without anything of ours.
+"""Export of a source as one WACZ file, which ReplayWeb.page and other tools open without Thresher.
 
-1. WARC files that are gzip go in as they are. Others are compressed anew, a gzip member a record: readers of WACZ know
-   no Zstandard. What was damaged in an ingested file stays out then.
-2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
-   was a revisit without its title. What a page fetched while it was rendered is not.
-3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and deleted.
-   The SHA-256 of each WARC file is compared with its seal.
-4. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
+1. WARC files in gzip are copied as they are. Others are recompressed, one gzip member per record, because readers of
+   WACZ know no Zstandard. Damaged stretches of an ingested file are left out then.
+2. The list of pages has each HTML page with status 200, with its title and the time of its capture. A revisit has no
+   title. Requests that a page made while it was rendered are not listed.
+3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and
+   deleted. The SHA-256 of each WARC file is compared with its seal.
+4. The same storage gives the same bytes. The largest record and the index of one WARC file limit the memory.
 """
 
 import dataclasses
@@ -42,15 +42,15 @@ from storage.warc.wacz import WaczWriter, page, pieces
 LOGGER = logging.getLogger(__name__)
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 1 << 30
-"""Bytes of a record that is compressed anew: it is held in memory."""
+"""Maximum size of a record that is recompressed, because memory holds it."""
 PAGE_MIME_TYPES = frozenset({HTML, XHTML, REVISIT_MIME})
-"""Types in an index of what may be a page: of a revisit only its head can tell."""
+"""Types in an index that may be pages. For a revisit only its head can tell."""
 PAGE_RESOURCE_TYPES = frozenset({"", "document"})
-"""What WARC-Resource-Type says of a page; with any other a page asked for the record while it was rendered."""
+"""Values of WARC-Resource-Type for pages. With any other value, a page requested the record while it was rendered."""
 MAX_OPEN_FILES = 64
-"""Index files merged at a time."""
+"""Index files that are merged at a time."""
 TITLE_SEARCH_BYTES = 256 << 10
-"""Bytes of a page in which its title is looked for."""
+"""Bytes of a page in which its title is searched."""
 MAX_TITLE_CHARACTERS = 500
 TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
 WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$")
@@ -58,28 +58,30 @@ WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaczSummary:
-    """What went into the file."""
+    """The contents of the file, as counts."""
 
     archives: int
     recompressed: int
-    """Those of the archives that were no gzip."""
+    """Number of archives that were not gzip."""
     records: int
-    """That can be looked up."""
+    """Number of records that can be looked up."""
     pages: int
     bytes: int
 
 
 def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> WaczSummary:
-    """Write everything that a source has sealed into `out`, which appears when it is whole.
+    """Write everything that a source has sealed into `out`, which appears when it is complete.
 
-    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot be
-    written there, `CorruptData` if an archive file is not as it was sealed. What was at `out` stays then.
+    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot
+    be written, `CorruptData` if an archive file is not as it was sealed. An existing `out` stays then.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
-        raise InputError(f"{source}: nothing of it is archived; give the name of a crawl or an ingest")
+        raise InputError(
+            f"{source}: nothing is archived under that name; give the name of a crawl or an ingest"
+        )
     if not out.parent.is_dir():
-        raise InputError(f"{out}: there is no directory {out.parent}; make it, or give another file")
+        raise InputError(f"{out}: there is no directory {out.parent}; create it, or give another file")
     try:
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory:
             exported = _write(store, sealed, Path(directory), title or source, progress)
@@ -143,7 +145,7 @@ def _archive_name(name: str) -> str:
 
 @contextmanager
 def _local(store: Store, warc: Output, directory: Path) -> Iterator[Path]:
-    """Give the path of the archive file on this machine; a copy of one from a bucket lives as long as the context.
+    """Yield a local path of the archive file. A copy of a file in a bucket is deleted with the context.
 
     Raise `CorruptData` if the file is not as it was sealed.
     """
@@ -161,7 +163,7 @@ def _local(store: Store, warc: Output, directory: Path) -> Iterator[Path]:
 
 
 def _copy(store: Store, name: str, path: Path) -> str:
-    """Copy an object to a local file; return its SHA-256."""
+    """Copy an object to a local file, and return its SHA-256."""
     sha256 = hashlib.sha256()
     with store.open(name) as there, path.open("wb") as here:
         while data := there.read(CHUNK_BYTES):
@@ -171,8 +173,8 @@ def _copy(store: Store, name: str, path: Path) -> str:
 
 
 def _recompress(file: BinaryIO, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
-    """The records as gzip members; `moved` is told where each one went, and its length there."""
-    # What ends a record is not in a member of a file that is not compressed.
+    """Yield the records as gzip members. Put the new offset and length of each into `moved`, by its old offset."""
+    # In an uncompressed file the end of a record is not part of its member.
     end = b"\r\n\r\n" if name.endswith(".warc") else b""
     offset = 0
     for each in members(file, 0, None, MAX_RECORD_BYTES, name=name):
@@ -193,7 +195,7 @@ def _rows(store: Store, index: Output) -> list[cdxj.CdxjRow]:
 def _write_run(
     path: Path, rows: Sequence[cdxj.CdxjRow], name: str, moved: dict[int, tuple[int, int]] | None
 ) -> int:
-    """Write the lines of one archive file as they are to be in the index, sorted; returns how many."""
+    """Write the index lines of one archive file, sorted and with their new places. Return how many."""
     lines = []
     for row in rows:
         offset, length = (row.offset, row.length) if moved is None else moved[row.offset]
@@ -205,7 +207,7 @@ def _write_run(
 
 
 def _limit_runs(runs: list[Path], directory: Path) -> list[Path]:
-    """As many sorted files as may be open at once, with the same lines."""
+    """Merge sorted files until they may all be open at once, and return them."""
     while len(runs) > MAX_OPEN_FILES:
         some, runs = runs[:MAX_OPEN_FILES], runs[MAX_OPEN_FILES:]
         together = directory / f"merged-{os.urandom(8).hex()}"
@@ -227,7 +229,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _page(file: BinaryIO, row: cdxj.CdxjRow) -> str:
-    """Its line in the list of pages; empty where it is none. `file` is the archive file of the row."""
+    """Return the line of a row in the list of pages, or "" if it is no page. `file` is the archive file of the row."""
     if row.status != 200 or row.mime not in PAGE_MIME_TYPES:
         return ""
     record = next(read_records(file, row.offset, row.offset + 1, name=row.filename, limit=TITLE_SEARCH_BYTES))
@@ -237,7 +239,7 @@ def _page(file: BinaryIO, row: cdxj.CdxjRow) -> str:
 
 
 def _title(record: ArchivedRecord) -> str:
-    """The title of a page; empty where it has none, or none that can be read."""
+    """Return the title of a page, or "" if it has none, or none that can be read."""
     try:
         with failure_boundary("title"):
             found = TITLE.search(decode(record.payload, record.header("content-type")).text)
@@ -248,7 +250,7 @@ def _title(record: ArchivedRecord) -> str:
 
 
 def _iso(timestamp: str) -> str:
-    """`2026-01-02T03:04:05Z` of 14 digits; the beginning of time where there are none."""
+    """Return 14 digits as `2026-01-02T03:04:05Z`; without digits, the start of 1970."""
     digits = timestamp or "19700101000000"
     day = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
     return f"{day}T{digits[8:10]}:{digits[10:12]}:{digits[12:14]}Z"

@@ -1,1 +1,4 @@
-"""The steps from the archive to shards: `process`, `dedup`, `export` (with `sharding`), and `follow`, which runs beside a crawl."""
+"""The steps from the archive to shards: `process`, `dedup`, `export` (with `sharding`), and `follow`.
+
+`follow` runs the process step beside a running crawl.
+"""

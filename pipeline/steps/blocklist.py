@@ -1,4 +1,4 @@
-"""The list of addresses that are not wanted: put into the storage once, under its digest, and read there by every worker."""
+"""The blocklist of addresses. It is put into the storage once, under its digest, and every worker reads it there."""
 
 import hashlib
 from functools import lru_cache
@@ -13,9 +13,9 @@ KEY = "filters.blocklist"
 
 
 def put_blocklist(store: Store, directory: Path, written: str) -> str:
-    """Name, in the storage, of the list in a file that is `written` in the configuration of a directory; empty where none is.
+    """Put the blocklist file into the storage, and return its name there; return "" if `written` is empty.
 
-    Raises `InputError` for a file that is no list.
+    `written` is the path in the configuration, relative to `directory`. Raise `InputError` if the file is not a list.
     """
     if not written:
         return ""
@@ -28,7 +28,7 @@ def put_blocklist(store: Store, directory: Path, written: str) -> str:
             f"{KEY} = {written!r}: cannot be read ({error.strerror}); name a file of domains"
         ) from None
     except ValueError as error:
-        raise InputError(f"{KEY} = {written!r}: {error}; give a domain or an address a line") from None
+        raise InputError(f"{KEY} = {written!r}: {error}; give one domain or address per line") from None
     name = _name(data)
     if not store.put(name, data) and not _is_intact(name, store.read(name)):
         store.delete(name)
@@ -38,10 +38,10 @@ def put_blocklist(store: Store, directory: Path, written: str) -> str:
 
 @lru_cache(maxsize=1)
 def load_blocklist(store: PartStore, name: str) -> UrlBlocklist:
-    """The list of that name, which says what is in it. Raises `CorruptData` where the list is not as it was put."""
+    """Return the list of that name. Raise `CorruptData` if its bytes have another digest than the name."""
     data = store.read(name)
     if not _is_intact(name, data):
-        raise CorruptData(f"{name} is not as it was put; run `thresher process` again, which puts it anew")
+        raise CorruptData(f"{name} is damaged; run `thresher process` again, which puts it again")
     return parse_blocklist(data.decode().splitlines())
 
 

@@ -1,8 +1,8 @@
-"""The dedup step: the signatures of everything kept, across all sources, to one table of removals.
+"""The dedup step: it reads the signatures of all kept documents of all sources, and writes one table of removals.
 
-Signatures are read a column at a time; the decisions are `filters.dedup.duplicates`'. Each removal names its
-witness, the better document that it duplicates. The run is named by its fingerprint, so that the same
-sources as processed now find their removals again, and others do not.
+Signatures are read a column at a time. `filters.dedup.duplicates` decides. Each removal names its witness, the better
+document that it duplicates. The run is named by its fingerprint: the same sources, processed to the same results, find
+their removals again, and others do not.
 """
 
 from collections import Counter
@@ -27,17 +27,17 @@ from storage.store import Store
 NAME = "dedup"
 VERSION = 1
 BYTES_PER_SIGNATURE = 2500
-"""Memory that the decision takes for each document, measured at 200,000 of them (2,190), and some."""
+"""Memory of the decision per document: measured at 200,000 documents (2,190 bytes), plus a margin."""
 
 
 def step(config: DedupConfig) -> Step:
-    """The step as this configuration defines it."""
+    """Return the step that this configuration defines."""
     recipe = {"near": config.near, "similarity": duplicates.SIMILARITY, "signature": SIGNATURE_VERSION}
     return Step(name=NAME, version=VERSION, recipe=recipe)
 
 
 def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
-    """Every table of signatures that the sources have sealed so far."""
+    """Return every table of signatures that the sources have sealed."""
     return [
         output
         for source in sources
@@ -48,20 +48,20 @@ def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
 
 
 def part(step: Step, found: Sequence[Output], config: DedupConfig) -> Part:
-    """The one part: all those tables."""
+    """Return the only part of the step: it reads all tables of signatures."""
     spans = tuple(Input(name=table.name, sha256=table.sha256) for table in found)
     name = f"{fingerprint(str(step), step.recipe, spans)[:16]}/removed-00000"
     return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), parameters=config.bands_and_rows)
 
 
 def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
-    """The run that covers these sources as they are processed now, if it was made."""
+    """Return the run that covers the current results of these sources, or None if there is none."""
     now = step(config)
     return run_step.sealed_manifest(store, now, part(now, signatures(store, sources), config))
 
 
 def require_run(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
-    """The same; InputError where it was not made, or something is not processed."""
+    """Return the run that covers these sources. Raise `InputError` if there is none."""
     manifest = find(store, sources, config)
     if manifest is None:
         raise InputError(
@@ -74,7 +74,7 @@ def require_run(store: Store, sources: Sequence[str], config: DedupConfig) -> Ma
 def run(
     store: Store, sources: Sequence[str], config: DedupConfig, *, pool: WorkerPool, progress: Progress
 ) -> tuple[Manifest, run_step.StepSummary]:
-    """Make the removals, unless they are there."""
+    """Make the removals, unless they are sealed already."""
     found = signatures(store, sources)
     now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_PER_SIGNATURE)
     whole = part(now, found, config)
@@ -86,7 +86,7 @@ def run(
 
 
 def work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
-    """Read the signatures, decide, write the removals."""
+    """Read the signatures, decide, and write the removals."""
     read = tables.read_signatures(store, part.inputs)
     removals = duplicates.find_removals(read, part.parameters)
     counts: Counter[str] = Counter()

@@ -1,11 +1,12 @@
-"""The export: kept documents out, tokenized shards in.
+"""The export: it reads kept documents, and writes tokenized shards.
 
 Rules
-1. An export directory holds one dataset. `recipe.json` claims it before anything else is written; another
-   dataset's directory, or one with other people's files, is refused and left as it is.
-2. `manifest.json` is written last: its presence is completion. A finished export is checked against it, file by file, and
-   what is missing or damaged is made again; equal inputs give equal bytes.
-3. What lies between the two steps (`pipeline.steps.sharding`) is kept under `.work` and deleted once the manifest is there.
+1. An export directory holds one dataset. `recipe.json` claims it before anything else is written. A directory of
+   another dataset, or one with other files, is refused and not changed.
+2. `manifest.json` is written last: its presence is completion. A finished export is checked against it, file by file,
+   and missing or damaged files are made again. Equal inputs give equal bytes.
+3. Files between the two steps (`pipeline.steps.sharding`) are kept under `.work`, and deleted after the manifest is
+   written.
 """
 
 import fcntl
@@ -41,7 +42,7 @@ from storage.store import Store
 EXPORT = "export@2"
 SEED = 0
 SHARD_TEXT_BYTES = 128 * 2**20
-"""Text of one shard before compression, about 30 million tokens of English."""
+"""Bytes of text in one shard before compression: about 30 million tokens of English."""
 CLAIM_FILE, MANIFEST_FILE, REPORT_FILE, WORK_DIRECTORY = (
     "recipe.json",
     "manifest.json",
@@ -52,7 +53,7 @@ CLAIM_FILE, MANIFEST_FILE, REPORT_FILE, WORK_DIRECTORY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPlan:
-    """What an export is made of: follows from the sealed parts, the removals and the tokenizer alone."""
+    """The inputs of an export. They follow from the sealed parts, the removals and the tokenizer alone."""
 
     storage: Store
     tokenizer: TokenizerFile
@@ -73,7 +74,7 @@ class ExportPlan:
 def make_plan(
     store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest
 ) -> ExportPlan:
-    """Number the kept documents and say how many shards they make."""
+    """Number the kept documents, and decide how many shards they make. Raise `CorruptData` if removals do not fit."""
     (table,) = removed.outputs
     gone = frozenset(tables.read(store, table, tables.columns(tables.REMOVALS, "id"))["id"].to_pylist())
     kept: list[ExportPart] = []
@@ -88,9 +89,7 @@ def make_plan(
             kept.append(ExportPart(documents, signatures, base, tuple(one for one in ids if one in gone)))
             base += int(stays.sum())
     if base != sum(manifest_rows(store, sources)) - table.rows:
-        raise CorruptData(
-            f"{table.name}: its removals are not among the documents that are kept; run dedup again"
-        )
+        raise CorruptData(f"{table.name}: its removals do not fit the kept documents; run dedup again")
     recipe = {
         "tokenizer": tokenizer.recipe,
         "order": {"permutation": "feistel-4", "seed": SEED},
@@ -116,7 +115,7 @@ def make_plan(
 
 
 def output_store(out: str) -> Store:
-    """Where the user wants the dataset: a path, relative to where the command was typed, or a storage address."""
+    """Return the store of the dataset: a path relative to the current directory, or a storage address."""
     if out.partition(":")[0] in SCHEMES:
         return open_store(out, Path.cwd(), key="--out")
     if "://" in out:
@@ -125,7 +124,7 @@ def output_store(out: str) -> Store:
 
 
 def check_free(out: str) -> Store:
-    """The export directory. InputError where it is a file, or holds files and no dataset of ours."""
+    """Return the export directory. Raise `InputError` if it is a file, or holds files that are not our dataset."""
     target = output_store(out)
     if isinstance(target, DirectoryStore) and target.root.exists() and not target.root.is_dir():
         raise InputError(f"--out {out}: is a file; give a directory")
@@ -137,7 +136,7 @@ def check_free(out: str) -> Store:
 
 
 def claim(plan: ExportPlan, out: str) -> Store:
-    """The export directory, claimed for this dataset. Conflict where it holds another."""
+    """Return the export directory, claimed for this dataset. Raise `Conflict` if it holds another."""
     target = check_free(out)
     data = claim_bytes(plan.fingerprint, plan.recipe)
     target.put(CLAIM_FILE, data)
@@ -150,7 +149,8 @@ def claim(plan: ExportPlan, out: str) -> Store:
                 f"`thresher verify {out} --repair` if it was damaged"
             ) from None
         raise Conflict(
-            f"--out {out}: holds another dataset ({recipe_difference(there, plan.recipe) or 'its documents have changed'}); "
+            f"--out {out}: holds another dataset "
+            f"({recipe_difference(there, plan.recipe) or 'its documents have changed'}); "
             "give another directory, or delete that one"
         )
     return target
@@ -164,8 +164,9 @@ def claim_bytes(fingerprint: str, recipe: Mapping[str, Any]) -> bytes:
 
 @contextmanager
 def write_lock(out: Store) -> Iterator[None]:
-    """One export at a time writes to a directory; Conflict for the second. On an object store two do the same work
-    twice: equal plans put equal bytes.
+    """Hold the only permission to write to a directory. Raise `Conflict` if another command holds it.
+
+    On an object store two exports may run at once and do the same work twice: equal plans put equal bytes.
     """
     if not isinstance(out, DirectoryStore):
         yield
@@ -181,7 +182,7 @@ def write_lock(out: Store) -> Iterator[None]:
 
 
 def step(plan: ExportPlan) -> Step:
-    """The export as a step: what its two steps are parts of."""
+    """Return the export as one step, for the record of its run."""
     name, _, version = EXPORT.partition("@")
     return Step(name=name, version=int(version), recipe=plan.recipe)
 
@@ -189,10 +190,10 @@ def step(plan: ExportPlan) -> Step:
 def make_shards(
     plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Progress
 ) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
-    """Make every shard that is not there as it was sealed. The same plan gives the same bytes.
+    """Make every shard that is missing or damaged. The same plan gives the same bytes.
 
-    Raises `CorruptData` where the manifest of a finished export is damaged, and `Conflict` where a shard of it comes out with
-    other bytes than before.
+    Raise `CorruptData` if the manifest of a finished export is damaged, and `Conflict` if one of its shards gets other
+    bytes than before.
     """
     sealed = _sealed(out)
     whole = _intact_shards(out, sealed, progress)
@@ -203,15 +204,15 @@ def make_shards(
         for number, line in made.items():
             if sealed and line != sealed[number]:
                 raise Conflict(
-                    f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a library "
-                    "wrote it. Export into another directory"
+                    f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a"
+                    " library wrote it. Export into another directory"
                 )
         whole |= made
     return tuple(whole[number] for number in range(plan.shards)), ran
 
 
 def finish(plan: ExportPlan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
-    """Put what stands beside the shards, then the manifest, and remove what was in the making."""
+    """Write the report and the dataset card, then the manifest, and remove the working files."""
     report = (json.dumps(funnel.to_dict(), indent=1) + "\n").encode()
     files = (_put(out, REPORT_FILE, report), _put(out, CARD_NAME, dataset_card(plan.recipe, shards)))
     dataset = Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(shards), files=files)
@@ -221,7 +222,7 @@ def finish(plan: ExportPlan, out: Store, shards: Sequence[ShardFile], funnel: Fu
 
 
 def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
-    """Whether a file of a dataset is there as it was sealed."""
+    """Return whether a file of a dataset is present and has the bytes that were sealed."""
     try:
         sealed_reading.check_sealed(out, line)
     except CorruptData:
@@ -230,7 +231,7 @@ def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
 
 
 def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
-    """Note the dataset in the project's storage, where the report finds its token count."""
+    """Record the dataset in the project's storage, where the report finds its token count."""
     counts = {"documents": dataset.documents, "tokens": dataset.tokens, "text_bytes": plan.text_bytes}
     seal(
         store,
@@ -247,12 +248,12 @@ def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
 
 
 def tokenizer_of(recipe: Mapping[str, Any]) -> str:
-    """Name of the tokenizer in a recipe of an export."""
+    """Return the name of the tokenizer in a recipe of an export."""
     return str(recipe["tokenizer"]["name"])
 
 
 def manifest_rows(store: Store, sources: Sequence[str]) -> Iterator[int]:
-    """Signed documents of every part."""
+    """Yield the number of signed documents of every part."""
     for source in sources:
         for manifest in manifests(store, "process", source):
             yield next(output.rows for output in manifest.outputs if output.name.startswith("signatures/"))
@@ -264,7 +265,7 @@ def _output(manifest: Manifest, kind: str) -> Input:
 
 
 def _intact_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> dict[int, ShardFile]:
-    """Those of the shards, by their numbers, that are there as they were sealed. Hashing needs no lock of Python's."""
+    """Return the intact shards by their numbers. Threads share the work, because hashing releases Python's lock."""
     if not sealed:
         return {}
     progress.start("check", total=len(sealed))
@@ -281,7 +282,7 @@ def _intact_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) 
 
 
 def _sealed(out: Store) -> tuple[ShardFile, ...]:
-    """The shards of a finished export; none of one that is not."""
+    """Return the shards of a finished export, or none if it is not finished."""
     if not out.exists(MANIFEST_FILE):
         return ()
     return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}").shards
@@ -290,7 +291,7 @@ def _sealed(out: Store) -> tuple[ShardFile, ...]:
 def _make_missing(
     plan: ExportPlan, out: Store, missing: Collection[int], pool: WorkerPool, progress: Progress
 ) -> tuple[dict[int, ShardFile], run_step.StepSummary]:
-    """Make some of the shards. What is in the making for others is another attempt's, and lies elsewhere."""
+    """Make some of the shards. Working files of another selection lie in another directory."""
     key = hashlib.sha256(json.dumps(sorted(missing)).encode()).hexdigest()[:16]
     scratch = out.substore(f"{WORK_DIRECTORY}/{key}")
     wanted = frozenset(missing)
@@ -311,7 +312,7 @@ def _make_missing(
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:
-    """Put a file, in place of another of the name."""
+    """Put a file, and replace a different one of the same name."""
     if not out.put(name, data) and _read(out, name) != data:
         out.delete(name)
         out.put(name, data)
@@ -321,5 +322,5 @@ def _put(out: Store, name: str, data: bytes) -> SideFile:
 def _read(out: Store, name: str) -> bytes | None:
     try:
         return out.read(name)
-    except CorruptData:  # the storage itself finds it damaged
+    except CorruptData:  # the store itself finds it damaged
         return None

@@ -1,9 +1,10 @@
-"""Continuous processing: the step follows a running crawl, part by part as archive files are sealed.
+"""Continuous processing: the process step follows a running crawl, while archive files are sealed.
 
-1. What is sealed is processed in rounds, until the crawl is drained and all of it is processed.
-2. Once a second the frontier is told how many archived bytes wait to be processed. Above `crawler.max_backlog` the
-   crawl leases nothing until there are fewer: a slow step slows the crawl, and the disk does not fill.
-3. A source that is no crawl is processed and that is the end of it.
+1. Sealed files are processed in rounds, until the crawl is drained and everything is processed.
+2. Once a second the step reports to the frontier how many archived bytes wait to be processed. Above
+   `crawler.max_backlog` the crawl leases nothing until there are fewer: a slow step slows the crawl, and the disk does
+   not fill.
+3. A source that is not a crawl is processed once, and then the command ends.
 """
 
 import asyncio
@@ -31,14 +32,14 @@ from storage.archive.open_files import open_archive_files
 from storage.manifest import load_manifest
 
 ROUND_S = 1.0
-"""How often sealed files are looked for while there is nothing to do."""
+"""Seconds between two searches for sealed files while there is nothing to do."""
 REPORT_S = 1.0
 FOLLOWER_TTL_MS = 180_000
-"""How long the last word of a follower that says nothing more holds its crawl: it may only have been stopped."""
+"""Milliseconds for which the last report of a silent follower holds its crawl, because it may only be stopped."""
 
 
 class Backlog:
-    """Sealed bytes that wait to be processed, by part. Reports what becomes of parts to `progress` as well."""
+    """Sealed bytes that wait to be processed, by part. Passes the progress of parts on to `progress`."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -46,68 +47,69 @@ class Backlog:
         self._lock = threading.Lock()
 
     def add(self, parts: list[Part]) -> None:
-        """These parts wait from now on."""
+        """Add parts that wait."""
         with self._lock:
             self._bytes.update((part.name, part.bytes) for part in parts)
 
     def remove(self, parts: list[Part]) -> None:
-        """Nothing waits for these any more: they are sealed, or in quarantine."""
+        """Remove parts that are sealed or in quarantine."""
         with self._lock:
             for part in parts:
                 self._bytes.pop(part.name, None)
 
     def bytes_of(self, source: str) -> int:
-        """Bytes of one source."""
+        """Return the waiting bytes of one source."""
         with self._lock:
             return sum(size for name, size in self._bytes.items() if name.startswith(f"{source}/"))
 
     def start(self, title: str, total: int | None) -> None:
-        """A round begins."""
+        """Begin a round."""
         self._progress.start(title, total)
 
     def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
-        """A part, named by the note, has been made."""
+        """Remove a finished part, named by the note, and pass the progress on."""
         with self._lock:
             self._bytes.pop(note, None)
         self._progress.advance(note, by, total)
 
     def print_line(self, line: str) -> None:
-        """Pass it on."""
+        """Pass a line on."""
         self._progress.print_line(line)
 
     def stop(self) -> None:
-        """A round has ended."""
+        """End a round."""
         self._progress.stop()
 
 
 def follow(project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress) -> StepSummary:
-    """Process what these sources seal, until their crawls are drained and nothing is left unprocessed."""
+    """Process the files that these sources seal, until their crawls are drained and no file is unprocessed."""
     filters = project.config.filters
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
     backlog = Backlog(progress)
     with project.frontier_address() as address, record_run(project, step, names) as record:
-        desk = _SealedPartWatcher(project, address, names, backlog, blocked)
-        with desk.open():
+        watcher = _SealedPartWatcher(project, address, names, backlog, blocked)
+        with watcher.open():
             while True:
-                # Asked before looking: what is found last is there before it is said that nothing more will be.
-                over = desk.is_finished()
-                parts = desk.pop_parts()
+                # The order matters: parts found last are in the queue before the watcher says that it is finished.
+                is_finished = watcher.is_finished()
+                parts = watcher.pop_parts()
                 if parts:
                     ran = run_step.run_step(
                         project.store, step, parts, process.work, pool=pool, progress=backlog
                     )
                     backlog.remove(parts)
                     record.summary = record.summary.plus(ran)
-                elif over:
+                elif is_finished:
                     return record.summary
                 else:
                     time.sleep(ROUND_S)
 
 
 class _SealedPartWatcher:
-    """Finds what is sealed, reports it to the frontier and asks how the crawls stand, in a thread of its own: what
-    waits is told while a round is made, however long that takes.
+    """Finds sealed files, reports the backlog to the frontier, and watches the state of the crawls.
+
+    It runs in a thread of its own, because reports must go on during a round of any length.
     """
 
     def __init__(
@@ -125,7 +127,7 @@ class _SealedPartWatcher:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Report for the time of the context; afterwards the crawls are followed no more."""
+        """Report for the time of the context. After it the crawls have no follower."""
         self._thread.start()
         try:
             yield
@@ -134,13 +136,13 @@ class _SealedPartWatcher:
             self._thread.join()
 
     def is_finished(self) -> bool:
-        """Whether nothing more will be sealed. Raises what went wrong with the frontier."""
+        """Return whether nothing more will be sealed. Raise an error of the frontier."""
         if self._failure is not None:
             raise self._failure
         return self._is_finished
 
     def pop_parts(self) -> list[Part]:
-        """Parts that were found since this was last asked."""
+        """Return the parts that were found since the last call."""
         parts = []
         with suppress(queue.Empty):
             while True:
@@ -148,7 +150,7 @@ class _SealedPartWatcher:
         return parts
 
     def _find_parts(self) -> bool:
-        """Find the parts of what was sealed since the last look; whether there were any."""
+        """Find the parts of files that were sealed since the last call. Return whether there were any."""
         store, filters = self._project.store, self._project.config.filters
         fresh: list[Part] = []
         for source in self._names:
@@ -164,7 +166,7 @@ class _SealedPartWatcher:
     def _run(self) -> None:
         try:
             asyncio.run(self._report())
-        except Exception as error:  # noqa: BLE001 - raised again by whoever asks
+        except Exception as error:  # noqa: BLE001 - `is_finished` raises it again
             self._failure = error
 
     async def _report(self) -> None:
@@ -182,16 +184,18 @@ class _SealedPartWatcher:
             }
             try:
                 while not self._closing.is_set():
-                    over = all([await self._is_crawl_finished(name, crawl) for name, crawl in crawls.items()])
+                    is_drained = all(
+                        [await self._is_crawl_finished(name, crawl) for name, crawl in crawls.items()]
+                    )
                     fresh = await asyncio.to_thread(self._find_parts)
                     for name, crawl in crawls.items():
                         await crawl.backlog.report(
                             follower=self._follower,
                             backlog=self._backlog.bytes_of(name),
-                            limit=self._project.config.crawler.max_backlog_bytes,
+                            limit=self._project.config.crawler.follow.max_backlog,
                             ttl_ms=FOLLOWER_TTL_MS,
                         )
-                    self._is_finished = over and not fresh
+                    self._is_finished = is_drained and not fresh
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
                 for crawl in crawls.values():

@@ -1,7 +1,8 @@
-"""Whether a page is foreign: all that a glance at it sees is surely in languages that nobody wants.
+"""Check before the extraction whether a page is entirely in languages that nobody wants.
 
-A page goes only if every window of its text is recognised as such a language, with `SURE` each, and there is text enough to be sure of. So a menu, a
-footer or a paragraph in a wanted language saves a page; what its main text comes to is judged where it is extracted.
+A page is dropped only if every window of its text is recognised as such a language with a score of `MIN_SCORE` or more.
+A page without any window is kept. So a menu, a footer or a paragraph in a wanted language saves a page. The language
+filter judges its main text after the extraction.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,22 +11,22 @@ from functools import cache
 from filters.models.language import LanguagePrediction, load_language_model
 
 MIN_SCORE = 0.9
-"""Score of a window; what the language filter asks for before it keeps a text is 0.65."""
+"""Minimum score of a window. The language filter itself keeps a text from a score of 0.65."""
 
 
 def is_other_language(windows: Iterable[str], languages: tuple[str, ...]) -> bool:
-    """Of a page's windows (`extract.raw_text`); where there is none, nobody knows."""
+    """Return whether all windows of a page (`extract.raw_text`) are in other languages; False if it has no window."""
     recognise = cached_recogniser()
-    foreign = False
+    is_other = False
     for window in windows:
         found = recognise(window)
-        foreign = found.code not in languages and found.score >= MIN_SCORE
-        if not foreign:
+        is_other = found.code not in languages and found.score >= MIN_SCORE
+        if not is_other:
             break
-    return foreign
+    return is_other
 
 
 @cache
 def cached_recogniser() -> Callable[[str], LanguagePrediction]:
-    """The recogniser of this process."""
+    """Return the language recogniser of this process."""
     return load_language_model()

@@ -1,17 +1,18 @@
-"""`Screen`: the cheap filters that `archive = "kept"` puts before the archive.
+"""`PageFilter`: the cheap filters that `archive = "kept"` puts before the archive.
 
-| reason           | dropped is                                                                              |
+| reason           | dropped pages                                                                           |
 |------------------|-----------------------------------------------------------------------------------------|
-| `status`         | what was not answered with 200; redirects are never asked after                         |
-| `not_text`       | what no text is made of, by its bytes and by what its server calls it                   |
-| `empty_body`     | a page without a byte that is no white space                                            |
-| `truncated`      | a page that is not whole, though its beginning might have been kept                     |
-| `other_language` | a page all of whose text is surely in languages that are not wanted                     |
+| `status`         | responses with another status than 200; redirects never reach this filter               |
+| `not_text`       | responses without text, by their bytes and by the type that the server names            |
+| `empty_body`     | pages of white space only                                                               |
+| `truncated`      | truncated pages, though their beginning might have been kept                            |
+| `other_language` | pages whose whole text is surely in languages that are not wanted                       |
 
-The first three drop nothing that the process step could keep. How language is looked at, see `pipeline.steps.language_precheck`.
+The first three drop nothing that the process step could keep. `pipeline.steps.language_precheck` says how the language
+is checked.
 
-There is no bound on length: the extractor may put a text out twice, so that no count of a page's words proves that
-its text has fewer than a preset asks for.
+There is no limit on length. The extractor may put a text out twice, so no count of a page's words proves that its text
+has fewer words than a preset asks for.
 """
 
 from dataclasses import dataclass
@@ -24,20 +25,20 @@ from extract.record_document import READABLE
 from pipeline.steps.language_precheck import is_other_language
 
 MAX_BYTES_READ = 256 << 10
-"""Bytes of a page that are looked at."""
+"""Maximum bytes of a page that are checked for its language."""
 TEXT_TYPES = frozenset((HTML, XHTML, PLAIN))
 """Types whose bytes are text as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFilter:
-    """Names the reason for which a page is not archived, or None."""
+    """Decides whether a page is archived."""
 
     languages: tuple[str, ...]
-    """Those that are wanted; all where there are none."""
+    """Wanted languages; all if empty."""
 
     def __call__(self, page: CandidatePage) -> str | None:
-        """Cheapest first."""
+        """Return the reason for which a page is not archived, or None. The cheapest checks come first."""
         if page.status != 200:
             return "status"
         mime = sniff_type(page.body, page.mime)

@@ -1,9 +1,9 @@
-"""The process step: archived records in, documents, verdicts and signatures out.
+"""The process step: it reads archived records, and writes documents, verdicts and signatures.
 
-A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or a
-skip, the document is judged, and what is kept is signed for deduplication, before the next record is read.
-Every record that may hold a page, or stands for one (`storage.warc.records.PAGE_TYPES`), leaves as exactly one row of the verdicts,
-kept or with its reason. So what is archived, what is processed and what is reported are the same numbers.
+A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or is skipped,
+the document is judged, and a kept document is signed for deduplication, before the next record is read.
+Every record that may hold a page, or stands for one (`storage.warc.records.PAGE_TYPES`), becomes exactly one row of the
+verdicts, kept or with its reason. Therefore the numbers of archived, processed and reported records agree.
 """
 
 import dataclasses
@@ -51,21 +51,21 @@ NAME = "process"
 VERSION = 4
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
-"""What a part is made into; each lies in a folder of that name."""
+"""The tables of a part. Each lies in a folder of that name."""
 RIGHTS_RULE = "rights"
-"""What stands for a rule where a page asks not to be used."""
+"""Name in place of a rule if a page asks not to be used."""
 CRASHED_REASON = "crashed"
-"""Reason of a record that takes down the process which reads it."""
+"""Reason of a record that crashes the process that reads it."""
 EARLY_RULE = "early"
-"""What stands for a rule where nothing had to be extracted to tell."""
+"""Name in place of a rule if nothing had to be extracted to decide."""
 BLOCKED_REASON = "blocked_address"
-"""Reason of a record whose address is on the list of those that are not wanted."""
+"""Reason of a record whose address is on the blocklist."""
 PAGE_SCHEMES = frozenset({"http", "https", "ftp", "file"})
-"""Of addresses of resources that may be pages; others are a crawler's own notes (`urn:pageinfo:`, `metadata:`)."""
+"""Schemes of resources that may be pages. Others are notes of a crawler (`urn:pageinfo:`, `metadata:`)."""
 CRAWLER_NOTE_REASON = "crawler_note"
-"""Reason of a resource with another address."""
+"""Reason of a resource with another scheme."""
 PAGE_PART_REASON = "page_part"
-"""Reason of a record that a browser fetched for a page: the page's own text is in its DOM."""
+"""Reason of a record that a browser fetched for a page. The page's own text is in its DOM."""
 PAGE_PART_TYPES = frozenset(
     (
         *("stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch"),
@@ -73,14 +73,17 @@ PAGE_PART_TYPES = frozenset(
         *("preflight", "fedcm", "other"),
     )
 )
-"""What WARC-Resource-Type says of them: the resource types of the Chrome DevTools Protocol (Network.ResourceType) in lower case,
-but for `document`, which browsertrix-crawler writes on pages."""
+"""Values of WARC-Resource-Type for parts of a page: the resource types of the Chrome DevTools Protocol
+(Network.ResourceType) in lower case, except `document`, which browsertrix-crawler writes on pages."""
 PAGELESS_TYPES = frozenset({REVISIT, DAMAGED})
-"""Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
+"""Types without text, which are skipped. The document of a revisit is that of the record it refers to."""
 
 
 def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
-    """The step as this configuration and the installed extractors define it; `blocklist_name` is the name of the list of addresses in the storage."""
+    """Return the step that this configuration and the installed extractors define.
+
+    `blocklist_name` is the name of the blocklist in the storage.
+    """
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
@@ -93,25 +96,25 @@ def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
 
 
 def rule_names(recipe: Mapping[str, Any]) -> list[str]:
-    """Names of the rules in a recipe of this step, in their order."""
+    """Return the names of the rules in a recipe of this step, in their order."""
     return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
 
 
 class ProcessParameters(NamedTuple):
-    """What the worker is told besides the inputs."""
+    """Parameters of a worker besides its inputs."""
 
     source: str
     preset: str
     languages: tuple[str, ...]
     rules: tuple[str, ...]
-    """Users' own, by name."""
+    """Names of users' own rules."""
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str
 
 
 class _SignatureRow(NamedTuple):
-    """A kept document's row of the signatures."""
+    """The row of a kept document in the signatures."""
 
     id: str
     url: str
@@ -122,9 +125,9 @@ class _SignatureRow(NamedTuple):
 
 
 def parts(store: Store, source: str, filters: FiltersConfig, blocklist_name: str = "") -> Iterator[Part]:
-    """The parts of everything that a source has sealed so far.
+    """Yield the parts of everything that a source has sealed.
 
-    A sealed file never changes, so its parts are the same whenever one asks.
+    A sealed file never changes, so its parts are the same at any time.
     """
     for manifest in manifests(store, "archive", source):
         yield from parts_of(store, manifest, filters, blocklist_name)
@@ -133,13 +136,13 @@ def parts(store: Store, source: str, filters: FiltersConfig, blocklist_name: str
 def parts_of(
     store: Store, archive: Manifest, filters: FiltersConfig, blocklist_name: str = ""
 ) -> Iterator[Part]:
-    """The parts of one sealed archive file: ranges of `RECORDS_PER_PART` responses, from its index."""
+    """Yield the parts of one sealed archive file: ranges of `RECORDS_PER_PART` responses, from its index."""
     source, _, stem = archive.part.partition("/")
     warc, index = archive_outputs(archive.outputs)
     with store.open(index.name) as file:
         rows = read_cdxj(file, name=index.name)
         ends = sorted(row.offset + row.length for row in rows if row.filename == warc.name)
-    # Behind a response: what a browser made of a page lies in front of its response, in the same part.
+    # Parts start after a response, because the DOM of a page lies before its response and belongs to the same part.
     starts = [0, *(end for end in ends[RECORDS_PER_PART - 1 :: RECORDS_PER_PART] if end != ends[-1])]
     for first, end in pairwise([*starts, warc.bytes]):
         name = f"{source}/part-{stem}-{first:012d}"
@@ -161,7 +164,7 @@ def parts_of(
 
 
 def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:
-    """InputError where something that a source has sealed is not processed: nothing is left out in silence."""
+    """Raise `InputError` if a sealed part of a source is not processed, so that no part is left out silently."""
     for source in sources:
         done = set(store.list(f"manifests/{NAME}/{source}/"))
         every = [part.name for part in parts(store, source, filters)]
@@ -177,21 +180,21 @@ def require_processed(store: Store, sources: Iterable[str], filters: FiltersConf
 
 
 def delete_results(store: Store, source: str) -> None:
-    """Delete what the step made of a source: the seals first, so that nothing half there looks whole."""
+    """Delete the results of the step for a source, seals first, because no half-deleted result may seem complete."""
     for kind in ("manifests/process", "signatures", "verdicts", "documents", "quarantine/process"):
         for name in list(store.list(f"{kind}/{source}/")):
             store.delete(name)
 
 
 def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
-    """The WARC file and its index among the outputs of an archive part."""
+    """Return the WARC file and its index from the outputs of an archive part."""
     index = next(output for output in outputs if output.name.endswith(".cdxj.gz"))
     warc = next(output for output in outputs if output is not index)
     return warc, index
 
 
 def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
-    """Make one part's three tables."""
+    """Make the three tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
     chosen = _rules(task.preset, task.languages, task.rules)
@@ -201,7 +204,7 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
         precheck=partial(language_precheck, task.languages) if task.languages else None,
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
-    cached_recogniser()  # what cannot be loaded is no fault of a record
+    cached_recogniser()  # outside the failure boundary, because a missing model is no fault of a record
     judged = list(_records(store, span, reader, tracker))
     counts: Counter[str] = Counter()
     for each in judged:
@@ -233,7 +236,7 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
 
 
 class _RecordResult(NamedTuple):
-    """What became of a record."""
+    """The result of one record."""
 
     verdict: Verdict
     payload_bytes: int
@@ -243,7 +246,7 @@ class _RecordResult(NamedTuple):
 
 
 class _RecordReader(NamedTuple):
-    """How the records of a part are read."""
+    """Reads the records of a part."""
 
     parameters: ProcessParameters
     rules: tuple[Rule, ...]
@@ -253,11 +256,11 @@ class _RecordReader(NamedTuple):
     def read(
         self, record: ArchivedRecord, dom: ArchivedRecord | None, facts_record: ArchivedRecord | None
     ) -> _RecordResult:
-        """What becomes of a record; `dom` and `told` lie in front of it and may tell of it. Raises `Failure`."""
+        """Return the result of a record. `dom` and `facts_record` lie before it and may be its own. Raise `Failure`."""
         with failure_boundary("record"):
             payload, reason = _payload_bytes(record), pageless_reason(record)
             if reason is None:
-                # The same page, as its browser saw it, and as Common Crawl's index knows it.
+                # The same page, as its browser saw it, and with the facts of Common Crawl's index.
                 record = index_facts.with_index_facts(with_dom(record, dom), facts_record)
                 if self.is_blocked is not None and self.is_blocked(record.url):
                     reason = BLOCKED_REASON
@@ -278,16 +281,19 @@ class _RecordReader(NamedTuple):
 def _records(
     store: PartStore, span: Input, reader: _RecordReader, tracker: ItemTracker
 ) -> Iterator[_RecordResult]:
-    """What becomes of each record of a range that is a page or stands for one. One that makes us fail is its own loss alone."""
+    """Yield the result of each record of a range that is a page or stands for one.
+
+    A record that makes our code fail loses only itself.
+    """
     source = reader.parameters.source
     dom: ArchivedRecord | None = None
-    told: ArchivedRecord | None = None
+    facts_record: ArchivedRecord | None = None
     failed = set[str]()
     tracker.start_item(span.first)
     for record in sealed_reading.sealed_records(store, span):
         tracker.start_item(record.offset)
         if record.type == "metadata":
-            told = record
+            facts_record = record
         if record.type not in PAGE_TYPES:
             continue
         if record.offset in tracker.crashing_items:
@@ -296,7 +302,7 @@ def _records(
             )
         else:
             try:
-                yield reader.read(record, dom, told)
+                yield reader.read(record, dom, facts_record)
             except Failure as failure:
                 if failure.reason not in failed:
                     LOGGER.warning("%s, record at byte %d: %s", span.name, record.offset, failure)
@@ -318,11 +324,11 @@ def pageless_reason(record: ArchivedRecord) -> str | None:
 
 
 def with_dom(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
-    """A page with the DOM that was archived in front of it, if that is its own."""
+    """Return a page with the DOM that was archived before it, if it is the DOM of this page."""
     if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
         return page
     headers = tuple((name, value) for name, value in page.headers if name.lower() != "content-type")
-    # A shell that was archived before is a revisit, whatever its scripts made of it.
+    # A page whose HTML was archived before is a revisit, but its DOM may have changed.
     return dataclasses.replace(
         page,
         type="response",
@@ -336,23 +342,23 @@ def _dom_of(page: str) -> str | None:
     try:
         return dom_id(UUID(page)).urn
     except ValueError:
-        return None  # another archive's idea of an id
+        return None  # the id comes from another crawler
 
 
 def _payload_bytes(record: ArchivedRecord) -> int:
-    """Of the page, whether it was archived or not."""
+    """Return the payload bytes of a page, also of one that was dropped before the archive."""
     remains = dropped(record.payload) if record.type == DROPPED else None
     return len(record.payload) if remains is None else remains.length
 
 
 def funnel_stage(verdict: Verdict) -> str:
-    """Where a record ended: `keep`, or `rule/reason`."""
+    """Return the stage that decided a record: `keep`, or `rule/reason`."""
     return "keep" if verdict.keep else f"{verdict.rule}/{verdict.reason}"
 
 
-def stage_counts(fate: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
-    """Counts of one record, under the names that the report adds up."""
-    return {f"{fate}.documents": documents, f"{fate}.payload_bytes": payload, f"{fate}.text_bytes": text}
+def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
+    """Return the counts of one record, under the names that the report adds up."""
+    return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}
 
 
 def _sign(found: Document, payload_bytes: int) -> _SignatureRow:
@@ -402,7 +408,10 @@ def _extract_and_judge(
 
 
 def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
-    """A page that says it is in a wanted language need not be looked at: if it is not, its text will show it."""
+    """Return why a page can be dropped before its extraction, or None.
+
+    A page that declares a wanted language is not checked: if the declaration is wrong, the filters see it in the text.
+    """
     if declared_language(html) in wanted:
         return None
     return "other_language" if is_other_language(page_windows(html), wanted) else None

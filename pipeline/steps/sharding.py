@@ -1,9 +1,11 @@
-"""The two steps of an export. `tokenize` reads one part of documents, encodes what was kept, and writes the rows grouped by the
-shard they belong to. `shard` reads its group from every part and writes one file in order.
+"""The two steps of an export. `tokenize` reads one part of documents, encodes the kept ones, and writes the rows
+grouped by the shard they belong to. `shard` reads its group from every part, and writes one file in order.
 
-1. Each document is read once and written twice, whatever the number of shards.
-2. Only what the wanted shards hold is encoded: to make one shard of a thousand again costs little more than to read the texts.
-3. A shard holds exactly the rows of its places. Pages of the files between the steps bear a CRC-32, which is checked.
+1. Each document is read once and written twice, for any number of shards.
+2. Only the rows of the wanted shards are encoded. Making one shard of a thousand again costs little more than reading
+   the texts.
+3. A shard holds exactly the rows of its places. Pages of the files between the two steps have a CRC-32, which is
+   checked.
 """
 
 import json
@@ -45,37 +47,37 @@ class ExportPart(NamedTuple):
     documents: Input
     signatures: Input
     base: int
-    """Number of its first kept document."""
+    """Number of its first kept document in the whole dataset."""
     removed: tuple[str, ...]
-    """Ids of its documents that deduplication took out."""
+    """Ids of its documents that deduplication removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardingPlan:
-    """What some shards are made of, and where."""
+    """Which shards to make, from what, and where."""
 
     storage: Store
-    """Where the documents lie."""
+    """The store of the documents."""
     scratch: Store
-    """Where what lies between the steps is kept."""
+    """The store of the files between the two steps."""
     out: Store
-    """Where the shards are put."""
+    """The store that gets the shards."""
     recipe: Mapping[str, Any]
     tokenizer: TokenizerFile
     parts: tuple[ExportPart, ...]
     documents: int
     shards: int
-    """Of the whole dataset."""
+    """Number of shards of the whole dataset."""
     shard_numbers: frozenset[int]
-    """Numbers of the shards to be made."""
+    """Numbers of the shards to make."""
     seed: int
 
 
 class TokenizeParameters(NamedTuple):
-    """What a tokenize worker is told besides its inputs."""
+    """Parameters of a tokenize worker besides its inputs."""
 
     removed: tuple[str, ...]
-    """Ids of the part's signed documents that deduplication took out."""
+    """Ids of the part's signed documents that deduplication removed."""
     base: int
     documents: int
     shards: int
@@ -84,15 +86,15 @@ class TokenizeParameters(NamedTuple):
 
 
 class ShardParameters(NamedTuple):
-    """What a shard worker is told besides its inputs."""
+    """Parameters of a shard worker besides its inputs."""
 
     number: int
     places: range
-    """Of the rows that belong into it."""
+    """Places of the rows that belong into the shard."""
 
 
 def make_shards(sharding: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> run_step.StepSummary:
-    """Make the wanted shards that are not made yet, or not as they were. Raises `ThresherError` where one cannot be made."""
+    """Make the wanted shards that are missing or damaged. Raise `ThresherError` if one cannot be made."""
     scratch = sharding.scratch
     scratch.put(TOKENIZER, sharding.tokenizer.json.encode())
     tokenize = Step(name="tokenize", version=1, recipe=sharding.recipe)
@@ -116,12 +118,12 @@ def make_shards(sharding: ShardingPlan, *, pool: WorkerPool, progress: Progress)
 
 
 def shard_line(scratch: Store, number: int) -> ShardFile:
-    """What the manifest says of a shard that was made."""
+    """Return the manifest line of a shard that was made."""
     return ShardFile(**json.loads(scratch.read(_line_name(number))))
 
 
 def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
-    """Encode the kept documents of one part that belong into wanted shards; one row group for each shard."""
+    """Encode the kept documents of one part that belong into wanted shards, with one row group per shard."""
     task: TokenizeParameters = part.parameters
     documents, signatures = part.inputs
     signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))
@@ -147,7 +149,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
 
 
 def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
-    """Read one shard's rows out of every part, and write them in order."""
+    """Read one shard's rows from every part, and write them in order."""
     task: ShardParameters = part.parameters
     shard_file, line_file = part.writes
     groups = [_group(store, span.name, task.number) for span in part.inputs]
@@ -159,12 +161,12 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     rows = rows.take(pc.sort_indices(rows["place"]))
     if not np.array_equal(rows["place"].to_numpy(), np.arange(task.places.start, task.places.stop)):
         raise CorruptData(
-            f"{shard_name(task.number)} has other rows than belong into it; run the same export again"
+            f"{shard_name(task.number)} does not have the rows that belong into it; run the same export again"
         )
     rows = rows.drop_columns(["place"])
     tokens = int(pc.sum(pc.list_value_length(rows["input_ids"])).as_py() or 0)
     shard = store.write(shard_file, rows.num_rows, partial(tables.write, table=rows))
-    # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
+    # The shard itself lies in the export directory. What is sealed here is its line of the manifest.
     text = json.dumps({**_file(shard), "tokens": tokens}, sort_keys=True)
     line = store.write(line_file, 1, lambda file: file.write(text.encode()))
     return PartOutputs(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
@@ -196,7 +198,7 @@ def _shard_parts(sharding: ShardingPlan, made: Sequence[Output]) -> Iterator[Par
     spans = tuple(Input(name=output.name, sha256=output.sha256) for output in made)
     documents, shards = sharding.documents, sharding.shards
     for number in sorted(sharding.shard_numbers):
-        # The places p of which p * shards // documents is the number.
+        # The places p with p * shards // documents == number.
         places = range(-(-number * documents // shards), -(-(number + 1) * documents // shards))
         shard = shard_name(number)
         yield Part(
@@ -215,7 +217,7 @@ def _outputs(scratch: Store, step: Step, part: Part) -> tuple[Output, ...]:
 
 
 def _unseal_lost(sharding: ShardingPlan, step: Step, part: Part) -> None:
-    """Let a shard be made again that an earlier attempt made, and that is not there as it was any more."""
+    """Unseal a shard of an earlier attempt that is missing or damaged now, so that it is made again."""
     scratch, number = sharding.scratch, part.parameters.number
     if run_step.sealed_manifest(scratch, step, part) is None:
         return
@@ -227,7 +229,7 @@ def _unseal_lost(sharding: ShardingPlan, step: Step, part: Part) -> None:
 
 
 def _unseal_damaged(scratch: Store, step: Step, parts: Sequence[Part]) -> None:
-    """Let files between the steps be made again that are not as they were sealed."""
+    """Unseal damaged files between the two steps, so that they are made again."""
     for part in parts:
         try:
             for output in _outputs(scratch, step, part):
@@ -243,12 +245,12 @@ def _line_name(number: int) -> str:
 def _group(store: PartStore, name: str, number: int) -> pa.Table:
     try:
         with store.open(name) as file:
-            # A worker process may start no thread: neither to decode nor to read ahead.
+            # A confined worker process may start no thread, neither to decode nor to read ahead.
             parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             return parquet.read_row_group(number, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise CorruptData(
-            f"{name} in the making is damaged ({str(error).splitlines()[0]}); run the same export again"
+            f"the intermediate file {name} is damaged ({str(error).splitlines()[0]}); run the same export again"
         ) from error
 
 
@@ -262,7 +264,7 @@ def _write_groups(
     with pq.ParquetWriter(file, table.schema, compression="zstd", write_page_checksum=True) as writer:
         for number in range(number_of_shards):
             rows = np.flatnonzero(shards == number)
-            # An empty group keeps the numbering: group k is shard k.
+            # Empty groups keep the numbering: group k is shard k.
             writer.write_table(table.take(pa.array(rows, pa.int64())), row_group_size=max(len(rows), 1))
 
 

@@ -1,1 +1,1 @@
-"""What a terminal shows: results and errors (`output`), `progress`, and texts of other people made `printable`."""
+"""Output to a terminal: results and errors (`output`), `progress`, and foreign texts made `printable`."""

@@ -1,4 +1,4 @@
-"""`text`: a line of a crawl's log for a reader."""
+"""`format_line`: one line of a crawl log as text for people."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ KILO = 1000
 
 
 def format_line(line: LogLine) -> str:
-    """When, what became of it, the HTTP status, the size, the time it took, and the address; behind it why, and what led here."""
+    """Return the time, outcome, status, size, duration and URL of a log line, then its reason and its referrer."""
     moment = f"{datetime.fromtimestamp(line.time_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
     status = "-" if line.status is None else str(line.status)
     took = "-" if line.ms is None else f"{line.ms:,} ms"

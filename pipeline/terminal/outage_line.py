@@ -1,4 +1,4 @@
-"""`line`: what keeps workers from the web, in one line."""
+"""`outage_line`: the causes that keep workers from the web, in one line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from frontier import Outage
 
 
 def outage_line(outages: Mapping[str, Outage]) -> str:
-    """Return each cause with its workers and its time, that of most workers first; empty where there is none."""
+    """Return each cause with its workers and its duration, most workers first. Return "" if there is none."""
     workers = Counter(outage.why for outage in outages.values())
     longest: defaultdict[str, int] = defaultdict(int)
     for outage in outages.values():

@@ -1,10 +1,10 @@
-"""What a command says, and how it ends.
+"""The output of a command, and its exit code.
 
 Rules
 1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
-2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
-   had; then one line says what, where, and what to do. 3: a crawl has drained, and some of its pages failed. 130: interrupted
-   by SIGINT or SIGTERM; what was begun is whole.
+2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something that it names cannot be
+   reached; one line then says what is wrong, where, and what to do. 3: a crawl is drained, and some of its pages
+   failed. 130: interrupted by SIGINT or SIGTERM; everything stored is consistent.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from core.printable_address import redact_secrets
 from pipeline.terminal.printable import printable, printable_json
 
 EXIT_INTERRUPTED = 130
-"""Exit code after SIGINT or SIGTERM: what a shell says of a command that SIGINT ended."""
+"""Exit code after SIGINT or SIGTERM. A shell reports the same code for a command that SIGINT ended."""
 PIPED_WIDTH = 120
 
 
 class _Formatter(logging.Formatter):
-    """Of warnings on stderr."""
+    """Formats warnings for stderr."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(redact_secrets(super().format(record)))
 
 
 class _SignalExit(SystemExit):
-    """SIGINT or SIGTERM; event loops and command parsers let it pass."""
+    """Raised on SIGINT and SIGTERM. Event loops and command parsers let it pass, because it is a `SystemExit`."""
 
 
 def run_command(command: Callable[[], object]) -> NoReturn:
-    """Run it, and end the process as rule 2 says."""
+    """Run a command, and end the process with the exit code of rule 2."""
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, _interrupt)
     if logging.lastResort is not None:
@@ -56,21 +56,21 @@ def run_command(command: Callable[[], object]) -> NoReturn:
         _exit_with_error(str(error), EXIT_INTERRUPTED)
     except ThresherError as error:
         _exit_with_error(str(error), 1)
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
         where = error.filename or "standard output or the storage"
-        _exit_with_error(f"{where}: {error.strerror}; mend that and run the same command again", 2)
+        _exit_with_error(f"{where}: {error.strerror}; fix that and run the same command again", 2)
     except _SignalExit:
-        _exit_with_error("interrupted; run the same command again to go on", EXIT_INTERRUPTED)
+        _exit_with_error("interrupted; run the same command again to continue", EXIT_INTERRUPTED)
     sys.exit(0)
 
 
 def print_result(as_json: bool, body: Mapping[str, Any], line: str) -> None:
-    """What came of a command: for programs or for people."""
+    """Print the result of a command: `body` for programs if `as_json`, otherwise `line` for people."""
     if as_json:
         print_json(body)
     else:
@@ -78,31 +78,31 @@ def print_result(as_json: bool, body: Mapping[str, Any], line: str) -> None:
 
 
 def echo(line: str, *, err: bool = False, newline: bool = True) -> None:
-    """Print a line, other people's texts in it made printable. One that is not `newline` is gone on with by the next."""
+    """Print a line, with foreign texts in it made printable. Without `newline` the next call continues the line."""
     typer.echo(printable(redact_secrets(line) if err else line), err=err, nl=newline)
 
 
 def warn(line: str) -> None:
-    """Say what is wrong and keeps nothing from going on."""
+    """Print a warning to stderr. The command goes on."""
     echo(f"thresher: {line}", err=True)
 
 
 def print_json(body: Mapping[str, Any]) -> None:
-    """The one object."""
+    """Print the one JSON object of a command to stdout."""
     typer.echo(printable_json(body))
 
 
 def console() -> Console:
-    """Where tables are printed."""
+    """Return the console on which tables are printed."""
     terminal = _Console(markup=False, emoji=False)
     if not terminal.is_terminal:
-        # A pipe has no width of its own; a table cut to 80 columns would lose its names.
+        # A pipe has no width. Rich would cut a table to 80 columns, and names in it would be lost.
         terminal.width = PIPED_WIDTH
     return terminal
 
 
 class _Console(Console):
-    """Shows other people's texts in cells and lines printable, and takes nothing in them for markup."""
+    """Makes foreign texts in cells and lines printable, and reads no markup in them."""
 
     def render_str(self, text: str, **named: Any) -> Text:
         return super().render_str(printable(text), **named)
@@ -113,7 +113,7 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def _exit_with_error(line: str, code: int) -> NoReturn:
-    with suppress(OSError):  # where the trouble is stdout itself
+    with suppress(OSError):  # stdout itself may be the cause of the error
         if "--json" in sys.argv:
             print_json({"error": redact_secrets(line)})
     echo(f"thresher: {' '.join(line.split())}", err=True)

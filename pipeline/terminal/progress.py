@@ -1,4 +1,4 @@
-"""Progress of long work: bars on a terminal, plain lines otherwise, always on stderr."""
+"""Progress of long work on stderr: bars on a terminal, plain lines otherwise."""
 
 import sys
 import time
@@ -13,27 +13,27 @@ from pipeline.terminal.printable import printable
 
 LINE_INTERVAL_S = 5.0
 BAR = 12
-"""Columns of the bar itself: on 80 columns there is room for the numbers, and for a note of some 35."""
+"""Columns of the bar itself. On 80 columns this leaves room for the numbers and for a note of about 35 characters."""
 
 
 class Progress(Protocol):
-    """What a running step reports to."""
+    """Receives the progress of a running step."""
 
     def start(self, title: str, total: int | None) -> None:
-        """Work begins; `total` items, or None where nobody knows."""
+        """Begin to count to `total` items, or without an end if `total` is None."""
 
     def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
-        """So many items are done; of `total` in all, where that has changed."""
+        """Add `by` finished items. `total` replaces the total if it changed."""
 
     def print_line(self, line: str) -> None:
-        """Show a line of its own."""
+        """Show a separate line."""
 
     def stop(self) -> None:
-        """The work has ended."""
+        """End the count."""
 
 
 class BarProgress:
-    """Rich bars, for a terminal. One line, whatever the width: what does not fit of the note is left out."""
+    """Rich bars for a terminal. Each takes one line at any width: the end of a note that does not fit is cut."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -55,13 +55,13 @@ class BarProgress:
         self._total: int | None = None
 
     def start(self, title: str, total: int | None) -> None:
-        """Show a bar."""
+        """Show a new bar."""
         self._bars.start()
         self._done, self._total = 0, total
         self._task = self._bars.add_task(title, total=total, note="", count=self._count)
 
     def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
-        """Move it."""
+        """Move the bar."""
         if self._task is not None:
             self._done += by
             self._total = self._total if total is None else total
@@ -70,11 +70,11 @@ class BarProgress:
             )
 
     def print_line(self, line: str) -> None:
-        """Show it above the bar."""
+        """Show a line above the bar."""
         self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
     def stop(self) -> None:
-        """Leave it as it is."""
+        """Leave the bar on the screen as it is."""
         self._bars.stop()
 
     @property
@@ -83,7 +83,7 @@ class BarProgress:
 
 
 class LineProgress:
-    """A line every few seconds, for a log file."""
+    """Prints a line at most every `LINE_INTERVAL_S` seconds, for a log file."""
 
     def __init__(self) -> None:
         self._title, self._done, self._last = "", 0, 0.0
@@ -94,7 +94,7 @@ class LineProgress:
         self._title, self._total, self._done, self._last = title, total, 0, time.monotonic()
 
     def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
-        """Count, and say so now and then."""
+        """Count, and print the count if the last line is old enough."""
         self._done += by
         self._total = self._total if total is None else total
         if time.monotonic() - self._last >= LINE_INTERVAL_S:
@@ -102,11 +102,11 @@ class LineProgress:
             self._print(note)
 
     def print_line(self, line: str) -> None:
-        """Show it as it is."""
+        """Print a line unchanged."""
         print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
-        """Say what came of it, if there was anything to do."""
+        """Print the final count, if anything was counted."""
         if self._done:
             self._print("")
 
@@ -116,7 +116,7 @@ class LineProgress:
 
 
 def stderr_progress() -> Progress:
-    """Bars where stderr is a terminal, lines otherwise."""
+    """Return bars if stderr is a terminal, and lines otherwise."""
     console = Console(stderr=True)
     return BarProgress(console) if console.is_terminal else LineProgress()
 

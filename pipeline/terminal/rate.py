@@ -1,44 +1,44 @@
-"""How fast work goes, and how long what is left of it takes. Pure: times are arguments."""
+"""The speed of work, and the time until it ends. Pure: times are arguments."""
 
 from collections import deque
 
 WINDOW_S = 60.0
-"""Over which the speed is measured: long enough for hosts to take turns, short enough to follow a change."""
+"""Seconds over which the speed is measured: long enough for hosts to take turns, short enough to follow a change."""
 
 
 class Rate:
-    """The speed of something that is counted."""
+    """Measures the speed of a growing count."""
 
     def __init__(self, window_s: float = WINDOW_S) -> None:
         self._window_s = window_s
         self._seen: deque[tuple[float, int]] = deque()
 
     def update(self, now_s: float, done: int) -> None:
-        """So many are done now, all in all."""
+        """Record the total count at a time."""
         self._seen.append((now_s, done))
-        # The newest of those that are older than the window stays: speed is measured from there.
+        # Keep the newest entry that is older than the window, because the speed is measured from it.
         while len(self._seen) > 2 and now_s - self._seen[1][0] >= self._window_s:
             self._seen.popleft()
 
     @property
     def per_second(self) -> float:
-        """The speed within the window; 0 before it can be measured."""
+        """The speed within the window; 0 before two counts are known."""
         if len(self._seen) < 2:
             return 0.0
         (then_s, before), (now_s, done) = self._seen[0], self._seen[-1]
         return (done - before) / (now_s - then_s) if now_s > then_s else 0.0
 
     def remaining_s(self, remaining: int) -> float | None:
-        """Seconds until so many more are done at that speed; None where nothing moves."""
+        """Return the seconds until `remaining` more are done at this speed, or None if the speed is 0."""
         speed = self.per_second
         return remaining / speed if speed > 0 else None
 
     def __repr__(self) -> str:
-        return f"<pace of {self.per_second:.1f}/s>"
+        return f"<rate of {self.per_second:.1f}/s>"
 
 
 def format_duration(seconds: float) -> str:
-    """A time for people, in at most two units: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
+    """Return a duration for people in at most two units: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
     minutes, s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)

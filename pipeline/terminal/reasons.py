@@ -1,14 +1,13 @@
-"""What reason codes mean, in words.
+"""Descriptions of reason codes.
 
-A code is what programs read, and what `--reason` takes; a person reads it once and wants to know what happened. Codes that
-are not listed here are shown as they are.
+Programs and `--reason` use the code. People read the description. A code without a description is shown as it is.
 """
 
 from collections.abc import Mapping
 from http import HTTPStatus
 
 DESCRIPTIONS: Mapping[str, str] = {
-    # No response came.
+    # No response arrived.
     "dns": "the host name has no address",
     "dns_timeout": "no name server answered",
     "refused": "connection refused",
@@ -25,9 +24,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "tls_wrong_host": "certificate of another host",
     "protocol": "the answer is not HTTP",
     "proxy": "the proxy failed",
-    # What came was not the page.
-    "block_page": "a guard's page: captcha or denial",
-    "soft_404": "a page that says that there is none",
+    # The response was not the page.
+    "block_page": "a block page: captcha or denial",
+    "soft_404": "a page that says that it does not exist",
     "login_page": "a page that asks to log in",
     "truncated_disconnect": "the connection ended before the page",
     "truncated_length": "longer than crawler.max_body",
@@ -39,26 +38,26 @@ DESCRIPTIONS: Mapping[str, str] = {
     "sitemap_too_long": "more entries than are read of a sitemap",
     # Redirects that lead nowhere.
     "no_location": "a redirect without address",
-    "bad_location": "a redirect to what is no URL",
+    "bad_location": "a redirect to an invalid URL",
     "to_itself": "a redirect to itself",
     "out_of_scope": "a redirect out of the crawl's scope",
     "too_many_hops": "too many redirects in a row",
-    # What a robots.txt says.
+    # Rules of a robots.txt.
     "allow": "nothing is forbidden",
     "rules": "rules",
     "disallow": "everything is forbidden",
-    # Not asked.
+    # Not requested.
     "robots": "forbidden by robots.txt",
-    "robots_unreachable": "robots.txt cannot be had",
+    "robots_unreachable": "robots.txt cannot be fetched",
     "address_blocked": "private address, not in crawler.allow_networks",
     "name_blocked": "name of a private network, unknown to the name servers here",
     "port_blocked": "port of a service that is no web server",
     "dropped": "barred with `thresher frontier drop`",
-    "trap": "leads to where nothing new is said",
+    "trap": "a crawler trap: it leads to nothing new",
     "host_budget": "crawler.max_pages_per_host is used up",
     "domain_budget": "crawler.max_pages_per_domain is used up",
     "domain_hosts": "crawler.max_hosts_per_domain is used up",
-    # Our own doing.
+    # Our own failures, and failures of spiders.
     "no_record": "no valid WARC record can be made of it",
     "parser_crash": "it crashes the parser",
     "reading": "Thresher failed to read it: the traceback is in the crawl log",
@@ -67,19 +66,19 @@ DESCRIPTIONS: Mapping[str, str] = {
     "callback_error": "the spider's callback raised an error",
     "middleware": "the spider's middleware dropped it",
     "middleware_error": "the spider's middleware raised an error",
-    # Why a host rests.
-    "busy": "it asked for time",
+    # Why a host is held.
+    "busy": "the server asked to wait",
     "server": "server errors",
     "forbidden": "it refuses every page",
     "operator": "held with `thresher frontier hold`",
-    "address": "waits for the turn of its IP address, for what it gave a rendered page, or until we reach the web again",
+    "address": "waits for the turn of its IP address, for requests of a rendered page, or for the network connection",
 }
 DEAD_PREFIX = "dead_"
 STATUS_PREFIX = "status_"
 
 
 def describe(reason: str) -> str:
-    """What a reason code says to a person; the code itself where nothing is known of it."""
+    """Return the description of a reason code, or the code itself if it has none."""
     if reason in DESCRIPTIONS:
         return DESCRIPTIONS[reason]
     if reason.startswith(DEAD_PREFIX):
@@ -90,13 +89,13 @@ def describe(reason: str) -> str:
 
 
 def describe_with_code(reason: str) -> str:
-    """The words, and the code behind them that `--reason` takes."""
+    """Return the description with the code after it, as `--reason` takes it."""
     words = describe(reason)
     return words if words == reason else f"{words} ({reason})"
 
 
 def counted(reasons: Mapping[str, int]) -> str:
-    """Counts by reason, the largest first."""
+    """Return the counts by reason as one text, the largest first."""
     ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count:,} {reason}" for reason, count in ordered)
 

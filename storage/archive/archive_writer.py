@@ -1,12 +1,12 @@
-"""`Archive`: the open WARC file of one writer, from its first capture to its seal.
+"""`ArchiveWriter`: the open WARC file of one writer, from its first capture to its seal.
 
-1. A capture's request record is written before its response record, and what is noted of it between the two: a response
-   in the archive is never without either. One that is dropped leaves a metadata record instead of them.
+1. A capture's request record is written first, then its metadata record (if it has metadata), then its response record:
+   a response in the archive is never without them. A capture that is dropped leaves only a metadata record.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
-3. A payload that this writer has committed before, or that lies in a file of the crawl that was sealed lately, is not written
+3. A payload that this writer has committed before, or that lies in a recently sealed file of the crawl, is not written
    again: a revisit record refers to it (`storage.archive.written_payloads`).
-4. Every member is checked before it is appended, by `storage.warc.validator`: what is no WARC never enters a file.
-5. What a dead writer left is sealed by `recover`; a file that is being written is locked.
+4. `storage.warc.validator` checks every member before it is appended, so nothing that is no WARC enters a file.
+5. `recover_archives` seals what a dead writer left. A file that is being written is locked if the store is a directory.
 """
 
 import re
@@ -63,18 +63,19 @@ CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-for
 
 
 class OpenFileState(NamedTuple):
-    """An open file: its bytes so far, and when its first capture was made."""
+    """The size of an open file in bytes, and when its first capture was made."""
 
     bytes: int
     since_ms: int
 
 
 class ArchiveWriter:
-    """The archive of one crawl as one writer makes it: a file at a time, the next when one is full or old.
+    """The archive of one crawl as one writer makes it: one file after another. The next file starts if the open one is
+    full or old.
 
-    `writer` names one life of one process. `max_bytes` is exceeded only by a single capture that is larger;
-    age is told by the captures' own times. `max_known_payloads` is how many it remembers, so as not to write them again: those of the files
-    that were sealed last it knows from the beginning.
+    `writer` names one life of one process. Only a single capture that is larger can exceed `max_bytes`. Age is measured
+    by the captures' own times. `max_known_payloads` is how many payloads the writer remembers, so that it does not
+    write them again; it starts with those of the files that were sealed last.
     """
 
     __slots__ = (
@@ -107,15 +108,15 @@ class ArchiveWriter:
         max_known_payloads: int = LIMIT,
         before_sync: Callable[[], None] | None = None,
     ) -> None:
-        """`before_sync` is called before anything that was appended may reach the disk: what is to be durable no later than that
-        is made durable by it. Raises `Conflict` where the writer left a file open in an earlier life.
+        """`before_sync` is called before anything appended may reach the disk; it makes durable what must be durable no
+        later than that. Raise `Conflict` if the writer left a file open in an earlier life.
         """
         for what, name in (("crawl", crawl), ("writer", writer)):
             if not NAME_PATTERN.fullmatch(name):
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
         self._store, self._crawl, self._writer = store, crawl, writer
         self.user_agent = user_agent
-        """What the next file says that the crawler calls itself."""
+        """The user agent that the next file's warcinfo record names."""
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
         self._suffix = SUFFIXES[require_compression(compression)]
         self._compress, self._check = compressor(compression), make_validator(compression)
@@ -134,11 +135,11 @@ class ArchiveWriter:
         self._open: OpenArchiveFile | None = None
         self._before = before_sync
         self.appended = 0
-        """Bytes of everything appended so far, to this file and those before."""
+        """Bytes appended so far, to this file and to those before."""
 
     @property
     def open_file(self) -> OpenFileState | None:
-        """The open file; None where the next capture begins one."""
+        """The open file; None if the next capture starts one."""
         return None if self._open is None else OpenFileState(self._open.size, self._open.since_ms)
 
     def append(
@@ -151,15 +152,16 @@ class ArchiveWriter:
         resource_type: str = "",
         whole: bool = False,
     ) -> RecordRef:
-        """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
+        """Add the exchange; `record_id` becomes the id of the response record. It is durable after `commit`.
 
-        `metadata` become a metadata record beside it. Where a `revisit` is given, or the same payload is known to be
-        committed, a revisit record takes the response's place. What is given must be durable. A page that is to be
-        referred to, for it comes again, is written `whole` whoever had its payload: no revisit refers to another.
-        `resource_type` is what a page wanted it for, where it is a part of one (`script`, `xhr`).
+        `metadata` becomes a metadata record beside it. If a `revisit` is given, or the same payload is known to be
+        committed, a revisit record takes the response's place; the record that a given `revisit` refers to must be
+        durable. A page whose later captures will refer to this one is written `whole` even if its payload is known,
+        because no revisit may refer to another. `resource_type` says what a page needed it for, if it is a part of a
+        page (`script`, `xhr`).
 
-        Where it raises, nothing of this capture was added, and it may be appended again. Raises `CorruptData` for
-        what would be no WARC (`storage.warc.validator`).
+        If it raises, nothing of this capture was added, and it may be appended again. Raise `CorruptData` if the
+        records would be no WARC (`storage.warc.validator`).
         """
         digest, sha256 = payload_digest(capture), payload_sha256(capture)
         if revisit is None and not whole:
@@ -197,7 +199,9 @@ class ArchiveWriter:
         return ref
 
     def reserve(self, size: int, date_ms: int) -> None:
-        """See that what is appended next, up to `size` bytes and dated no later than this, lies in one file."""
+        """Start the next file now if the open one cannot take `size` more bytes, or records of that date, so that what
+        is appended next lies in one file.
+        """
         self._room(date_ms, size)
 
     def attach(
@@ -212,11 +216,11 @@ class ArchiveWriter:
         response_id: UUID,
         truncated: Truncation | None = None,
     ) -> RecordRef:
-        """Add what was made of a response, such as the DOM that a browser came to; `record_id` becomes its own.
-        Not durable before `commit`.
+        """Add what was made of a response, such as the DOM of a rendered page; `record_id` becomes its own id. It is
+        durable after `commit`.
 
-        Give it a `uri` of its own, such as `urn:dom:https://...`: pywb indexes a `conversion` as well as a `resource`, and
-        would replay it in place of what the server sent. Our index has a `resource` only.
+        Give it a `uri` of its own, such as `urn:dom:https://...`: pywb indexes a `conversion` as well as a `resource`,
+        and would replay it in place of what the server sent. Our index lists only a `resource`.
         """
         record = attachment_record(
             kind,
@@ -244,13 +248,13 @@ class ArchiveWriter:
     def drop(self, capture: Capture, record_id: UUID, dropped: DroppedPage) -> RecordRef:
         """Add what remains of an exchange that is not archived, under the id that its response would have had.
 
-        Not durable before `commit`. It is in no index: there is nothing to look up.
+        It is durable after `commit`. No index lists it, because there is nothing to look up.
         """
         record = dropped_record(capture, dropped, record_id=record_id)
         return self._add(capture.started_ms, [(DROPPED, record)], digest="")
 
     def commit(self) -> None:
-        """Bring everything appended to disk. Where it raises, it may be called again."""
+        """Bring everything appended to the disk. If it raises, it may be called again."""
         if self._open is not None:
             self._precede()
             self._open.flush()
@@ -258,9 +262,10 @@ class ArchiveWriter:
             self._payloads.mark_committed()
 
     def seal(self) -> Manifest | None:
-        """Close and publish the open file with its index and Manifest; None where nothing was appended.
+        """Close the open file, publish it with its index and Manifest, and return the Manifest; None if nothing was
+        appended.
 
-        Where it raises, it may be called again.
+        If it raises, it may be called again.
         """
         if self._open is None:
             return None
@@ -280,13 +285,13 @@ class ArchiveWriter:
         return manifest
 
     def abandon(self) -> None:
-        """Let go of the open file as it lies on disk; `recover` seals what is whole of it."""
+        """Close the open file as it lies on the disk. `recover_archives` seals what is whole of it."""
         if self._open is not None:
             self._open.unfinished.close()
             self._open = None
 
     def _add(self, date_ms: int, records: Sequence[tuple[str, bytes]], *, digest: str) -> RecordRef:
-        """Add records that belong together; returns where the last of them lies."""
+        """Add records that belong together, and return where the last of them lies."""
         members = [self._compress(record) for _, record in records]
         self._check(members)
         size = sum(map(len, members))
@@ -302,7 +307,7 @@ class ArchiveWriter:
         self._open.lines.append(cdxj.format_line(row))
 
     def _room(self, date_ms: int, size: int) -> OpenArchiveFile:
-        """The file that takes `size` bytes more: the open one, or the next where that is full or old."""
+        """Return the file that takes `size` more bytes: the open one, or the next if that is full or old."""
         if self._open is not None and (
             self._open.size + size > self._max_bytes or date_ms - self._open.since_ms > self._max_age_ms
         ):
@@ -320,7 +325,7 @@ class ArchiveWriter:
             self._before()
 
     def _begin(self, now_ms: int) -> OpenArchiveFile:
-        # Counted first: a name that was tried once is never tried again.
+        # The serial is counted first: a name that was tried once must never be tried again.
         self._serial += 1
         name = f"{self._crawl}-{self._writer}-{self._serial:05d}{self._suffix}"
         begun = OpenArchiveFile(

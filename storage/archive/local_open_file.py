@@ -1,6 +1,6 @@
-"""Open files where the store is a directory: in the store itself, under `<folder>/.open/`.
+"""Open files if the store is a directory: they lie in the store itself, under `<folder>/.open/`.
 
-A living writer holds a lock on its file; nobody takes it, whatever is believed of the writer.
+A living writer holds a lock on its file. Nobody claims a locked file, even if its writer is believed dead.
 """
 
 import fcntl
@@ -17,12 +17,14 @@ OPEN = ".open"
 
 
 class LocalOpenFile:
-    """A file being written. `path` is where it grows."""
+    """A file that is being written. `path` is where it grows."""
 
     __slots__ = ("_file", "_root", "path")
 
     def __init__(self, store: DirectoryStore, folder: str, name: str) -> None:
-        """Begin it, durably. Raises `FileExistsError` where there is one of that name, `Conflict` where recovery was quicker."""
+        """Create the file, durably. Raise `FileExistsError` if there is one of that name, `Conflict` if recovery
+        claimed it before it was locked.
+        """
         self._root = store.root
         self.path = _directory(store, folder) / name
         with disk_errors_as_unavailable(self._root):
@@ -37,26 +39,28 @@ class LocalOpenFile:
                 raise
             if not self.path.exists():
                 self._file.close()
-                raise Conflict(f"{name} was taken for a dead writer's before it was locked")
+                raise Conflict(f"{name} was recovered as a dead writer's before it was locked")
 
     def write(self, data: bytes, at: int) -> None:
-        """Write at its place and not at the end: what a failed attempt left there is written over."""
+        """Write `data` at offset `at`, not at the end of the file: so it overwrites what a failed attempt left
+        there.
+        """
         done = 0
         with disk_errors_as_unavailable(self._root):
             while done < len(data):
                 done += os.pwrite(self._file.fileno(), data[done:], at + done)
 
     def sync(self) -> None:
-        """Bring it to disk."""
+        """Bring the file to the disk."""
         with disk_errors_as_unavailable(self._root):
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close it; the lock is gone with it."""
+        """Close the file, which frees its lock."""
         self._file.close()
 
     def remove(self) -> None:
-        """Remove it. The published file is another link to its bytes."""
+        """Remove the file. The published file is another link to its bytes."""
         with disk_errors_as_unavailable(self._root):
             _remove(self.path)
         self._file.close()
@@ -66,7 +70,7 @@ class LocalOpenFile:
 
 
 class AbandonedLocalFile:
-    """A file that nobody writes to any more."""
+    """A file whose writer is dead."""
 
     __slots__ = ("path",)
 
@@ -74,33 +78,33 @@ class AbandonedLocalFile:
         self.path = path
 
     def original_offset(self, place: int) -> int:
-        """Return the place itself: it is the open file."""
+        """Return the offset unchanged: the local file is the open file."""
         return place
 
     def remove(self) -> None:
-        """Remove it."""
+        """Remove the file."""
         _remove(self.path)
 
 
 def folders(store: DirectoryStore, above: str) -> list[str]:
-    """Names of the folders of `above` that have open files."""
+    """Return the names of the folders below `above` that have open files."""
     return sorted({path.parts[-3] for path in (store.root / above).glob(f"*/{OPEN}/*")})
 
 
 def open_files(store: DirectoryStore, folder: str) -> list[str]:
-    """Names of all open files of a folder."""
+    """Return the names of all open files of a folder."""
     return sorted(path.name for path in _directory(store, folder).glob("*"))
 
 
 @contextmanager
 def snapshot(store: DirectoryStore, folder: str, name: str) -> Iterator[Path | None]:
-    """The file as it is, whoever writes to it; None where it is no longer there."""
+    """Give the path of the file as it is, even while it is written; None if it is gone."""
     path = _directory(store, folder) / name
     yield path if path.exists() else None
 
 
 def read_from(store: DirectoryStore, folder: str, name: str, at: int) -> bytes | None:
-    """The bytes of the file from a place on, whoever writes to it; None where it is no longer there."""
+    """Return the bytes of the file from offset `at`, even while it is written; None if it is gone."""
     try:
         with (_directory(store, folder) / name).open("rb") as file:
             file.seek(at)
@@ -111,7 +115,7 @@ def read_from(store: DirectoryStore, folder: str, name: str, at: int) -> bytes |
 
 @contextmanager
 def claim(store: DirectoryStore, folder: str, name: str) -> Iterator[AbandonedLocalFile | None]:
-    """The file, locked; None where its writer lives, or another has recovered it."""
+    """Lock the file and give it; None if its writer lives or another process has recovered it."""
     path = _directory(store, folder) / name
     file = _locked(path)
     if file is None:

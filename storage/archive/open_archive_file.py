@@ -1,4 +1,4 @@
-"""`GrowingFile`: the archive file being written, and what its seal will say."""
+"""`OpenArchiveFile`: the archive file that is being written, and what its seal will say."""
 
 import hashlib
 from collections import Counter
@@ -7,11 +7,13 @@ from storage.archive.open_files import OpenFile
 from storage.warc.index_lines import IndexLines
 
 BUFFER = 1 << 20
-"""Bytes appended before they are handed to the system; `commit` hands over all."""
+"""Bytes that are buffered before the system gets them; `commit` hands over all."""
 
 
 class OpenArchiveFile:
-    """The file being written and what its seal will say. Bytes leave the buffer only once they are written."""
+    """The file that is being written, and what its seal will say. Bytes leave the buffer only after they are
+    written.
+    """
 
     __slots__ = (
         "_buffer",
@@ -35,18 +37,18 @@ class OpenArchiveFile:
         self._buffer = bytearray()
 
     def add(self, record_type: str, data: bytes) -> None:
-        """Put a record behind the others."""
+        """Append a record."""
         self._buffer += data
         self.size += len(data)
         self.counts[record_type] += 1
 
     @property
     def is_full(self) -> bool:
-        """Whether the buffer is to be handed to the system before more is added."""
+        """Whether the buffer must be written before more is added."""
         return len(self._buffer) >= BUFFER
 
     def flush(self) -> None:
-        """Hand all of it to the system. Where it raises, it may be called again."""
+        """Write the whole buffer. If it raises, it may be called again."""
         data = bytes(self._buffer)
         self.unfinished.write(data, self._written)
         self.sha256.update(data)

@@ -1,12 +1,13 @@
-"""Unfinished files: where the bytes of an open one lie, and how an archive file is published.
+"""Open files: where their bytes lie, and how an archive file is published.
 
-An open file has its final name, `<crawl>-<writer>-<serial>` and a suffix, from the beginning, so that a `RecordRef` into it
-never changes. Where the store is a directory it lies there, in `.open/` of its folder (`storage.archive.local_open_file`); elsewhere it is
-put piece by piece (`storage.archive.segments`). Either way what was written before `sync` outlives its writer. The folder of an
-archive file is `warc/<crawl>`, that of a file of the crawl's log `log/<crawl>` (`storage.crawllog.log_line`).
+An open file has its final name, `<crawl>-<writer>-<serial>` and a suffix, from the start, so that a `RecordRef` into it
+never changes. If the store is a directory, the file lies there, in `.open/` of its folder
+(`storage.archive.local_open_file`); in other stores it is put piece by piece (`storage.archive.segments`). In both,
+what was written before `sync` outlives its writer. The folder of an archive file is `warc/<crawl>`, that of a file of
+the crawl's log is `log/<crawl>` (`storage.crawllog.log_line`).
 
-An archive file is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. Whoever finds
-this half done does it again, with the same bytes.
+An archive file is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. A process
+that finds this half done does it again, with the same bytes.
 """
 
 import re
@@ -43,31 +44,31 @@ INDEX_SUFFIX = ".cdxj.gz"
 WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
 OFFSET_DIGITS = segments.DIGITS
 OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}")
-"""In the name of a tail, behind the serial."""
+"""The offset in the name of a tail, behind the serial."""
 
 
 class OpenFile(Protocol):
-    """The bytes of an open file, in the hands of its writer."""
+    """The bytes of an open file, for its writer."""
 
     @property
     def path(self) -> Path:
-        """All of them in a local file."""
+        """A local file that holds all of them."""
         ...
 
     def write(self, data: bytes, at: int) -> None:
-        """Put bytes at their place, behind everything written before. Where it raises, it may be called again."""
+        """Write bytes at offset `at`, behind everything written before. If it raises, it may be called again."""
         ...
 
     def sync(self) -> None:
-        """Make everything written durable. Where it raises, it may be called again."""
+        """Make everything written durable. If it raises, it may be called again."""
         ...
 
     def close(self) -> None:
-        """Let go of it; what was synced stays for recovery."""
+        """Close the file; what was synced stays for recovery."""
         ...
 
     def remove(self) -> None:
-        """It is published: remove it."""
+        """Remove the open file after it is published."""
         ...
 
 
@@ -76,27 +77,29 @@ class AbandonedFile(Protocol):
 
     @property
     def path(self) -> Path:
-        """A local file of its bytes, which may be cut."""
+        """A local file of its bytes, which may be truncated."""
         ...
 
     def original_offset(self, place: int) -> int:
-        """Return where a byte of the local file lies in the open file."""
+        """Return the offset in the open file of a byte of the local file."""
         ...
 
     def remove(self) -> None:
-        """What is in the local file is published, or not worth it: remove it, and nothing that was added since."""
+        """Remove the bytes of the local file from the store, after they are published or found worthless; keep what was
+        added since.
+        """
         ...
 
 
 def create_open_file(store: Store, folder: str, name: str) -> OpenFile:
-    """A new open file."""
+    """Create an open file."""
     if isinstance(store, DirectoryStore):
         return local_open_file.LocalOpenFile(store, folder, name)
     return segments.SegmentedOpenFile(store, folder, name)
 
 
 def crawls_with_open_files(store: Store) -> list[str]:
-    """Names of the crawls that have open archive files, in order."""
+    """Return the names of the crawls that have open archive files, in order."""
     return (
         local_open_file.folders(store, WARC)
         if isinstance(store, DirectoryStore)
@@ -105,7 +108,7 @@ def crawls_with_open_files(store: Store) -> list[str]:
 
 
 def open_files(store: Store, folder: str) -> list[str]:
-    """Names of all open files of a folder, their writers dead or alive, in order."""
+    """Return the names of all open files of a folder, of dead and living writers, in order."""
     return (
         local_open_file.open_files(store, folder)
         if isinstance(store, DirectoryStore)
@@ -114,40 +117,47 @@ def open_files(store: Store, folder: str) -> list[str]:
 
 
 def open_archive_files(store: Store, crawl: str) -> list[str]:
-    """Names of the open archive files of a crawl, their writers dead or alive, in order."""
+    """Return the names of the open archive files of a crawl, of dead and living writers, in order."""
     found = open_files(store, f"{WARC}/{crawl}")
     return [name for name in found if name.startswith(f"{crawl}-") and compression_of(name)]
 
 
 def snapshot(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
-    """A local file of what an open file has so far, not to be changed; None where it is no longer there."""
+    """Give a local file of what an open file has so far, which must not be changed; None if it is gone."""
     if isinstance(store, DirectoryStore):
         return local_open_file.snapshot(store, folder, name)
     return segments.snapshot(store, folder, name)
 
 
 def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
-    """What was synced to an open file behind byte `at`, where an earlier call has ended; None where the file is no longer there."""
+    """Return what was synced to an open file from offset `at`, at which an earlier call ended; None if the file is
+    gone.
+    """
     if isinstance(store, DirectoryStore):
         return local_open_file.read_from(store, folder, name, at)
     return segments.read_from(store, folder, name, at)
 
 
 def claim(store: Store, folder: str, name: str) -> AbstractContextManager[AbandonedFile | None]:
-    """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
+    """Give what is left of an open file whose writer is dead; None if the writer lives after all, or another process
+    was first.
+    """
     if isinstance(store, DirectoryStore):
         return local_open_file.claim(store, folder, name)
     return segments.claim(store, folder, name)
 
 
 def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
-    """What the name of an archive file, or its stem, says; no writer where it is none of ours."""
+    """Return the writer and the serial in the name of an archive file, or in its stem; an empty writer if the name is
+    not one of ours.
+    """
     found = WRITER_AND_SERIAL.fullmatch(stem(name).removeprefix(f"{crawl}-"))
     return (found[1], int(found[2])) if found else ("", 0)
 
 
 def tail_name(file: str, offset: int) -> str:
-    """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was sealed already.
+    """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was
+    sealed already.
 
     It has the same writer, and comes between the file and its next in byte order.
     """
@@ -173,8 +183,8 @@ def publish_archive(
 ) -> Manifest:
     """Publish the bytes of `whole` as the archive file of that name, with its index and its Manifest.
 
-    Where it raises, it may be called again. Raises `Conflict` where other bytes are published already: another has recovered the
-    file, and its writer was given up.
+    If it raises, it may be called again. Raise `Conflict` if other bytes are published already: another process has
+    recovered the file, because its writer was declared dead.
     """
     part = f"{crawl}/{stem(file_name)}"
     sealed = manifest_name(STEP_NAME, part)
@@ -182,7 +192,7 @@ def publish_archive(
         return load_manifest(store, sealed)
     name, index = f"warc/{crawl}/{file_name}", f"warc/{part}{INDEX_SUFFIX}"
     if not store.put_file(whole, name) and stored_digest(store, name) != sha256:
-        raise Conflict(f"{name} was published by another, with other bytes")
+        raise Conflict(f"{name} was published by another process, with other bytes")
     warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
     manifest = Manifest(
         step=STEP,

@@ -14,11 +14,13 @@ from storage.warc.revisit import REVISIT, Revisit
 def find_originals(
     store: Store, names: Iterable[str], wanted: Collection[Revisit]
 ) -> dict[Revisit, ArchivedRecord]:
-    """The records that are referred to, as far as they are in the archive files of these names. Their payloads are left out, because
-    many long ones do not fit into memory: `storage.warc.records.record_at` reads one with its payload.
+    """Return the records that the revisits refer to, as far as they are in the archive files of these names. Their
+    payloads are left out, because many long ones do not fit into memory: `storage.warc.records.record_at` reads one
+    with its payload.
 
-    What is referred to by its id is the record of that id; by its URL and time, as in archives of others, one with the same payload
-    digest; without a digest, one of that URL as it is written there. The files are looked through in the order given, until all are found.
+    A revisit that names a record id refers to the record of that id. A revisit that names a URL and a time, as in
+    archives of others, refers to a record with the same payload digest; without a digest, to a record of exactly that
+    URL. The files are searched in the given order until all records are found.
     """
     missing: dict[tuple[str, str], set[Revisit]] = {}
     for revisit in wanted:
@@ -47,7 +49,7 @@ def _is_of(revisit: Revisit, record: ArchivedRecord) -> bool:
 
 def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[ArchivedRecord]:
     index = f"{stem(name)}{INDEX_SUFFIX}"
-    if not store.exists(index):  # it is just being sealed
+    if not store.exists(index):  # the file is being sealed just now
         return
     with store.open(index) as file:
         offsets = [row.offset for row in cdxj.read(file, name=index) if (row.surt, row.timestamp) in keys]

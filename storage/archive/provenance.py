@@ -1,7 +1,8 @@
-"""Provenance: what an archive file was made from, in its first record, so that its seal can be made again from it alone.
+"""Provenance: what an archive file was made from, in its first record, so that its seal can be made again from the file
+alone.
 
-The record is written before it is known what else the file will hold, and again when it is full, over itself: it is as long
-as before when the recipe is.
+The record is written before the rest of the file is known, and written over when the file is full. A recipe of the same
+length gives a record of the same length.
 """
 
 import json
@@ -17,11 +18,13 @@ from storage.warc.records import read_records
 FIELD = "thresher-recipe"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _STORED, _GZIP = 0, 31
-"""zlib's level without compression, whose bytes are as many as go in, whatever they are; and gzip."""
+"""zlib's level without compression, at which the same number of bytes always gives the same number of bytes; and the
+window bits of gzip.
+"""
 
 
 def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON]) -> bytes:
-    """The warcinfo record of the archive file of that name, as a gzip member."""
+    """Return the warcinfo record of the archive file of that name, as a gzip member."""
     said = json.dumps(recipe, sort_keys=True, separators=(",", ":")).replace(" ", r"\u0020")
     fields = {
         "software": "thresher",
@@ -35,7 +38,9 @@ def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str
 
 
 def read_recipe(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
-    """The recipe that a file of that source opens with; None where it has none, or came from elsewhere."""
+    """Return the recipe in the first record of a file of that source; None if it has none, or another program or source
+    wrote it.
+    """
     first = next(read_records(file, 0, 1, name=source), None)
     if first is None or first.mime != WARC_FIELDS:
         return None

@@ -1,9 +1,10 @@
-"""`recall`: what a new writer knows of the payloads that its crawl has archived before, read from the indexes.
+"""What a new writer knows of the payloads that its crawl has archived before, read from the indexes.
 
-1. The files that were sealed last are read first, at most `FILES` of them, until the memory is full: a start costs no more in
-   a large archive than in a small one. What a dead worker left open is sealed before a new one starts (`storage.archive.recovery`).
-2. Only an index that is whole is believed: a revisit must never refer to a record that is not there.
-3. Only files that the crawl has written count: what others call a payload digest may be one of something else.
+1. The files that were sealed last are read first, at most `FILES` of them, until the memory is full: a start costs no
+   more in a large archive than in a small one. What a dead worker left open is sealed before a new one starts
+   (`storage.archive.recovery`).
+2. Only an index that is whole is believed, because a revisit must never refer to a record that is not there.
+3. Only files that the crawl has written count, because the payload digest of another program may cover something else.
 """
 
 from collections import deque
@@ -19,12 +20,12 @@ from storage.warc import cdxj
 from storage.warc.revisit import REVISIT_MIME
 
 FILES = 64
-"""Index files that are read at most: one request each in a bucket."""
+"""Index files that are read at most; each costs one request in a bucket."""
 DIGEST = "sha256:"
 
 
 def load_recent_payloads(payloads: WrittenPayloads, store: Store, crawl: str) -> None:
-    """Tell the memory of the responses of a crawl's newest sealed files, as many as it has room for."""
+    """Load the responses of a crawl's newest sealed files into `payloads`, as many as fit."""
     if not payloads.free:
         return
     for name in store.newest(f"warc/{crawl}", INDEX_SUFFIX, FILES):
@@ -45,6 +46,6 @@ def _responses(store: Store, name: str) -> Iterator[WrittenPayload]:
                 known = WrittenPayload(
                     row.sha256, row.content_encoding, UUID(row.record_id), row.url, row.date_ms
                 )
-            except ValueError:  # an id of another form
+            except ValueError:  # the id is no UUID
                 continue
             yield known

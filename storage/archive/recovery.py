@@ -1,11 +1,11 @@
 """Recovery: what dead writers left becomes archive files like any other.
 
-1. The file is cut behind its last whole record; damaged stretches before that are taken out.
-2. Where the store is a directory, a writer that lives holds a lock on its file, and is left alone whatever
+1. The file is cut behind its last whole record. Damaged stretches before that are removed.
+2. If the store is a directory, a living writer holds a lock on its file, and recovery leaves the file alone whatever
    `writer_is_dead` says.
-3. Recovery may be killed and run again, or run twice at the same time, or while the writer lives after all.
-4. Nothing is removed but what is in a sealed file. What a writer put when its file was sealed already (its machine slept, and
-   it knew nothing of it) is sealed as a file of its own, a tail (`storage.archive.open_files.tail_of`).
+3. Recovery may be killed and run again, run twice at the same time, or run while the writer lives after all.
+4. Recovery removes only what is in a sealed file. A writer whose machine slept may add to a file that was sealed
+   meanwhile: what it added is sealed as a file of its own, a tail (`storage.archive.open_files.tail_name`).
 """
 
 import os
@@ -57,7 +57,7 @@ class RecoveredRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredFile:
-    """A file of a dead writer, sealed."""
+    """A file of a dead writer after it was sealed."""
 
     manifest: Manifest
     writer: str
@@ -65,9 +65,9 @@ class RecoveredFile:
 
 
 def recover_archives(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[RecoveredFile]:
-    """Seal what dead writers left of a crawl. Files that hold no exchange are removed.
+    """Seal what dead writers left of a crawl, and return it. Remove files that hold no exchange.
 
-    Every record that was committed is in the result, and so is every whole one behind it.
+    The result has every record that was committed, and every whole record behind them.
     """
     found = []
     for name in open_archive_files(store, crawl):
@@ -86,21 +86,21 @@ def recover_archives(store: Store, crawl: str, writer_is_dead: Callable[[str], b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoverableFile:
-    """What lies in an open file that nobody writes to, and is not sealed."""
+    """What lies in an open file that nobody writes to, and that is not sealed."""
 
     name: str
     records: int
-    """That are whole."""
+    """Whole records."""
     record_bytes: int
-    """Bytes of these."""
+    """Bytes of the whole records."""
     torn_bytes: int
-    """Bytes that are no record."""
+    """Bytes that belong to no whole record."""
 
 
 def recoverable_files(store: Store, crawl: str) -> Iterator[RecoverableFile]:
-    """What dead writers left of a crawl, and nobody has recovered yet. Nothing is changed.
+    """Yield what dead writers left of a crawl and nobody has recovered yet. Change nothing.
 
-    Where the store is no directory, a writer may live that is named here.
+    If the store is no directory, the writer of a yielded file may be alive.
     """
     for name in open_archive_files(store, crawl):
         with claim(store, f"{WARC}/{crawl}", name) as found:
@@ -116,11 +116,13 @@ def recoverable_files(store: Store, crawl: str) -> Iterator[RecoverableFile]:
 
 @dataclass(slots=True, kw_only=True)
 class _Whole:
-    """The whole records of an open file that no published file holds. Offsets are counted anew, from `size` on."""
+    """The whole records of an open file that no published file holds. Their new offsets begin at the length of the
+    opening.
+    """
 
     size: int
     spans: list[tuple[int, int]] = field(default_factory=list)
-    """Of the open file, from and to."""
+    """Ranges of the open file: first byte, and the byte behind the last."""
     counts: Counter[str] = field(default_factory=Counter)
     lines: IndexLines = field(default_factory=IndexLines)
     survivors: list[RecoveredRecord] = field(default_factory=list)
@@ -129,7 +131,7 @@ class _Whole:
 def _recover_file(
     store: Store, crawl: str, writer: str, file_name: str, abandoned: AbandonedFile
 ) -> RecoveredFile | None:
-    """Seal what is whole of an open file and in no published file; None where there is nothing."""
+    """Seal what is whole of an open file and in no published file; return None if there is nothing."""
     while True:
         published = _published(store, crawl, file_name)
         held = set[str]().union(*(_ids(store, name) for name in published))
@@ -144,7 +146,7 @@ def _recover_file(
             whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, held)
         try:
             manifest = _publish(store, crawl, name, abandoned.path, opening, whole)
-        except Conflict as error:  # another was quicker: what that did not have is left
+        except Conflict as error:  # another process was quicker; seal what that one did not have
             if f"{WARC}/{crawl}/{name}" in published:
                 raise _other(name) from error
             continue
@@ -152,7 +154,7 @@ def _recover_file(
 
 
 def _published(store: Store, crawl: str, file_name: str) -> list[str]:
-    """The archive files that are an open file's, each sealed."""
+    """Return the sealed archive files that were made of an open file. Seal those that were published without a seal."""
     found = [
         name
         for name in store.list(f"{WARC}/{crawl}/{stem(file_name)}")
@@ -168,7 +170,7 @@ def _published(store: Store, crawl: str, file_name: str) -> list[str]:
 
 
 def _ids(store: Store, name: str) -> Iterator[str]:
-    """The ids of the whole records of an archive file. Raise `CorruptData` where that is none."""
+    """Yield the ids of the whole records of an archive file. Raise `CorruptData` if the file is no archive."""
     try:
         with store.open(name) as file:
             yield from (
@@ -183,9 +185,11 @@ def _other(name: str) -> CorruptData:
 
 
 def _whole(path: Path, name: str, opening: bytes, held: set[str]) -> _Whole:
-    """The whole records of a file that are not held; `name` and `opening` are those of the archive file that they come into."""
+    """Return the whole records of a file except those in `held`. `name` and `opening` are those of the archive file
+    that will hold them.
+    """
     found = _Whole(size=len(opening))
-    # InputError is raised where not even the first record is there.
+    # `read_records` raises InputError if not even the first record is there.
     with path.open("rb") as file, suppress(InputError):
         for record in read_records(file, name=name):
             if record.type == DAMAGED or record.record_id in held:
@@ -209,14 +213,14 @@ def _publish(store: Store, crawl: str, name: str, path: Path, opening: bytes, wh
         os.truncate(path, whole.size)
         sync(path)
         return seal(path, sha256=digest(path))
-    # A tail; or damage between whole records: the machine lost power, or the disk is failing.
+    # It is a tail, or there is damage between whole records: the machine lost power, or the disk is failing.
     with store.stage(f"{WARC}/{crawl}/{name}") as staged:
         _copy(path, opening, whole.spans, staged.path)
         return seal(staged.path, sha256=digest(staged.path))
 
 
 def _opening(crawl: str, name: str, path: Path, first: int) -> bytes:
-    """The warcinfo record of a tail, as a member: as old as the record with which the tail begins."""
+    """Return the warcinfo record of a tail, as a member. Its date is that of the tail's first record."""
     with path.open("rb") as file:
         date_ms = next(read_records(file, first, first + 1, name=name)).date_ms
     fields = {

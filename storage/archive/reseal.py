@@ -1,6 +1,6 @@
-"""Resealing: an archive file that is published, but has no Manifest that can be read, is sealed anew from its bytes.
+"""Resealing: a published archive file without a readable Manifest is sealed again from its bytes.
 
-A WARC needs no Manifest to be read, so nothing is lost with one: records are counted and indexed again.
+A WARC needs no Manifest to be read, so a lost Manifest loses nothing: records are counted and indexed again.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ from storage.warc.index_lines import IndexLines
 from storage.warc.records import read_records
 
 GRACE_MS = 60_000
-"""A file is sealed seconds after it was published; one that is older and has no seal has lost it."""
+"""A writer seals a file seconds after it publishes it. An older file without a seal has lost its seal."""
 
 
 class ArchiveContents(NamedTuple):
@@ -38,13 +38,15 @@ class ArchiveContents(NamedTuple):
     counts: Counter[str]
     """Records by type."""
     lines: IndexLines
-    """Of its index."""
+    """The lines of its index."""
     problems: Counter[str]
     """Records by what is wrong with them."""
 
 
 def read_contents(file: BinaryIO, name: str) -> ArchiveContents:
-    """Read it from end to end. Raises `InputError` for a file that is no WARC."""
+    """Read an archive file from beginning to end, and return its contents. Raise `InputError` if the file is no
+    WARC.
+    """
     found = ArchiveContents(counts=Counter(), lines=IndexLines(), problems=Counter())
     for record in read_records(file, name=name):
         found.counts[record.type] += 1
@@ -64,7 +66,9 @@ def seal_contents(
     recipe: Mapping[str, JSON],
     passed_over: Mapping[str, int] = MappingProxyType({}),
 ) -> Manifest:
-    """Put the index of an archive file that is published, then its Manifest. `passed_over` are counts of what was left out of it."""
+    """Put the index of a published archive file, then its Manifest, and return that. `passed_over` counts what was left
+    out of the file.
+    """
     index = _put_index(store, part, found.lines)
     manifest = Manifest(
         step=STEP,
@@ -80,7 +84,7 @@ def seal_contents(
 
 
 def unsealed_files(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
-    """Archive files that no Manifest names."""
+    """Yield the archive files that no Manifest names and that are at least `grace_ms` old."""
     sealed = {
         name.removeprefix(f"manifests/{STEP_NAME}/").removesuffix(".json")
         for name in store.list(f"manifests/{STEP_NAME}/")
@@ -92,8 +96,8 @@ def unsealed_files(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
 
 
 def reindex(store: Store, manifest: Manifest) -> Manifest:
-    """Make the index of a sealed archive file again, which is as it was sealed. Where the index comes out with other bytes than
-    before, the file is sealed anew with it.
+    """Make the index of a sealed archive file again and return its Manifest. The file itself must be as it was sealed.
+    If the bytes of the index differ from before, the file is sealed again with the new index.
     """
     (warc,) = (output for output in manifest.outputs if not output.name.endswith(INDEX_SUFFIX))
     with store.open(warc.name) as file:
@@ -113,9 +117,9 @@ def reseal(
     *,
     anew: bool = True,
 ) -> Manifest:
-    """Seal the archive file of that name as it is now. `recipe` is that of its last seal, where that can be read, and
-    `passed_over` its counts of what was left out of the file. Raises `InputError` where it is no WARC. Not `anew`, a seal that it
-    has stays.
+    """Seal the archive file of that name as it is now, and return its Manifest. `recipe` is that of its last seal, if
+    that can be read, and `passed_over` that seal's counts of what was left out of the file. If `anew` is false, an
+    existing seal stays. Raise `InputError` if the file is no WARC.
     """
     part = _part(name)
     source, _, own = part.partition("/")
@@ -135,6 +139,6 @@ def _put_index(store: Store, part: str, lines: IndexLines) -> Output:
 
 
 def _part(name: str) -> str:
-    """`source/stem` of an archive file; empty for an index."""
+    """Return `source/stem` of an archive file; an empty text for an index."""
     part = stem(name)
     return part.removeprefix("warc/") if part != name else ""

@@ -1,13 +1,14 @@
-"""Open files where the store cannot append: each `sync` puts what was written since the last as one object.
+"""Open files if the store cannot append: each `sync` puts what was written since the last one as one object.
 
-Segments lie under `open/<folder>/<file name>/<offset>`; put one after another they are the file, so any machine can
-recover it when the writer's has burnt. The writer keeps a local copy, which is published in one piece at the end.
+Segments lie under `open/<folder>/<file name>/<offset>`. One after another they are the file, so any machine can recover
+it after the writer's machine is lost. The writer keeps a local copy, which is published in one piece at the end.
 
-1. A segment is put whole before the next is begun, and holds whole records or lines: what is there can be read, wherever it begins.
-2. Whether a writer lives is not known here. One that was given up while it lived finds its file published by
-   another, and stops (`Conflict`): its name was taken from it before (`Frontier.take_over`).
-3. Recovery removes the segments that it has read, and no others: what a writer puts behind them stays, and is recovered as a file
-   of its own (`storage.archive.recovery`).
+1. A segment is put whole before the next one starts, and holds whole records or lines. So a reader can start at any
+   segment.
+2. This module does not know whether a writer lives. A writer that was declared dead while it lived finds its file
+   published by another process, and stops (`Conflict`): its name was taken from it before (`Frontier.take_over`).
+3. Recovery removes the segments that it has read, and no others. What a writer puts behind them stays, and is recovered
+   as a file of its own (`storage.archive.recovery`).
 """
 
 from bisect import bisect_right
@@ -21,11 +22,11 @@ from storage.store import Store
 
 OPEN = "open"
 DIGITS = 15
-"""Of an offset in a name: byte order is the order of the file."""
+"""Digits of an offset in a name, so that byte order is the order of the file."""
 
 
 class SegmentedOpenFile:
-    """A file being written."""
+    """A file that is being written."""
 
     __slots__ = ("_fresh", "_life", "_put", "_store", "_stuck", "_under", "path")
 
@@ -38,21 +39,21 @@ class SegmentedOpenFile:
         self._stuck = b""
 
     def write(self, data: bytes, at: int) -> None:
-        """Keep it for the next segment, and in the local copy."""
+        """Keep the bytes for the next segment, and write them to the local copy."""
         with disk_errors_as_unavailable(self.path.parent), self.path.open("r+b") as copy:
             copy.seek(at)
             copy.write(data)
         self._fresh += data
 
     def sync(self) -> None:
-        """Put a segment of everything written since the last."""
-        # One that failed may have arrived: it is put again as it was, and what was written since goes behind it.
+        """Put a segment of everything written since the last one."""
+        # A segment whose put failed may have arrived: put it again unchanged, and what was written since behind it.
         while self._stuck or self._fresh:
             if not self._stuck:
                 self._stuck, self._fresh = bytes(self._fresh), bytearray()
             name = f"{self._under}/{self._put:0{DIGITS}d}"
             if not self._store.put(name, self._stuck) and self._store.read(name) != self._stuck:
-                raise Conflict(f"{name} was put by another writer; two workers must never have one name")
+                raise Conflict(f"{name} was put by another writer; two workers must never share a name")
             self._put += len(self._stuck)
             self._stuck = b""
 
@@ -70,16 +71,16 @@ class SegmentedOpenFile:
 
 
 class AbandonedSegments:
-    """Segments of a writer that was given up, put together in a local file."""
+    """Segments of a writer that was declared dead, joined in a local file."""
 
     __slots__ = ("_begins", "_names", "_store", "path")
 
     def __init__(self, store: Store, names: Sequence[str], begins: Sequence[int], path: Path) -> None:
-        """`begins` says where each of the segments begins in the local file."""
+        """`begins` are the offsets in the local file at which the segments begin."""
         self._store, self._names, self._begins, self.path = store, names, begins, path
 
     def original_offset(self, place: int) -> int:
-        """Return where a byte of the local file lies in the open file."""
+        """Return the offset in the open file of a byte of the local file."""
         segment = bisect_right(self._begins, place) - 1
         return _offset(self._names[segment]) + place - self._begins[segment]
 
@@ -89,24 +90,24 @@ class AbandonedSegments:
 
 
 def folders(store: Store, above: str) -> list[str]:
-    """Names of the folders of `above` that have open files."""
+    """Return the names of the folders below `above` that have open files."""
     return sorted({name.split("/")[2] for name in store.list(f"{OPEN}/{above}/")})
 
 
 def open_files(store: Store, folder: str) -> list[str]:
-    """Names of all open files of a folder."""
+    """Return the names of all open files of a folder."""
     return sorted({name.rsplit("/", 2)[1] for name in store.list(f"{OPEN}/{folder}/")})
 
 
 @contextmanager
 def snapshot(store: Store, folder: str, name: str) -> Iterator[Path | None]:
-    """The segments put together; None where there are none any more."""
+    """Give a local file of the joined segments; None if there are none left."""
     with claim(store, folder, name) as found:
         yield None if found is None else found.path
 
 
 def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
-    """The bytes of the segments from one that begins at a place on; None where there are none any more."""
+    """Return the bytes of the segments from the one that begins at offset `at`; None if there are none left."""
     names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
         return None
@@ -125,7 +126,7 @@ def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
 
 @contextmanager
 def claim(store: Store, folder: str, name: str) -> Iterator[AbandonedSegments | None]:
-    """The segments put together; None where there are none any more. Whether their writer lives is not known here."""
+    """Give the joined segments; None if there are none left. Their writer may be alive."""
     names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
         yield None
@@ -136,7 +137,9 @@ def claim(store: Store, folder: str, name: str) -> Iterator[AbandonedSegments | 
 
 
 def _together(store: Store, names: Sequence[str], path: Path) -> list[int] | None:
-    """Put segments together; return where each begins. None where one of them is gone: another has published the file."""
+    """Join segments in a local file, and return the offset at which each begins; None if one of them is gone, because
+    another process has published the file.
+    """
     begins = []
     with path.open("wb") as whole:
         for segment in names:
@@ -155,6 +158,6 @@ def _offset(segment: str) -> int:
 
 
 def _remove(store: Store, names: Sequence[str]) -> None:
-    # From the end: what is left of a removal that was killed is still a beginning without a gap.
+    # From the end: after a removal that was killed, what is left is still a beginning without a gap.
     for name in reversed(names):
         store.delete(name)

@@ -1,9 +1,10 @@
-"""`Payloads`: the payloads that a writer has made durable, so that it need not write them again.
+"""`WrittenPayloads`: the payloads that a writer has made durable, so that it need not write them again.
 
-1. A payload is known only once its record is committed: no revisit refers to what may yet be lost.
-2. Memory is bounded: the payloads that were longest of no use are forgotten.
-3. Small payloads are never known: to leave one out saves nothing, and whoever reads the archive has it at hand. Of one that was
-   archived before (`storage.archive.recent_payloads`) only its record's length is known, which may be a small one's: it is never asked for.
+1. A payload is known only after its record is committed: no revisit refers to a record that may still be lost.
+2. Memory is bounded: the payloads that were least recently used are forgotten.
+3. Small payloads are never known: leaving one out saves nothing, and with it a reader of the archive has the payload at
+   hand. For a payload that was archived before (`storage.archive.recent_payloads`) only the length of its record is
+   known, so a small one may be loaded; nobody asks for it.
 """
 
 from collections.abc import Iterable
@@ -16,25 +17,25 @@ from storage.warc.cdxj import encoding_of
 from storage.warc.revisit import Revisit
 
 LIMIT = 100_000
-"""Some 31 MB, with URLs of 60 characters."""
+"""About 31 MB, with URLs of 60 characters."""
 SMALLEST = 1024
-"""Bytes: less is written again."""
+"""Bytes; a smaller payload is written again."""
 
 
 class WrittenPayload(NamedTuple):
     """A response record that is durable."""
 
     sha256: str
-    """Of its payload: that of SHA-1 may be one of two payloads."""
+    """SHA-256 of its payload, because two payloads may share a SHA-1."""
     encoding: str
-    """What its Content-Encoding says (`storage.warc.cdxj.encoding_of`)."""
+    """Its Content-Encoding (`storage.warc.cdxj.encoding_of`)."""
     record_id: UUID
     uri: str
     date_ms: int
 
 
 class WrittenPayloads:
-    """What was appended, and what of it is committed."""
+    """The payloads that were appended, and which of them are committed."""
 
     __slots__ = ("_fresh", "_known", "_limit")
 
@@ -44,7 +45,9 @@ class WrittenPayloads:
         self._fresh: dict[str, bytes] = {}
 
     def find(self, capture: Capture, digest: str, sha256: str) -> Revisit | None:
-        """The committed record that had the payload of these digests; None for one that is to be written."""
+        """Return a revisit of the committed record with the payload of these digests; None if the payload must be
+        written.
+        """
         if not _is_worth_it(capture):
             return None
         key = _key(capture, sha256)
@@ -63,25 +66,24 @@ class WrittenPayloads:
         )
 
     def add(self, capture: Capture, sha256: str, record_id: UUID) -> None:
-        """Its response was written whole under this id."""
+        """Record that the capture's response was written whole under this id."""
         if self._limit and _is_worth_it(capture):
             self._fresh[_key(capture, sha256)] = _packed(record_id, capture.url.wire, capture.started_ms)
 
     def mark_committed(self) -> None:
-        """Everything appended is durable."""
+        """Record that everything appended is durable."""
         for key, record in self._fresh.items():
             self._known.pop(key, None)
             self._known[key] = record
         self._fresh.clear()
         over = len(self._known) - self._limit
-        if (
-            over > 0
-        ):  # an eighth at once: a dict whose first entries went one by one is walked from its beginning
+        if over > 0:
+            # An eighth goes at once: a dict whose first entries go one by one is walked from its beginning each time.
             for key in list(islice(self._known, over + self._limit // 8)):
                 del self._known[key]
 
     def load(self, records: Iterable["WrittenPayload"]) -> None:
-        """Take these for committed, as far as there is room: the ones that are wanted most come first."""
+        """Take these records as committed, as far as they fit. The most useful ones come first."""
         room = self._limit - len(self._known)
         recalled = {
             f"{each.sha256} {each.encoding}": _packed(each.record_id, each.uri, each.date_ms)
@@ -91,7 +93,7 @@ class WrittenPayloads:
 
     @property
     def free(self) -> int:
-        """How many more can be known before one is forgotten."""
+        """How many more payloads fit before one is forgotten."""
         return self._limit - len(self._known)
 
     def __len__(self) -> int:
@@ -106,7 +108,7 @@ def _is_worth_it(capture: Capture) -> bool:
 
 
 def _packed(record_id: UUID, uri: str, date_ms: int) -> bytes:
-    """One object, of a third of the size of these three."""
+    """Return one object of a third of the size of these three."""
     return record_id.bytes + date_ms.to_bytes(8, "big") + uri.encode(errors="surrogatepass")
 
 
@@ -116,5 +118,7 @@ def _unpacked(packed: bytes) -> tuple[UUID, str, int]:
 
 
 def _key(capture: Capture, sha256: str) -> str:
-    """What a payload decodes to is said by the head: the same bytes under another encoding are another page."""
+    """Return the key of a payload. The Content-Encoding is in it, because the same bytes under another encoding are
+    another page.
+    """
     return f"{sha256} {encoding_of(capture.header('content-encoding'))}"

@@ -1,5 +1,6 @@
-"""The node's cache of blocks that were read from object storage: `cache.Cache`, and what it is made of.
+"""The node's cache of blocks that were read from object storage. Entry point: `cache.Cache`.
 
-A `block` is a file that proves itself; `room` bounds how much all of them take, by the totals in the `ledger`; `tally`
-counts hits and misses of every process; `lock` waits for another process, but not for ever.
+A `block` is a file that carries its own checksum. `cache_space` bounds how much room all blocks take, by the totals in
+the `ledger`. `cache_counters` counts hits and misses of every process. `file_lock` waits for another process, but not
+for ever.
 """

@@ -1,14 +1,14 @@
-"""`Cache`: blocks read from far away, kept on a disk of this machine for all of its processes.
+"""`Cache`: blocks read from a bucket, kept on a disk of this machine for all of its processes.
 
-1. `get` returns what `fetch` returned for that key, whatever happened to the directory; at worst it fetches again.
-   It raises nothing but what `fetch` raises.
-2. The blocks take no more room than the bound (`storage.cache.cache_space` says what is counted), whatever the number of
-   processes; those that were not read for longest go first.
-3. Of many that miss a key at once one fetches and the others wait for it, `WAIT_SECONDS` at most.
-4. Any process may be killed at any instruction, and the directory deleted at any time.
+1. `get` returns what `fetch` returned for that key, whatever happened to the directory; at worst it fetches again. It
+   raises only what `fetch` raises.
+2. The blocks take no more room than the bound (`storage.cache.cache_space` says what is counted), whatever the number
+   of processes. The least recently read blocks go first.
+3. If many miss a key at once, one fetches and the others wait for it, at most `WAIT_SECONDS`.
+4. Any process may be killed at any instruction, and the directory may be deleted at any time.
 
 A block is a file (`storage.cache.block`). It is made in `fetching`, under its final name and locked, and then renamed.
-Nothing is brought to disk with fsync: a block that a power cut tore is found by its checksum, and missed.
+Nothing is synced to the disk: if a power cut tears a block, its checksum shows it, and the read is a miss.
 """
 
 import logging
@@ -23,16 +23,16 @@ from storage.cache.cache_counters import CacheCounters, CacheStats, sum_counters
 from storage.cache.cache_space import CacheSpace, PendingBlock
 
 WAIT_SECONDS = 10.0
-"""As long as a slow server may take for a block of 8 MiB; who waits longer fetches without storing."""
+"""As long as a slow server may take for a block of 8 MiB. A caller that has waited so long fetches without storing."""
 
 _log = logging.getLogger(__name__)
 
 
 class Cache:
-    """The blocks under one directory. Making one opens nothing; it can be pickled, used by many threads, and goes
-    on in a forked process. With `max_bytes` 0 it does nothing.
+    """The blocks under one directory. The constructor opens nothing. A cache can be pickled, used by many threads, and
+    continues in a forked process. With `max_bytes` 0 it does nothing.
 
-    A lowered `max_bytes` holds from the first `get` of each process on; while processes have different ones, each
+    A lowered `max_bytes` takes effect at the first `get` of each process. While processes have different bounds, each
     makes room for its own.
     """
 
@@ -47,9 +47,9 @@ class Cache:
         self._warned = False
 
     def get(self, key: str, fetch: Callable[[], bytes]) -> bytes:
-        """The bytes of `key`, which never change: from the cache, or from `fetch` and then stored.
+        """Return the bytes of `key`, which never change: from the cache, or from `fetch`, whose bytes are then stored.
 
-        Where they cannot be stored (no room, no permission) they are returned all the same, and one warning is logged.
+        If they cannot be stored (no room, no permission), return them all the same, and log one warning.
         """
         if not self.max_bytes:
             return fetch()
@@ -61,7 +61,7 @@ class Cache:
         return self._fetched(name, wanted, fetch) if data is None else data
 
     def stats(self) -> CacheStats:
-        """What all processes that ever used the directory did, and what lies in it now."""
+        """Return what all processes that ever used the directory did, and what lies in it now."""
         return sum_counters(self._counters, self._room.totals())
 
     @property
@@ -69,7 +69,7 @@ class Cache:
         return self.directory / "counters"
 
     def _begin(self) -> None:
-        """The first `get` of a process puts the directory in order and gets counters of its own."""
+        """Put the directory in order and get counters, at the first `get` of a process."""
         tally = None
         try:
             self._room.make_directories()
@@ -78,7 +78,7 @@ class Cache:
         except OSError as error:
             self._complain(error)
         self._tally = tally
-        # Last: another thread that came meanwhile has begun as well, rather than gone on without counting.
+        # Last: another thread that came meanwhile has also called `_begin`, instead of going on without counters.
         self._process = os.getpid()
 
     def _found(self, name: str, wanted: bytes, *, again: bool = False) -> bytes | None:
@@ -98,7 +98,7 @@ class Cache:
             self._begin()
         with ExitStack() as turn:
             making = self._try_lock_pending(turn, name)
-            # Another may have fetched it while this one waited for its turn.
+            # Another process may have fetched it while this one waited for the lock.
             data = self._found(name, wanted, again=True) if making else None
             if data is not None:
                 return data
@@ -109,10 +109,10 @@ class Cache:
         return data
 
     def _try_lock_pending(self, turn: ExitStack, name: str) -> PendingBlock | None:
-        """The file to make the block in; none where it cannot be had, or another has it for too long."""
+        """Return the file to make the block in; None if it cannot be made, or another process holds it for too long."""
         try:
             return turn.enter_context(self._room.lock_pending(name, WAIT_SECONDS))
-        except TimeoutError:  # a slow fetch is no trouble with the disk
+        except TimeoutError:  # a slow fetch is no failure of the disk
             return None
         except OSError as error:
             self._complain(error)
@@ -135,7 +135,7 @@ class Cache:
         if not self._warned:
             self._warned = True
             _log.warning(
-                "the cache at %s cannot store blocks (%s): reading on without; free some room there, or move it",
+                "the cache at %s cannot store blocks (%s): reads go on without it; free some room there, or move it",
                 self.directory,
                 error.strerror or error,
             )
@@ -148,10 +148,10 @@ class Cache:
 
 
 def default_directory() -> Path:
-    """Where a user's cache lies: `$XDG_CACHE_HOME/thresher/blocks`, by default `~/.cache/thresher/blocks` (XDG Base
-    Directory Specification; a relative path in the variable counts as none).
+    """Return where a user's cache lies: `$XDG_CACHE_HOME/thresher/blocks`, by default `~/.cache/thresher/blocks` (XDG
+    Base Directory Specification; a relative path in the variable is ignored).
 
-    Raises `InputError` where the user has no home directory.
+    Raise `InputError` if the user has no home directory.
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if base.is_absolute():

@@ -1,10 +1,10 @@
-"""What a cache did, counted by every process that uses it and kept when they die.
+"""What a cache did, counted by every process that uses it, and kept after they die.
 
-1. Each user of a directory has a file of counters that it alone writes, locked as long as it lives. Whoever comes
-   after it goes on with its file, so there are as many as there ever were users at once.
-2. A count is in its file before the read that it counts returns: a killed process loses at most that one. A power
-   cut loses what the system had not yet written, some seconds.
-3. Counting never fails a read: a disk that refuses costs the counts.
+1. Each user of a directory has a file of counters that it alone writes and locks for life. A later user takes over the
+   file of a dead one, so there are as many files as there ever were users at one time.
+2. A count is in its file before the read that it counts returns: a killed process loses at most that one. A power cut
+   loses what the system had not yet written, some seconds.
+3. Counting never fails a read: if the disk refuses, only the counts are lost.
 """
 
 import os
@@ -24,7 +24,7 @@ COUNTS = struct.Struct("<5Q")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """The figures of one cache directory. All but `bytes` and `blocks` only grow, until the directory is deleted."""
+    """The figures of one cache directory. All except `bytes` and `blocks` only grow, until the directory is deleted."""
 
     hits: int = 0
     """Reads answered from the cache."""
@@ -34,14 +34,14 @@ class CacheStats:
     bytes_missed: int = 0
     evicted_blocks: int = 0
     bytes: int = 0
-    """Room taken on the disk now, in whole pages."""
+    """Room that the blocks take on the disk now, in whole pages."""
     blocks: int = 0
     errors: int = 0
     """Damaged blocks found, and fetched blocks that could not be stored."""
 
 
 class CacheCounters:
-    """The counters of one process. Raises `OSError` where their file cannot be made."""
+    """The counters of one process. Raise `OSError` if their file cannot be made."""
 
     __slots__ = ("__weakref__", "_counts", "_descriptor", "_lock", "path", "process")
 
@@ -55,7 +55,7 @@ class CacheCounters:
     def add(
         self, *, hits: int = 0, misses: int = 0, bytes_hit: int = 0, bytes_missed: int = 0, errors: int = 0
     ) -> None:
-        """Count."""
+        """Add to the counters."""
         with self._lock:
             a, b, c, d, e = self._counts
             self._counts = a + hits, b + misses, c + bytes_hit, d + bytes_missed, e + errors
@@ -63,7 +63,7 @@ class CacheCounters:
                 os.pwrite(self._descriptor, COUNTS.pack(*self._counts), 0)
 
     def is_deleted(self) -> bool:
-        """Whether the file was deleted, with the directory it was in, so that counts in it are nobody's."""
+        """Return whether the file was deleted with its directory, so that nobody reads its counts."""
         try:
             self.path.lstat()
         except OSError:
@@ -71,11 +71,11 @@ class CacheCounters:
         return False
 
     def __repr__(self) -> str:
-        return f"<tally of process {self.process} at {self.path}>"
+        return f"<counters of process {self.process} at {self.path}>"
 
 
 def sum_counters(directory: Path, totals: Totals) -> CacheStats:
-    """The figures of all processes that ever counted in the directory."""
+    """Return the figures of all processes that ever counted in the directory."""
     sums = [0] * 5
     for path in _paths(directory):
         with suppress(OSError):
@@ -107,14 +107,14 @@ METRICS = (
     ("size_bytes", "gauge", "Room taken on the disk.", "bytes"),
     ("blocks", "gauge", "Blocks in the cache.", "blocks"),
 )
-"""Name behind `thresher_cache_`, type, help, field (Prometheus: base units, `_total` for counters)."""
+"""Name after `thresher_cache_`, type, help, field (Prometheus: base units, `_total` for counters)."""
 
 
 def exposition(stats: CacheStats) -> str:
-    """The figures in Prometheus' text format 0.0.4."""
+    """Return the figures in Prometheus' text format 0.0.4."""
     lines = []
-    for name, kind, said, field in METRICS:
-        lines.append(f"# HELP thresher_cache_{name} {said}")
+    for name, kind, help_text, field in METRICS:
+        lines.append(f"# HELP thresher_cache_{name} {help_text}")
         lines.append(f"# TYPE thresher_cache_{name} {kind}")
         lines.append(f"thresher_cache_{name} {getattr(stats, field)}")
     return "\n".join(lines) + "\n"
@@ -124,9 +124,11 @@ NEW_FILES = 8
 
 
 def _claimed(directory: Path) -> tuple[Path, int]:
-    """A file of counters that no living process has, locked: a dead one's, or a new one."""
+    """Return a file of counters that no living process has, and its locked descriptor: a dead process's, or a
+    new one.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    # A new one can be taken by another before its maker has locked it: that one has its own then, and we try again.
+    # Another process can take a new file before its maker has locked it; then the maker tries the next one.
     new = (directory / os.urandom(8).hex() for _ in range(NEW_FILES))
     for path in (*_paths(directory), *new):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)

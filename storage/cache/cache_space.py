@@ -1,13 +1,14 @@
-"""`Room`: the directories of a cache, how many bytes lie in them, and which blocks go when it would be too many.
+"""`CacheSpace`: the directories of a cache, how many bytes lie in them, and which blocks are evicted.
 
 1. Every file under `blocks` and `fetching` counts, with its length rounded up to whole pages of the disk. Room is
-   reserved before a byte is written, in all processes' ledger, so what is counted never passes the bound.
-   Not counted: directories, locks and counters (some KiB a directory; about 50 bytes a block), and a block that
-   was evicted while somebody reads it, whose room the system frees when it is read.
-2. A file in `fetching` is locked by its maker. One that is not is of a dead maker, and goes first.
-3. Of the blocks those go that were not read for longest, approximately: a hand goes round the directories,
-   samples some, and removes the oldest sixteenth of the sample. Blocks are spread evenly by their hash, so the
-   oldest of a sample are about the oldest of all. Nothing is held in memory between two evictions.
+   reserved in the ledger of all processes before a byte is written, so the counted bytes never exceed the bound. These
+   are not counted: directories, locks and counters (some KiB a directory; about 50 bytes a block), and a block that was
+   evicted while a process reads it, whose room the system frees after the read.
+2. The maker of a file in `fetching` holds a lock on it. A file without a lock belongs to a dead maker, and is removed
+   first.
+3. Eviction takes the least recently read blocks, approximately: a hand moves over the directories, samples some, and
+   removes the oldest sixteenth of the sample. Blocks are spread evenly by their hash, so the oldest of a sample are
+   about the oldest of all. Memory holds nothing between two evictions.
 """
 
 import os
@@ -21,17 +22,17 @@ from storage.cache.file_lock import is_file_at, locked, try_lock
 from storage.cache.ledger import Ledger, LedgerUpdate, Totals
 
 PAGE = 4096
-"""Bytes: the unit in which ext4, XFS and tmpfs give room to files."""
+"""Bytes: the unit in which ext4, XFS and tmpfs allocate room to files."""
 SHARDS = 256
 SAMPLE = 64
-"""Blocks to choose from, at least, where there are as many. Redis finds 10 near an exact LRU, for single keys."""
+"""Fewest blocks in a sample, if there are as many. With 10, Redis comes near an exact LRU, for single keys."""
 EVICT_ONE_IN = 16
-"""One in this many of a sample goes: so many blocks are looked at for each that is evicted."""
+"""One in this many blocks of a sample is evicted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedFile:
-    """A file found by the hand."""
+    """A file that the hand found."""
 
     read_at_ns: int
     path: str
@@ -47,15 +48,17 @@ class PendingBlock:
 
 
 def disk_bytes(length: int) -> int:
-    """Bytes on disk of a file of `length` bytes."""
+    """Return the bytes on disk of a file of `length` bytes."""
     return -(-length // PAGE) * PAGE
 
 
 def eviction_candidates(sample: Sequence[CachedFile], now_ns: int) -> list[CachedFile]:
-    """Which of a sample go: a sixteenth, at least one, read longest ago; before them what claims to have been read
-    in the future, which is of a clock that was set back.
+    """Return which files of a sample are evicted: a sixteenth, at least one, the least recently read first. Files that
+    claim to have been read in the future come before them, because their times are of a clock that was set back.
     """
-    by_age = sorted(sample, key=lambda seen: (seen.read_at_ns if seen.read_at_ns <= now_ns else 0, seen.path))
+    by_age = sorted(
+        sample, key=lambda found: (found.read_at_ns if found.read_at_ns <= now_ns else 0, found.path)
+    )
     return by_age[: max(1, len(sample) // EVICT_ONE_IN)]
 
 
@@ -76,11 +79,13 @@ class CacheSpace:
             directory.mkdir(parents=True, exist_ok=True)
 
     def totals(self) -> Totals:
-        """What lies there, without waiting for anybody."""
+        """Return what lies there, without waiting for any process."""
         return self._ledger.read_unlocked()
 
     def clean_up(self) -> None:
-        """Remove what dead makers left, and what is above the bound (it was higher, or the machine burnt)."""
+        """Remove what dead makers left, and evict blocks above the bound (the bound was lowered, or the machine lost
+        power).
+        """
         with self._ledger.update() as change:
             self._sweep(change)
             above = change.totals.bytes > self.bound
@@ -89,13 +94,13 @@ class CacheSpace:
                 above = self._evict(change) and change.totals.bytes > self.bound
 
     def path(self, name: str) -> str:
-        """Where the block of that name lies."""
+        """Return where the block of that name lies."""
         return f"{self.blocks}/{name[:2]}/{name}"
 
     @contextmanager
     def lock_pending(self, name: str, seconds: float) -> Iterator[PendingBlock]:
-        """The file to make a block in, of one thread of one process at a time; gone at the end of the context if it
-        was not published. Raises `TimeoutError` where another one has it for more than `seconds`.
+        """Give the file to make a block in, to one thread of one process at a time. It is removed at the end of the
+        context if it was not published. Raise `TimeoutError` if another thread holds it for more than `seconds`.
         """
         path = self.fetching / name
         with ExitStack() as stack:
@@ -104,23 +109,23 @@ class CacheSpace:
             except FileNotFoundError:
                 self.make_directories()
                 descriptor = stack.enter_context(locked(path, seconds))
-            making = PendingBlock(path=path, descriptor=descriptor)
+            pending = PendingBlock(path=path, descriptor=descriptor)
             try:
-                yield making
+                yield pending
             finally:
-                with suppress(OSError):  # then the next sweep does it
-                    self._discard(making)
+                with suppress(OSError):  # the next sweep discards it
+                    self._discard(pending)
 
-    def reserve(self, making: PendingBlock, length: int) -> bool:
-        """Give the file its length and the room for it. Blocks are evicted until it fits. False: the bound is lower
-        than that, or others are making files that fill it.
+    def reserve(self, pending: PendingBlock, length: int) -> bool:
+        """Give the file its length and the room for it. Evict blocks until it fits. Return False if the bound is
+        smaller than the file, or files that others are making fill it.
         """
         while disk_bytes(length) <= self.bound:
             with self._ledger.update() as change:
-                # It may have a length: that which a dead maker gave it.
-                more = disk_bytes(length) - disk_bytes(os.fstat(making.descriptor).st_size)
+                # The file may have a length that a dead maker gave it.
+                more = disk_bytes(length) - disk_bytes(os.fstat(pending.descriptor).st_size)
                 if change.totals.bytes + more <= self.bound:
-                    os.ftruncate(making.descriptor, length)
+                    os.ftruncate(pending.descriptor, length)
                     change.totals = replace(change.totals, bytes=change.totals.bytes + more)
                     return True
                 if not self._evict(change):
@@ -130,39 +135,39 @@ class CacheSpace:
                         return False
         return False
 
-    def publish(self, making: PendingBlock, name: str) -> None:
+    def publish(self, pending: PendingBlock, name: str) -> None:
         """Move the finished file under the name of its block, in place of what was there."""
         path = Path(self.path(name))
         with self._ledger.update() as change:
             there = os.path.lexists(path)
             try:
-                making.path.rename(path)
+                pending.path.rename(path)
             except FileNotFoundError:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                making.path.rename(path)
+                pending.path.rename(path)
             if there:
-                # It was damaged or not ours, so there is no telling what was counted for it.
+                # It was damaged or not ours, so nobody knows what was counted for it.
                 change.totals = self._ledger.recounted(change.totals)
             else:
                 change.totals = replace(change.totals, blocks=change.totals.blocks + 1)
 
-    def _discard(self, making: PendingBlock) -> None:
-        if is_file_at(making.descriptor, making.path):
-            length = os.fstat(making.descriptor).st_size
+    def _discard(self, pending: PendingBlock) -> None:
+        if is_file_at(pending.descriptor, pending.path):
+            length = os.fstat(pending.descriptor).st_size
             if length == 0:
-                making.path.unlink()
+                pending.path.unlink()
             else:
                 with self._ledger.update() as change:
-                    _remove(change, CachedFile(read_at_ns=0, path=str(making.path), size=length))
+                    _remove(change, CachedFile(read_at_ns=0, path=str(pending.path), size=length))
 
     def _sweep(self, change: LedgerUpdate) -> bool:
-        """Remove what dead makers left; whether there was something."""
+        """Remove what dead makers left, and return whether there was anything."""
         swept = False
         for seen in list(_files(str(self.fetching))):
             with suppress(FileNotFoundError):
                 descriptor = os.open(seen.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
                 try:
-                    # Nobody renames it meanwhile: that takes the ledger, which is ours.
+                    # Nobody renames it meanwhile: that needs the ledger, whose lock we hold.
                     if try_lock(descriptor) and is_file_at(descriptor, Path(seen.path)):
                         _remove(change, replace(seen, size=os.fstat(descriptor).st_size))
                         swept = True
@@ -171,7 +176,7 @@ class CacheSpace:
         return swept
 
     def _evict(self, change: LedgerUpdate) -> bool:
-        """Remove some files; whether there was one that may go."""
+        """Remove some files, and return whether there was one to remove."""
         if self._sweep(change):
             return True
         sample, hand = self._sample(change.totals.hand)
@@ -189,7 +194,7 @@ class CacheSpace:
         return True
 
     def _sample(self, hand: int) -> tuple[list[CachedFile], int]:
-        """Blocks of the next directories, and where to go on."""
+        """Return blocks of the next directories, and the directory at which the next sample starts."""
         sample: list[CachedFile] = []
         for step in range(SHARDS):
             sample.extend(_files(f"{self.blocks}/{(hand + step) % SHARDS:02x}"))
@@ -220,5 +225,5 @@ def _files(directory: str) -> Iterator[CachedFile]:
 
 
 def _remove(change: LedgerUpdate, seen: CachedFile) -> None:
-    Path(seen.path).unlink(missing_ok=True)  # somebody else may have deleted it, but it was counted
+    Path(seen.path).unlink(missing_ok=True)  # another process may have deleted it, but it was counted
     change.totals = replace(change.totals, bytes=change.totals.bytes - disk_bytes(seen.size))

@@ -1,8 +1,8 @@
 """A file lock that names what it guards: held by one thread of one process at a time, freed when its holder dies.
 
-1. The file that is locked is the one that lies at the path: whoever waited for a file that was since renamed or
-   removed waits for the new one.
-2. Nobody waits for ever: a holder may be stopped by a debugger or a frozen container.
+1. The locked file is the one that lies at the path: if the file is renamed or removed, those who waited for it wait for
+   the new one.
+2. Nobody waits for ever, because a debugger or a frozen container may stop the holder.
 """
 
 import fcntl
@@ -15,15 +15,16 @@ from pathlib import Path
 from storage.directory_store import FILE_MODE
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
-"""Seconds between two looks at a lock that another holds; they double. `flock` cannot wait for a bounded time."""
+"""Seconds between two tries while another process holds the lock; they double. `flock` cannot wait for a bounded time.
+"""
 
 
 @contextmanager
 def locked(path: Path, seconds: float) -> Iterator[int]:
-    """A descriptor of the file at `path`, created if missing, locked until the end of the context.
+    """Give a descriptor of the file at `path`, created if missing, and locked until the end of the context.
 
-    Raises `TimeoutError` where another holds it for more than `seconds`, and `OSError` where the file cannot be
-    opened for writing (its directory is missing, the disk is full or read-only).
+    Raise `TimeoutError` if another holder keeps it for more than `seconds`, and `OSError` if the file cannot be opened
+    for writing (its directory is missing, the disk is full or read-only).
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -35,14 +36,14 @@ def locked(path: Path, seconds: float) -> Iterator[int]:
                     yield descriptor
                     return
             finally:
-                # Closing would do, were it not for a child forked meanwhile, which has the descriptor too.
+                # Closing alone would not free the lock if a child was forked meanwhile: it has the descriptor too.
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
         finally:
             os.close(descriptor)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Whether nobody held the lock; whoever asked holds it from then on."""
+    """Lock the file if nobody holds the lock, and return whether that succeeded."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -61,7 +62,7 @@ def _wait(descriptor: int, path: Path, deadline: float) -> None:
 
 
 def is_file_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still the one at that path."""
+    """Return whether the open file is still the one at that path."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     return False

@@ -1,9 +1,9 @@
-"""`Ledger`: the totals of a cache in one small file, true whenever nobody is changing them.
+"""`Ledger`: the totals of a cache in one small file, correct whenever no process is changing them.
 
-1. Totals and files change together, under the ledger's lock. The ledger is marked as open before the first file
-   is touched and closed with the new totals after the last.
-2. A ledger found open (its holder was killed, or failed), written under another boot of the machine (a power cut
-   may have lost files or ledger), damaged or missing is made again by counting the files.
+1. Totals and files change together, under the ledger's lock. The ledger is marked as open before the first file is
+   touched, and closed with the new totals after the last.
+2. A ledger is made again by counting the files if it is found open (its holder was killed, or failed), was written
+   under another boot of the machine (a power cut may have lost files or ledger), is damaged, or is missing.
 """
 
 import os
@@ -27,7 +27,7 @@ WAIT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What lies in the cache, what was evicted from it since it was made, and where eviction goes on."""
+    """What lies in the cache, what was evicted from it since it was made, and where eviction continues."""
 
     bytes: int = 0
     blocks: int = 0
@@ -45,7 +45,7 @@ class LedgerUpdate:
 
 
 class Ledger:
-    """The file at `path`; `count` counts the files it is about and returns their bytes and the number of blocks."""
+    """The file at `path`. `count` counts the files of the cache and returns their bytes and the number of blocks."""
 
     __slots__ = ("_boot", "_count", "path")
 
@@ -56,9 +56,9 @@ class Ledger:
 
     @contextmanager
     def update(self) -> Iterator[LedgerUpdate]:
-        """Alone with the files and their totals. Where the context raises, the files are counted next time.
+        """Give exclusive access to the files and their totals. If the context raises, the files are counted next time.
 
-        Raises `OSError` where the ledger cannot be written, or is held by another for `WAIT_SECONDS`.
+        Raise `OSError` if the ledger cannot be written, or another process holds it for `WAIT_SECONDS`.
         """
         with locked(self.path, WAIT_SECONDS) as descriptor:
             totals = self._read(descriptor, closed=True)
@@ -70,13 +70,13 @@ class Ledger:
             self._write(descriptor, change.totals, is_open=False)
 
     def recounted(self, totals: Totals) -> Totals:
-        """The totals with what the files say now. The lock is held."""
+        """Return the totals with the counts of the files as they are now. The caller holds the lock."""
         size, blocks = self._count()
         return replace(totals, bytes=size, blocks=blocks)
 
     def read_unlocked(self) -> Totals:
-        """The totals without waiting for anybody; some moments old or some bytes off while they are changed.
-        Zeros where there is no ledger that can be read.
+        """Return the totals without waiting for any process. While they are being changed they may be some moments old
+        or some bytes off. Return zeros if there is no readable ledger.
         """
         with suppress(OSError):
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""`Catalog`: the face of the package."""
+"""`Catalog`: the interface of the package."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,53 +17,55 @@ from storage.store import Store
 
 Result = TypeVar("Result")
 ROWS_PER_FETCH = 1000
-"""Rows that a question has in memory at a time."""
+"""Rows that a query holds in memory at a time."""
 
 
 class Catalog:
     """One catalog. A new one is empty until `refresh`.
 
-    Every method raises `Unavailable` where the database does not answer, and `CorruptData` where it is damaged;
-    the next refresh repairs that.
+    Every method raises `Unavailable` if the database does not answer, and `CorruptData` if it is damaged; the next
+    refresh repairs that.
     """
 
     __slots__ = ("_database",)
 
     def __init__(self, url: str, project: Path) -> None:
-        """Open, migrate or begin the catalog that `project.catalog` names; a relative file begins at the project.
+        """Open, migrate or create the catalog that `project.catalog` names; a relative file path starts at the project.
 
-        Raises `InputError` for another kind of address, for a database that is not a catalog, and for a catalog
-        of a newer Thresher.
+        Raise `InputError` for another kind of address, for a database that is no catalog, and for a catalog of a newer
+        Thresher.
         """
         self._database = locate(url, project)
         prepare(self._database)
 
     def refresh(self, store: Store) -> None:
-        """Make the catalog agree with the Manifests and runs in storage. Only what is new is read.
+        """Make the catalog agree with the Manifests and runs in storage. Read only what is new.
 
-        Raises `CorruptData` for a damaged Manifest, and `InputError` where a shared database holds the catalog of
-        another storage.
+        Raise `CorruptData` if a Manifest is damaged, and `InputError` if a shared database holds the catalog of another
+        storage.
         """
-        self._mending(lambda: self._refresh(store))
+        self._repairing(lambda: self._refresh(store))
 
     def rebuild(self, store: Store) -> CatalogContents:
-        """Make the catalog again from storage alone. Readers see the old one until the new one is whole."""
-        return self._mending(lambda: self._rebuild(store))
+        """Make the catalog again from storage alone, and return how much it holds. Readers see the old one until the
+        new one is complete.
+        """
+        return self._repairing(lambda: self._rebuild(store))
 
     def faults(self, store: Store) -> list[str]:
-        """Names of stored objects that the catalog, refreshed before, tells of otherwise than they are. A database notices
-        damage to its own structure; a number that has changed in it only this comparison does.
+        """Return the names of stored objects that differ from their rows in the catalog, which must be refreshed
+        before. A database notices damage to its own structure; only this comparison notices a changed number.
         """
         with self._database.reading() as session:
             return list(faults(session, store))
 
     def sources(self) -> list[Source]:
-        """All crawls and ingests that have sealed something, by name."""
+        """Return all crawls and ingests that have sealed something, by name."""
         with self._database.reading() as session:
             return list(session.exec(select(Source).order_by(col(Source.name))))
 
     def files(self, source: str = "") -> list[ArchiveFile]:
-        """Sealed WARC files of one source or of all, by the names of their Manifests."""
+        """Return the sealed WARC files of one source or of all, by the names of their Manifests."""
         query = select(ArchiveFile).order_by(col(ArchiveFile.manifest), col(ArchiveFile.name))
         if source:
             query = query.where(ArchiveFile.source == source)
@@ -71,7 +73,9 @@ class Catalog:
             return list(session.exec(query))
 
     def parts(self, step: str, source: str = "") -> list[SealedPart]:
-        """Sealed parts of a step (named without version), of one source or of all, by the names of their Manifests."""
+        """Return the sealed parts of a step (named without version), of one source or of all, by the names of their
+        Manifests.
+        """
         query = select(SealedPart).where(SealedPart.step == step).order_by(col(SealedPart.manifest))
         if source:
             query = query.where(SealedPart.source == source)
@@ -79,7 +83,7 @@ class Catalog:
             return list(session.exec(query))
 
     def totals(self, step: str, source: str = "") -> Mapping[str, int]:
-        """Counts of all these parts added up."""
+        """Return the sums of the counts of these parts."""
         query = select(SealedPart.counts).where(SealedPart.step == step)
         if source:
             query = query.where(SealedPart.source == source)
@@ -90,7 +94,7 @@ class Catalog:
         return dict(sums)
 
     def runs(self, step: str = "") -> list[tuple[Run, Cost]]:
-        """Runs of a step or of all, and what they cost, in the order in which they began."""
+        """Return the runs of a step or of all, with their costs, in the order in which they started."""
         query = select(Run, Cost).where(Cost.run == Run.name).order_by(col(Run.started_ms), col(Run.name))
         if step:
             query = query.where(Run.step == step)
@@ -98,19 +102,19 @@ class Catalog:
             return [(run, cost) for run, cost in session.exec(query)]
 
     def contents(self) -> CatalogContents:
-        """How much it knows."""
+        """Return how much the catalog holds."""
         with self._database.reading() as session:
             return count_contents(session)
 
-    def _mending(self, work: Callable[[], Result]) -> Result:
-        """What the work gives, done again where it came upon damage."""
+    def _repairing(self, work: Callable[[], Result]) -> Result:
+        """Return the result of the work. If the work meets damage, repair the catalog and do the work again."""
         try:
             return work()
         except DamagedCatalog:
             prepare(self._database)
         try:
             return work()
-        except DamagedCatalog:  # the tables are of the right names, but not what they should be
+        except DamagedCatalog:  # the tables have the right names, but wrong columns or rows
             recreate(self._database)
         return work()
 
@@ -127,7 +131,9 @@ class Catalog:
             return count_contents(session)
 
     def _check_storage(self, session: Session, store: Store) -> None:
-        """Two storages would take turns in forgetting each other."""
+        """Raise `InputError` if the database mirrors another storage: the two would take turns in forgetting each
+        other.
+        """
         other = session.exec(select(Mirrored.storage).where(Mirrored.storage != store.uri)).first()
         if other is not None:
             raise InputError(

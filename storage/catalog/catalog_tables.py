@@ -1,4 +1,4 @@
-"""The tables. A change here is a new revision in `storage.migrations`, and nothing else changes them."""
+"""The tables. Only a new revision in `storage.migrations` may change them."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ from sqlalchemy import JSON, BigInteger, Column, Float, Integer, String
 from sqlmodel import Field, SQLModel
 
 COUNT: Any = BigInteger().with_variant(Integer(), "sqlite")
-"""64 bits on both."""
+"""64 bits in both databases."""
 NAME: Any = String().with_variant(String(collation="C"), "postgresql")
-"""Sorted by bytes on both, as storage lists its names."""
+"""Sorted by bytes in both databases, as storage lists its names."""
 
 
 class Source(SQLModel, table=True):
-    """A crawl, or an ingest of archives made elsewhere: what its archive files add up to."""
+    """A crawl, or an ingest of archives made elsewhere: the sums over its archive files."""
 
     name: str = Field(primary_key=True)
     kind: str
-    """`crawl`, `ingest`, or `mixed` where both brought files under the name."""
+    """`crawl`, `ingest`, or `mixed` if both sealed files under the name."""
     files: int
     bytes: int = Field(sa_type=COUNT)
     records: int = Field(sa_type=COUNT)
@@ -29,7 +29,7 @@ class ArchiveFile(SQLModel, table=True):
     manifest: str = Field(primary_key=True, sa_type=NAME)
     """The Manifest that seals it."""
     name: str = Field(primary_key=True)
-    """In storage."""
+    """Its name in storage."""
     source: str = Field(index=True)
     kind: str
     """`crawl` or `ingest`."""
@@ -45,28 +45,28 @@ class SealedPart(SQLModel, table=True):
     manifest: str = Field(primary_key=True, sa_type=NAME)
     """Its name in storage."""
     stamp: str
-    """Of the stored object: another one was put anew."""
+    """Stamp of the stored object, which shows whether another was put since."""
     step: str = Field(index=True)
-    """Name without version."""
+    """Its name without version."""
     version: int
-    """Of the step; 0 where the Manifest says none."""
+    """Version of the step; 0 if the Manifest names none."""
     part: str
     source: str = Field(index=True)
     fingerprint: str
     counts: dict[str, int] = Field(sa_column=Column(JSON, nullable=False))
     bytes: int = Field(sa_type=COUNT)
-    """Of all outputs."""
+    """Sum over all outputs."""
     rows: int = Field(sa_type=COUNT)
-    """Of all outputs."""
+    """Sum over all outputs."""
 
 
 class Run(SQLModel, table=True):
-    """One run of a step, by `storage.run`, which says what the columns mean."""
+    """One run of a step. `storage.run` says what the columns mean."""
 
     name: str = Field(primary_key=True, sa_type=NAME)
-    """In storage."""
+    """Its name in storage."""
     stamp: str
-    """Of the stored object."""
+    """Stamp of the stored object."""
     id: str
     step: str = Field(index=True)
     version: int = Field(sa_type=COUNT)
@@ -80,7 +80,7 @@ class Run(SQLModel, table=True):
 
 
 class Cost(SQLModel, table=True):
-    """What a run took and made."""
+    """What a run cost and made."""
 
     run: str = Field(primary_key=True, sa_type=NAME)
     """`name` of the run."""
@@ -97,7 +97,7 @@ class Cost(SQLModel, table=True):
 
 
 class Mirrored(SQLModel, table=True):
-    """The storage that all this was copied from: one row, none before the first refresh."""
+    """The storage that all rows were copied from: one row, or none before the first refresh."""
 
     storage: str = Field(primary_key=True)
     """Its URI."""

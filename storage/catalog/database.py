@@ -1,4 +1,4 @@
-"""`Database`: what SQLite and PostgreSQL have in common, and what every use of either keeps to."""
+"""`Database`: what SQLite and PostgreSQL have in common, and what every use of either relies on."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -11,54 +11,56 @@ from sqlmodel import Session
 from core import CorruptData, ThresherError
 
 BUSY_S = 600
-"""How long one process waits for another's refresh."""
+"""How long one process waits for another's refresh, in seconds."""
 VERSION_TABLE = "catalog_version"
-"""Where the revision of the tables is written; it marks a database as a catalog of ours."""
+"""The table that holds the revision of the tables. It marks a database as a catalog of Thresher."""
 
 
 class DamagedCatalog(CorruptData):
-    """What the database holds is not a whole catalog."""
+    """The database does not hold a whole catalog."""
 
 
 class Database(Protocol):
-    """Where one catalog lies. Prints as the address without its password."""
+    """Where one catalog lies. Its text is the address without the password."""
 
     shared: bool
-    """Whether catalogs of several storages can meet here."""
+    """Whether several storages may name this place."""
 
     def reading(self) -> AbstractContextManager[Session]:
-        """A transaction that waits for nobody and sees what is committed.
+        """Open a transaction that waits for nobody and sees what is committed.
 
-        Raises `DamagedCatalog`, and `Unavailable` for all else that the database says no to; so does `writing`.
+        Raise `DamagedCatalog`, and `Unavailable` for all other errors of the database; `writing` does too.
         """
         ...
 
     def writing(self) -> AbstractContextManager[Session]:
-        """The one transaction that may write now; committed where the context ends well."""
+        """Open the only transaction that may write now. It is committed if the context ends without an error."""
         ...
 
     def exclusive(self) -> "AbstractContextManager[Database]":
-        """The same place, for somebody who is alone in preparing it. Inside, only what is given may be used."""
+        """Give the same place to the only process that may prepare it now. Inside the context, use only the given
+        object.
+        """
         ...
 
     def tables(self, connection: Connection) -> frozenset[str]:
-        """Tables of the catalog, none where there is no catalog yet. Raises `InputError` where the place is
-        another program's, and `DamagedCatalog`.
+        """Return the tables of the catalog, none if there is no catalog yet. Raise `InputError` if the place is another
+        program's, and `DamagedCatalog`.
         """
         ...
 
     def mark_as_catalog(self, connection: Connection) -> None:
-        """Mark the place as ours."""
+        """Mark the place as a catalog of Thresher."""
         ...
 
     def clear(self) -> None:
-        """Make room for a catalog begun anew."""
+        """Make room for a new catalog."""
         ...
 
 
 @contextmanager
 def open_session(engine: Engine, translate_error: Callable[[DBAPIError], ThresherError]) -> Iterator[Session]:
-    """A session whose errors are told in one line each."""
+    """Give a session whose errors have one line each."""
     try:
         with Session(engine, expire_on_commit=False) as session:
             yield session
@@ -67,5 +69,5 @@ def open_session(engine: Engine, translate_error: Callable[[DBAPIError], Threshe
 
 
 def first_line(error: DBAPIError) -> str:
-    """What the database said, without the statement."""
+    """Return the database's message, without the statement."""
     return " ".join(str(error.orig).split("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""What `project.catalog` may say: `sqlite:catalog.db` or `postgresql://user:password@host/database`."""
+"""The addresses that `project.catalog` may hold: `sqlite:catalog.db` or `postgresql://user:password@host/database`."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ POSTGRES = ("postgresql", "postgresql+psycopg")
 
 
 def locate(url: str, project: Path) -> Database:
-    """The database that is named; a relative file begins at the project. Touches neither disk nor server.
+    """Return the database that `url` names; a relative file path starts at the project. Touch neither disk nor server.
 
-    Raises `InputError` for every other kind of address, without its password.
+    Raise `InputError`, which does not show the password, for every other kind of address.
     """
     scheme, _, rest = url.partition(":")
     if scheme in POSTGRES:
@@ -27,7 +27,7 @@ def locate(url: str, project: Path) -> Database:
             f'project.catalog = "{printable_address(url)}" is no address of a catalog: use "sqlite:catalog.db" or '
             '"postgresql://user:password@host/database"'
         )
-    # SQLAlchemy's way to write it has three slashes before a relative path and four before an absolute one.
+    # SQLAlchemy writes three slashes before a relative path and four before an absolute one.
     path = project / (rest.removeprefix("///") if rest.startswith("///") else rest)
     if not path.parent.is_dir() or path.is_dir():
         raise InputError(

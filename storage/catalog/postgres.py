@@ -1,7 +1,7 @@
 """A catalog in the schema `thresher` of a PostgreSQL database, used by many machines.
 
-Nothing outside that schema is touched, and in it only the tables that are ours. Every transaction sets its own
-search path and takes its own advisory lock, so a pooler between us and the server changes nothing.
+Nothing outside that schema is touched, and in it only Thresher's own tables. Every transaction sets its own search path
+and takes its own advisory lock, so a connection pooler on the way changes nothing.
 """
 
 from collections.abc import Iterator
@@ -17,34 +17,34 @@ from storage.catalog.database import BUSY_S, VERSION_TABLE, DamagedCatalog, firs
 
 SCHEMA = "thresher"
 WRITER, REPAIRER = 0x54485253, 0x54485254
-"""Keys of our advisory locks, which are a database's own: "THRS" and the next."""
+"""Keys of the advisory locks, which belong to one database: "THRS" and the next number."""
 CONNECT_S = 10
 ALIVE = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-"""A server that left without a word is noticed after a minute (libpq's own default: two hours)."""
+"""A server that vanished is noticed after a minute (libpq's own default: two hours)."""
 NO_PRIVILEGE = "42501"
 LOCK_TIMEOUT = "55P03"
 # Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
 
 class PostgresDatabase:
-    """The catalog in the database at `url`, whose driver is psycopg 3."""
+    """The catalog in the database at `url`, with the driver psycopg 3."""
 
     __slots__ = ("_engine", "_name")
 
     shared = True
 
     def __init__(self, url: URL) -> None:
-        """Raises `InputError` where the driver is not installed. Connects to nothing yet."""
+        """Connect to nothing yet. Raise `InputError` if the driver is not installed."""
         port = f":{url.port}" if url.port else ""
         self._name = f"postgresql://{url.host or ''}{port}/{url.database or ''}"
         try:
             self._engine = create_engine(
                 url,
-                # What the server closed in the meantime is replaced before it is used.
+                # A connection that the server closed meanwhile is replaced before it is used.
                 pool_pre_ping=True,
                 isolation_level="READ COMMITTED",
                 connect_args={"connect_timeout": CONNECT_S, "application_name": "thresher", **ALIVE},
@@ -71,7 +71,7 @@ class PostgresDatabase:
 
     @contextmanager
     def exclusive(self) -> "Iterator[PostgresDatabase]":
-        """See `Database`. Refreshes that are under way go on."""
+        """See `Database`. Refreshes that are running continue."""
         with self.reading() as session:
             _lock(session.connection(), REPAIRER)
             yield self
@@ -90,19 +90,19 @@ class PostgresDatabase:
         return names
 
     def mark_as_catalog(self, connection: Connection) -> None:
-        """See `Database`. A schema that was made for us is taken as it is."""
+        """See `Database`. Use an existing empty schema as it is."""
         if connection.execute(text("SELECT to_regnamespace(:schema)"), {"schema": SCHEMA}).scalar() is None:
             connection.execute(text(f"CREATE SCHEMA {SCHEMA}"))
 
     def clear(self) -> None:
-        """Drop our tables. Where somebody's view rests on one, the server says so and nothing is dropped.
+        """Drop Thresher's tables. If somebody's view depends on one, the server says so and nothing is dropped.
 
-        The schema stays ours: what others keep in it by now stays too.
+        The schema stays Thresher's, and what others keep in it stays too.
         """
         with self.writing() as session:
             for name in sorted({*TABLE_NAMES, VERSION_TABLE}):
                 session.connection().execute(text(f"DROP TABLE IF EXISTS {name}"))
-            # As Alembic makes it, and empty.
+            # The table has the columns that Alembic gives it, and no row.
             session.connection().execute(
                 text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)")
             )
@@ -114,7 +114,7 @@ class PostgresDatabase:
                 f"the catalog {self} has been kept busy by another command for {BUSY_S} s; run this one again "
                 "when that has ended"
             )
-        # Syntax and names, integrity: the tables are not as we made them.
+        # Syntax and names (42), integrity (23): the tables are not as we made them.
         if state != NO_PRIVILEGE and state.startswith(("42", "23")):
             return DamagedCatalog(
                 f"the catalog {self} is damaged; run the command again ({first_line(error)})"

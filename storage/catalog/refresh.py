@@ -1,7 +1,7 @@
 """Makes the catalog's rows agree with the storage, within one transaction.
 
-Names come sorted from storage and from the tables, and are compared as two streams: what is new, gone or put
-anew is copied, forgotten or both, a batch at a time. No list of all names is ever held.
+Names come sorted from storage and from the tables, and are compared as two streams. What is new is copied, what is gone
+is deleted, and what was put again is deleted and copied, one batch at a time. Memory never holds a list of all names.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,16 +18,16 @@ from storage.catalog.rows import manifest_rows, run_rows
 from storage.store import Store
 
 BATCH = 500
-"""Names that are copied or forgotten with one statement a table."""
+"""Names whose rows are deleted with one statement a table."""
 SUMMED = ["name", "kind", "files", "bytes", "records", "responses"]
 """Columns of a source."""
 PAGE = 1000
-"""Names that are asked of a table at a time."""
+"""Names that are read from a table at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogContents:
-    """How many of each the catalog knows."""
+    """How many of each the catalog holds."""
 
     manifests: int
     runs: int
@@ -37,20 +37,22 @@ class CatalogContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Copied:
-    """One kind of stored object and the rows it becomes."""
+    """One kind of stored object and the rows that it becomes."""
 
     prefix: str
     name: Any
-    """Column of its name in storage, and of its stamp."""
+    """Column with its name in storage; `stamp` is the column with its stamp."""
     stamp: Any
     owned: tuple[Any, ...]
-    """Column of its name in every table that has rows of it."""
+    """Column with its name, in every table that has rows of it."""
     rows: Callable[[Store, str, str], list[SQLModel]]
-    """From storage, name and stamp."""
+    """Returns the rows for a storage, a name and a stamp."""
 
 
 def refresh(session: Session, store: Store) -> None:
-    """Copy what is new in the storage, forget what is gone. Raises `CorruptData` for a damaged Manifest."""
+    """Copy what is new in the storage, and delete the rows of what is gone. Raise `CorruptData` if a Manifest is
+    damaged.
+    """
     if session.execute(select(col(Mirrored.storage))).scalar() != store.uri:
         delete_all_rows(session)
         session.add(Mirrored(storage=store.uri))
@@ -66,9 +68,9 @@ def delete_all_rows(session: Session) -> None:
 
 
 def faults(session: Session, store: Store) -> Iterator[str]:
-    """Names of stored objects of which the tables say something else than storage does, and of sources whose sums are wrong.
+    """Yield the names of stored objects that differ from their rows, and of sources whose sums are wrong.
 
-    The tables are to agree with the storage by the names of what is in it (`refresh`). One object is read at a time.
+    The names in the tables must agree with those in the storage (`refresh`). One object is read at a time.
     """
     for copied in (_MANIFESTS, _RUNS):
         for name, stamp in _known(session, copied):
@@ -85,7 +87,7 @@ def faults(session: Session, store: Store) -> Iterator[str]:
 
 
 def _comparable(rows: list[SQLModel]) -> list[tuple[str, str]]:
-    """The rows as texts. A database gives back 0.0 for 0."""
+    """Return the rows as texts. A database returns 0.0 for 0."""
     fields = ({name: _whole(value) for name, value in row.model_dump().items()} for row in rows)
     return sorted(
         (type(row).__name__, str(sorted(each.items()))) for row, each in zip(rows, fields, strict=True)
@@ -97,7 +99,7 @@ def _whole(value: object) -> object:
 
 
 def count_contents(session: Session) -> CatalogContents:
-    """Count the rows."""
+    """Count the rows of each kind."""
 
     def count(table: type[SQLModel]) -> int:
         return int(session.execute(select(func.count()).select_from(table)).scalar_one())
@@ -110,9 +112,10 @@ def count_contents(session: Session) -> CatalogContents:
 def differences(
     stored: Iterator[tuple[str, str]], known: Iterator[tuple[str, str]]
 ) -> Iterator[tuple[str, str | None]]:
-    """Names that are not known with the stamp they have, with it, and known ones that are gone, with None.
+    """Yield each name that is unknown or known with another stamp, with its stamp, and each known name that is gone,
+    with None.
 
-    Both streams are of names, sorted, each once, with their stamps; the result is sorted too.
+    Both streams are names with their stamps, sorted, each once. The result is sorted too.
     """
     old = next(known, None)
     for name, stamp in stored:
@@ -131,8 +134,8 @@ def differences(
 
 
 def _agree(session: Session, store: Store, copied: _Copied) -> bool:
-    """Whether anything had to be changed."""
-    found = differences(_stored(store, copied.prefix), _known(session, copied))
+    """Make the rows of one kind agree with the storage. Return whether anything had to change."""
+    found = differences(store.list_stamps(copied.prefix), _known(session, copied))
     changed = False
     while batch := list(islice(found, BATCH)):
         changed = True
@@ -146,17 +149,8 @@ def _agree(session: Session, store: Store, copied: _Copied) -> bool:
     return changed
 
 
-def _stored(store: Store, prefix: str) -> Iterator[tuple[str, str]]:
-    for name in store.list(prefix):
-        try:
-            stamp = store.stamp(name)
-        except CorruptData:  # deleted since it was listed
-            continue
-        yield name, stamp
-
-
 def _known(session: Session, copied: _Copied) -> Iterator[tuple[str, str]]:
-    # Page by page, each begun behind the last name: what is written meanwhile lies before it.
+    # Page by page, each starting behind the last name: rows written meanwhile lie before it.
     after = ""
     while True:
         page = session.execute(

@@ -1,4 +1,4 @@
-"""What a stored object becomes: the rows of one Manifest, or of one run."""
+"""The rows that a stored object becomes: one Manifest, or one run."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,13 @@ from storage.manifest import Manifest, load_manifest
 from storage.store import Store
 
 INDEX = ".cdxj.gz"
-"""How the name of an archive file's index ends."""
+"""The suffix of the name of an archive file's index."""
 
 
 def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
-    """Its part, and the WARC files that it seals. Raises `CorruptData` where it is missing or damaged."""
+    """Return the rows of a Manifest: its part, and the WARC files that it seals. Raise `CorruptData` if it is missing
+    or damaged.
+    """
     manifest = load_manifest(store, name)
     step, _, version = manifest.step.partition("@")
     source = _text(manifest.part.partition("/")[0])
@@ -50,10 +52,10 @@ def _archive_files(name: str, source: str, manifest: Manifest) -> Iterator[Archi
 
 
 def run_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
-    """The run and its cost; nothing of a damaged one."""
+    """Return the rows of a run and of its cost; none if the run is damaged."""
     try:
         run = runs.load(store, name)
-    except CorruptData:  # nothing depends on it; it is looked at again by the next refresh
+    except CorruptData:  # nothing depends on it; the next refresh reads it again
         return []
     return [
         Run(
@@ -87,7 +89,7 @@ def run_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
 
 
 def _text(value: str) -> str:
-    """Without what a database's text cannot hold: NUL, and halves of characters."""
+    """Return the text without what a database cannot hold: NUL, and halves of surrogate pairs."""
     return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 
 

@@ -1,4 +1,4 @@
-"""Brings a catalog's tables to today's shape, whatever they are now."""
+"""Brings a catalog's tables to today's shape, whatever their shape is."""
 
 from pathlib import Path
 
@@ -14,16 +14,16 @@ HEAD = REVISIONS[-1]
 
 
 def prepare(database: Database) -> None:
-    """Make a new place a catalog, migrate an older one, begin a damaged one anew.
+    """Make a new place a catalog, migrate an older one, replace a damaged one.
 
-    Raises `InputError` for a newer one and for what is another program's.
+    Raise `InputError` for a newer catalog and for another program's database.
     """
     try:
         with database.reading() as session:
             if _revision(database, session.connection()) == HEAD:
                 return
     except DamagedCatalog:
-        pass  # looked at again when nobody else is about to repair it
+        pass  # checked again below, when no other process can be repairing it
     with database.exclusive() as mine:
         try:
             _migrate(mine)
@@ -33,14 +33,14 @@ def prepare(database: Database) -> None:
 
 
 def recreate(database: Database) -> None:
-    """Put the catalog away, whatever it looks like, and begin an empty one."""
+    """Put the catalog aside, whatever its shape, and create an empty one."""
     with database.exclusive() as mine:
         mine.clear()
         _migrate(mine)
 
 
 def _revision(database: Database, connection: Connection) -> str:
-    """What the tables are at; empty where there are none."""
+    """Return the revision of the tables; an empty text if there are no tables."""
     tables = database.tables(connection)
     if not tables:
         return ""
@@ -60,7 +60,7 @@ def _revision(database: Database, connection: Connection) -> str:
 
 
 def _migrate(database: Database) -> None:
-    """From what there is to today's shape in one transaction."""
+    """Bring the tables to today's shape in one transaction."""
     # Imported here: most commands find the tables as they should be.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415

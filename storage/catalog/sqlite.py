@@ -1,8 +1,8 @@
 """A catalog in one SQLite file, used by the processes of one machine.
 
-The file is in WAL mode: a refresh keeps no reader waiting. A connection lasts no longer than its transaction,
-so the file may be deleted or replaced between two; and every transaction holds a lock file beside it, so that
-nobody replaces it during one.
+The file is in WAL mode, so a refresh makes no reader wait. A connection lasts no longer than its transaction, so the
+file may be deleted or replaced between two transactions. Every transaction holds a lock file beside it, so that nobody
+replaces the file during one.
 """
 
 import fcntl
@@ -21,9 +21,9 @@ from core import InputError, ThresherError, Unavailable
 from storage.catalog.database import BUSY_S, DamagedCatalog, open_session
 
 APPLICATION = 0x54485253
-"""SQLite's application_id of our catalogs: "THRS"."""
+"""SQLite's application_id of Thresher's catalogs: "THRS"."""
 USER_VERSION = 2
-"""Told to programs from before the migrations, which take any but 1 for no catalog of theirs."""
+"""Programs from before the migrations take a file with any version but 1 for another program's."""
 DAMAGE = frozenset(
     {
         sqlite3.SQLITE_ERROR,  # a table or column is missing
@@ -89,14 +89,16 @@ class SQLiteDatabase:
         connection.exec_driver_sql(f"PRAGMA user_version = {USER_VERSION}")
 
     def clear(self) -> None:
-        """Put the old file aside, under its name and `.old`."""
+        """Put the old file aside, under its name with the suffix `.old`."""
         for suffix in ("-wal", "-shm"):
             self._beside(suffix).unlink(missing_ok=True)
         self.path.replace(self._beside(".old"))
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:
-        """The lock file stays, for a deleted one could be locked twice."""
+        """Hold the lock file. It is never deleted, because two processes could each lock one of a deleted and a new
+        file.
+        """
         if not self._locks:
             yield
             return
@@ -129,7 +131,7 @@ class SQLiteDatabase:
 
 
 def _connected(connection: sqlite3.Connection, _record: object) -> None:
-    # We say ourselves where transactions begin.
+    # This module begins transactions itself.
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous = NORMAL")
 
@@ -137,7 +139,7 @@ def _connected(connection: sqlite3.Connection, _record: object) -> None:
 def _begun(connection: Connection) -> None:
     if connection.get_execution_options().get("writes"):
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-        # At once for writing: two refreshes follow one another, neither fails half way.
+        # Take the write lock at once: two refreshes then run one after another, and neither fails half way.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
         connection.exec_driver_sql("BEGIN")

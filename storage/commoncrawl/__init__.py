@@ -1,9 +1,12 @@
-"""Common Crawl: its files and single records of it, brought into our archive.
+"""Ingest from Common Crawl: whole files, or single records that an index lists.
 
-`layout` names its files. Whole ones are taken as they are. Of single records a `selection` is looked up in one of its two indexes
-(`zipnum`, `columnar`), each of whose lines is a `row`; neighbours become one request (`reach`); what came is held against its row
-(`member`) and appended to a file of ours behind what the index says of it (`facts`), and what was taken is remembered (`taken`).
+`file_names` names Common Crawl's files, and `paths` reads the lists of them. Whole files are copied unchanged. For
+single records, the rows (`index.row`) of a selection (`index.selection`) are looked up in one of the two indexes
+(`index.zipnum`, `index.columnar`). Records that lie close together become one request (`index.range_read`). Each
+received record is compared with its row (`record_check`) and appended to an archive file, after a record with the facts
+of its row (`index_facts`). `batch.fetch_batch` does this for one file; `row_results` remembers the result of every row.
 
-All of it goes through `client`, which asks as often as `storage.s3.request_retry` allows and as much at a time as `window` says; `web` and
-`bucket` are the two ways to reach it, `answer` says what their answers mean.
+All requests go through `transport.source_client.SourceClient`. It retries as `storage.s3.request_retry` allows, with as
+many requests at a time as `transport.window` permits. `transport.http_source` and `transport.s3_source` are the two
+ways to reach the files; `transport.response_kind` classifies their responses.
 """

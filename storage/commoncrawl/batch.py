@@ -1,10 +1,12 @@
-"""A batch: the rows whose records become one archive file of ours, and that file.
+"""Group index rows into batches, and write the archive file of a batch.
 
-1. Rows come in the order of the index and are cut into batches by number and bytes; within one they go by file and offset, so that
-   neighbours become one read. The same rows make the same batches, and these the same files, byte for byte.
-2. The file: a warcinfo record that says where the others come from; then of each row what the index says of it, and its record as it
-   lies at Common Crawl, byte for byte. What is not what its row says is left out, with a reason.
-3. Nothing of a batch is in memory but its rows and what is asked for ahead.
+1. Rows arrive in the order of the index and are grouped by number and bytes. Within a batch they are sorted by file and
+   offset, so that records which lie close together become one read. The same rows make the same batches, and the same
+   batches make the same files, byte for byte.
+2. The file holds a warcinfo record that names the source of the others. For each row follow a metadata record with the
+   facts of the index, and the record of Common Crawl, byte for byte. A record that differs from its row is left out,
+   with a reason.
+3. Memory holds only the rows of a batch and the bytes that are read ahead.
 """
 
 import hashlib
@@ -33,27 +35,27 @@ from storage.warc.records import ArchivedRecord
 ROWS = 10_000
 """Records of one file at most."""
 BYTES = 256 << 20
-"""Stored bytes of one file, exceeded by one record at most."""
+"""Stored bytes of one file; the last record may exceed them."""
 NOT_THERE = "not_there"
-"""The file or the range that the index names is not there."""
+"""Reason code: the file or the range that the index names does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResult:
-    """What came of a batch."""
+    """The result of fetching a batch."""
 
     results: tuple[RowResult, ...]
-    """One for each row, in the order of the file."""
+    """One result for each row, in the order of the file."""
     counts: Counter[str]
     """Records in the file, by type."""
     lines: IndexLines
-    """Its index."""
+    """Index of the file."""
 
 
 def batches(
     rows: Iterable[CrawlIndexRow], most_rows: int = ROWS, most_bytes: int = BYTES
 ) -> Iterator[tuple[CrawlIndexRow, ...]]:
-    """The rows in batches, each in the order of files and offsets."""
+    """Yield the rows in batches; each batch is sorted by file and offset."""
     held: list[CrawlIndexRow] = []
     size = 0
     for row in rows:
@@ -67,7 +69,7 @@ def batches(
 
 
 def batch_digest(batch: Sequence[CrawlIndexRow]) -> str:
-    """SHA-256 of the ranges of a batch, in hexadecimal digits."""
+    """Return the SHA-256 of the ranges of a batch, in hexadecimal digits."""
     digest = hashlib.sha256()
     for row in batch:
         digest.update(f"{row.filename} {row.offset} {row.length}\n".encode())
@@ -77,56 +79,57 @@ def batch_digest(batch: Sequence[CrawlIndexRow]) -> str:
 def fetch_batch(
     client: SourceClient, batch: Sequence[CrawlIndexRow], path: Path, name: str, crawl: str
 ) -> BatchResult:
-    """Write the file of a batch; `name` is what it will be called in the storage. Raises `Unavailable` where Common Crawl does not
-    answer for long.
+    """Fetch a batch and write its file to `path`; `name` is the file's name in the store.
+
+    Raise `Unavailable` if Common Crawl does not respond for longer than the retry policy allows.
     """
-    taken: list[RowResult] = []
+    results: list[RowResult] = []
     counts: Counter[str] = Counter()
     lines = IndexLines()
-    asks = (RangeRequest(reach.filename, reach.first, reach.length, reach) for reach in range_reads(batch))
+    requests = (RangeRequest(read.filename, read.first, read.length, read) for read in range_reads(batch))
     with path.open("wb") as file:
         file.write(gzip_member(_info(name, crawl, batch)))
         counts["warcinfo"] += 1
-        for row, data in _arrived(client, asks):
+        for row, data in _fetch_rows(client, requests):
             found = read_member(data, row) if data is not None else NOT_THERE
             if isinstance(found, str):
-                taken.append(RowResult(row=row, reason=found))
+                results.append(RowResult(row=row, reason=found))
                 continue
             counts["metadata"] += _append_facts(file, found, row)
             offset = file.tell()
             file.write(data or b"")
             counts[found.type] += 1
             entry = cdxj.row_of(found, replace(found.ref, file=name, offset=offset))
-            assert entry is not None  # only what can be looked up is taken
+            assert entry is not None  # `read_member` accepts only types that the index covers
             lines.append(cdxj.format_line(entry))
-            taken.append(RowResult(row=row, offset=offset))
-    return BatchResult(results=tuple(taken), counts=counts, lines=lines)
+            results.append(RowResult(row=row, offset=offset))
+    return BatchResult(results=tuple(results), counts=counts, lines=lines)
 
 
-def _arrived(
-    client: SourceClient, asks: Iterable[RangeRequest]
+def _fetch_rows(
+    client: SourceClient, requests: Iterable[RangeRequest]
 ) -> Iterator[tuple[CrawlIndexRow, bytes | None]]:
-    """Each row with its bytes; with None where there are none."""
-    for ask, came in client.fetch_ahead(asks):
-        reach: RangeRead = ask.context
-        error = came.exception()
+    """Yield each row with its bytes; with None if they do not exist."""
+    for request, response in client.fetch_ahead(requests):
+        read: RangeRead = request.context
+        error = response.exception()
         if not (isinstance(error, ResponseError) and error.is_missing):
-            data = client.result(ask.key, came)
-            yield from ((row, reach.cut(data, row)) for row in reach.rows)
-        elif len(reach.rows) == 1:
-            yield reach.rows[0], None
+            data = client.result(request.key, response)
+            yield from ((row, read.cut(data, row)) for row in read.rows)
+        elif len(read.rows) == 1:
+            yield read.rows[0], None
         else:
-            # One row of several may name what lies behind the end: each is asked for alone.
-            yield from _arrived(client, map(_alone, reach.rows))
+            # One of the rows may point beyond the end of the file: request each row alone.
+            yield from _fetch_rows(client, map(_single_request, read.rows))
 
 
-def _alone(row: CrawlIndexRow) -> RangeRequest:
-    reach = RangeRead(filename=row.filename, first=row.offset, rows=(row,))
-    return RangeRequest(row.filename, row.offset, row.length, reach)
+def _single_request(row: CrawlIndexRow) -> RangeRequest:
+    read = RangeRead(filename=row.filename, first=row.offset, rows=(row,))
+    return RangeRequest(row.filename, row.offset, row.length, read)
 
 
 def _append_facts(file: BinaryIO, found: ArchivedRecord, row: CrawlIndexRow) -> int:
-    """Write what the index says of a record that has an id to refer to; returns how many records that were."""
+    """Write the facts of the index as a record. Return the number of records written: 0 if `found` has no valid id."""
     try:
         response_id = UUID(found.record_id)
     except ValueError:
@@ -136,15 +139,15 @@ def _append_facts(file: BinaryIO, found: ArchivedRecord, row: CrawlIndexRow) -> 
 
 
 def _info(name: str, crawl: str, batch: Sequence[CrawlIndexRow]) -> bytes:
-    """No clock, and no name of a mirror: its date is the first fetch of the batch."""
+    """Return the warcinfo record. Its date is the first fetch of the batch; no clock and no mirror's name go in."""
     first = min(batch, key=lambda row: row.timestamp)
     fields = {
         "software": "thresher",
         "format": "WARC File Format 1.1",
         "conformsTo": CONFORMS_TO,
         "isPartOf": crawl,
-        "description": f"single records of {crawl} by Common Crawl, byte for byte; the metadata record in front of each names its "
-        "file and range there",
+        "description": f"single records of {crawl} by Common Crawl, byte for byte; the metadata record in front of "
+        "each names its file and range there",
     }
     return warcinfo(name.rpartition("/")[2], date_ms=_date_ms(first.timestamp), fields=fields)
 
@@ -154,7 +157,7 @@ def _in_order(rows: list[CrawlIndexRow]) -> tuple[CrawlIndexRow, ...]:
 
 
 def _date_ms(timestamp: str) -> int:
-    """Milliseconds since the epoch of 14 digits; 0 where they are no time."""
+    """Return milliseconds since the epoch for a time of 14 digits; return 0 if it is not a valid time."""
     try:
         moment = datetime.strptime(timestamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

@@ -1,7 +1,9 @@
-"""`Facts`: what Common Crawl's index says of a record, as the metadata record that lies in front of it in our archive.
+"""Write and read the facts that Common Crawl's index states about a record.
 
-The record itself stays byte for byte what Common Crawl has; the block of this one is `application/warc-fields` (WARC/1.1, section 6.6),
-and it refers to the other (`WARC-Refers-To`). In front, as what a browser made of a page is: who reads a part of a file has it at hand.
+They become a metadata record, which precedes the record in the archive. Its block is `application/warc-fields`
+(WARC/1.1, section 6.6), and it refers to the record (`WARC-Refers-To`). The record itself stays byte for byte as it is
+at Common Crawl. The facts precede it, as the result of rendering a page does, so that a reader of a part of the file
+already has them.
 """
 
 from dataclasses import dataclass, replace
@@ -18,10 +20,10 @@ LINE = "\r\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFacts:
-    """What is known of one record beside its bytes; empty where the index of its crawl does not say."""
+    """Facts about one record beside its bytes. A text is empty if the index of its crawl does not state it."""
 
     filename: str
-    """Where it came from: `crawl-data/...warc.gz`, and the bytes there."""
+    """Common Crawl's file, `crawl-data/...warc.gz`; `offset` and `length` are the record's bytes in it."""
     offset: int
     length: int
     digest: str = ""
@@ -34,7 +36,7 @@ class IndexFacts:
 
 
 def of_row(row: CrawlIndexRow) -> IndexFacts:
-    """The facts of a row."""
+    """Return the facts of a row."""
     return IndexFacts(
         filename=row.filename,
         offset=row.offset,
@@ -48,7 +50,7 @@ def of_row(row: CrawlIndexRow) -> IndexFacts:
 
 
 def encode(facts: IndexFacts) -> bytes:
-    """The block."""
+    """Return the block of the metadata record."""
     lines = {
         FROM: facts.filename,
         "offset": str(facts.offset),
@@ -65,28 +67,28 @@ def encode(facts: IndexFacts) -> bytes:
 
 
 def decode(block: bytes) -> IndexFacts | None:
-    """The facts in a block; None where it holds others."""
-    said: dict[str, str] = {}
+    """Return the facts in a block; return None if it is the block of another metadata record."""
+    values: dict[str, str] = {}
     for line in block.decode(errors="replace").split("\n"):
         name, _, value = line.partition(":")
-        said.setdefault(name.strip().lower(), value.strip())
+        values.setdefault(name.strip().lower(), value.strip())
     try:
         return IndexFacts(
-            filename=said[FROM],
-            offset=int(said["offset"]),
-            length=int(said["length"]),
-            digest=said.get("digest", ""),
-            mime_detected=said.get("mime-detected", ""),
-            charset=said.get("charset", ""),
-            languages=said.get("languages", ""),
-            truncated=said.get("truncated", ""),
+            filename=values[FROM],
+            offset=int(values["offset"]),
+            length=int(values["length"]),
+            digest=values.get("digest", ""),
+            mime_detected=values.get("mime-detected", ""),
+            charset=values.get("charset", ""),
+            languages=values.get("languages", ""),
+            truncated=values.get("truncated", ""),
         )
     except (KeyError, ValueError):
         return None
 
 
 def facts_record(row: CrawlIndexRow, *, date_ms: int, response_id: UUID) -> bytes:
-    """The metadata record of a row, uncompressed; `response_id` is that of the record that it tells of."""
+    """Return the uncompressed metadata record of a row; `response_id` is the id of the record that it describes."""
     return attachment_record(
         "metadata",
         encode(of_row(row)),
@@ -99,20 +101,21 @@ def facts_record(row: CrawlIndexRow, *, date_ms: int, response_id: UUID) -> byte
 
 
 def with_index_facts(page: ArchivedRecord, before: ArchivedRecord | None) -> ArchivedRecord:
-    """A page with what the index said of it, if the record in front of it (`before`) is one that tells of it.
+    """Return `page` with the facts of the index, if the record before it (`before`) holds them; otherwise return
+    `page`.
 
-    `facts` gets `from`, the file of Common Crawl's that it lies in; `truncated` is the index's word where the record has none of its
-    own, for records were cut years before they said so.
+    `facts` gets `from`, the file of Common Crawl that holds the page. `truncated` comes from the index if the record
+    itself does not state it, because Common Crawl cut records for years before the records stated it.
     """
     if before is None or before.type != "metadata" or before.record_id != _id_of(page.record_id):
         return page
-    said = decode(before.payload)
-    if said is None:
+    found = decode(before.payload)
+    if found is None:
         return page
     return replace(
         page,
-        truncated=page.truncated or said.truncated or None,
-        facts={**page.facts, FROM: said.filename},
+        truncated=page.truncated or found.truncated or None,
+        facts={**page.facts, FROM: found.filename},
     )
 
 
@@ -124,4 +127,4 @@ def _id_of(page: str) -> str | None:
     try:
         return _id(UUID(page)).urn
     except ValueError:
-        return None  # another archive's idea of an id
+        return None  # another program's record id need not be a UUID

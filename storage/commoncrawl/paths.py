@@ -1,4 +1,4 @@
-"""Paths lists: which files a crawl is made of, one path a line, gzip."""
+"""Read the lists of a crawl's files: one path a line, gzip."""
 
 import gzip
 import zlib
@@ -10,18 +10,18 @@ from storage.commoncrawl.file_names import is_file, segment
 from storage.commoncrawl.transport.source_client import SourceClient
 
 LONGEST = 1 << 10
-"""Characters of a path."""
+"""Characters of a path at most."""
 SUFFIXES = (".paths", ".paths.gz")
-"""How the name of such a file ends."""
+"""Endings of the names of such lists."""
 
 
 def read_list(client: SourceClient, key: str) -> tuple[str, ...]:
-    """The paths of a list of Common Crawl's. Raises `InputError` where there is none."""
+    """Return the paths of a list at Common Crawl. Raise `InputError` if it does not exist or is not a list of paths."""
     return _parsed(client.read_all(key), f"{client.uri}{key}")
 
 
 def read_local(path: Path) -> tuple[str, ...]:
-    """The paths of a list in a local file. Raises `InputError` where it is none."""
+    """Return the paths of a list in a local file. Raise `InputError` if it cannot be read or is not a list of paths."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -30,7 +30,7 @@ def read_local(path: Path) -> tuple[str, ...]:
 
 
 def archives(paths: Iterable[str], name: str) -> tuple[str, ...]:
-    """The paths themselves. Raises `InputError` where one is not of an archive file."""
+    """Return `paths` unchanged. Raise `InputError` if one of them is not the path of an archive file."""
     found = tuple(paths)
     for number, path in enumerate(found, start=1):
         if not is_file(path):
@@ -39,7 +39,7 @@ def archives(paths: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def select_paths(paths: Iterable[str], *, segments: frozenset[str], files: int | None) -> Iterator[str]:
-    """The first paths, in their order; of some segments where any are named."""
+    """Yield the first `files` paths in their order, all if it is None; only of `segments` if any are given."""
     left = files
     for path in paths:
         if segments and segment(path) not in segments:

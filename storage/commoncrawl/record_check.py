@@ -1,4 +1,4 @@
-"""A single record of Common Crawl held against its row of the index. Pure."""
+"""Check that bytes from Common Crawl are the record that an index row describes. Pure."""
 
 import io
 
@@ -11,18 +11,18 @@ from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_re
 from storage.warc.revisit import REVISIT
 
 SHORT = "short"
-"""Fewer bytes are there than the index says."""
+"""Reason code: there are fewer bytes than the index states."""
 BROKEN = "broken"
-"""They are not one whole record."""
+"""Reason code: the bytes are not one whole record."""
 ANOTHER = "another_record"
-"""Another type, or another URL."""
+"""Reason code: the record has another type or another URL."""
 WRONG_DIGEST = "wrong_digest"
-"""The payload is not the one that was indexed."""
+"""Reason code: the payload is not the one that was indexed."""
 ACCEPTED_TYPES = frozenset({"response", REVISIT})
 
 
 def read_member(data: bytes, row: CrawlIndexRow) -> ArchivedRecord | str:
-    """The record in the bytes, or the reason why they are not what the row says."""
+    """Return the record in `data`; return a reason code if it is not the record of `row`."""
     if len(data) != row.length:
         return SHORT
     shown: list[Member] = []
@@ -45,9 +45,12 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _digests(data: bytes) -> set[str]:
-    """SHA-1 of the entity as it is stored and, where it is in chunks, of what they hold: writers differ in which is the payload."""
+    """Return the SHA-1 of the stored entity and, if it has a transfer coding, of the decoded entity.
+
+    Writers of WARC files differ in which of the two is the payload.
+    """
     head = HEAD_END.search(data)
-    assert head is not None  # it was read
+    assert head is not None  # `read_records` has parsed the record before
     length = next(
         int(value)
         for name, _, value in (line.partition(b":") for line in data[: head.start()].split(b"\n"))

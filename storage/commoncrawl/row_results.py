@@ -1,8 +1,8 @@
-"""What was taken of Common Crawl: the rows of each batch as a table beside its archive file, and which ranges are known.
+"""Store the result of every index row as a table beside the archive file, and know which ranges a source already has.
 
-1. The table holds every row that was looked up, also those whose record was refused, with the reason: nothing is asked for twice.
+1. The table holds every row that was looked up, with the reason if its record was refused. Nothing is requested twice.
 2. It can be joined to the documents by `record_file` and `record_offset`.
-3. Known ranges are held as 16 bytes each, of whatever length their names are.
+3. A known range takes 16 bytes of memory, however long its file's name is.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ STEP = f"{STEP_NAME}@1"
 DIRECTORY = "commoncrawl"
 KEY = np.dtype([("high", "<u8"), ("low", "<u8")])
 BATCH = 10_000
-"""Rows that are taken apart at a time."""
+"""Rows that are converted at a time."""
 _NUMBERS = frozenset({"offset", "length", "status"})
 SCHEMA = pa.schema(
     [
@@ -38,27 +38,29 @@ SCHEMA = pa.schema(
         pa.field("record_offset", pa.int64(), nullable=False),
     ]
 )
-"""A row of the index, and what became of it."""
+"""Columns of the table: the fields of the index row, then its result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowResult:
-    """What became of one row."""
+    """The result of one row."""
 
     row: CrawlIndexRow
     reason: str = ""
-    """Why its record was refused; empty where it was taken."""
+    """Reason code if its record was refused; empty if it was archived."""
     offset: int = -1
-    """Of its record in our file; -1 where it was refused."""
+    """Offset of its record in the archive file; -1 if the record was refused."""
 
 
 def table_name(part: str) -> str:
-    """Where the table of a part lies."""
+    """Return the name of a part's table in the store."""
     return f"{DIRECTORY}/{part}.parquet"
 
 
 def write(path: Path, taken: Sequence[RowResult], file: str) -> None:
-    """Write the table. The same rows give the same bytes."""
+    """Write the table of the results whose records lie in the archive file `file`. The same results give the same
+    bytes.
+    """
     columns: dict[str, list[Any]] = {
         each.name: [getattr(one.row, each.name) for one in taken] for each in fields(CrawlIndexRow)
     }
@@ -69,7 +71,7 @@ def write(path: Path, taken: Sequence[RowResult], file: str) -> None:
 
 
 class KnownRanges:
-    """The ranges that a source has of Common Crawl."""
+    """The ranges of Common Crawl's files that a source already has."""
 
     __slots__ = ("_keys",)
 
@@ -86,7 +88,7 @@ class KnownRanges:
 
 
 def known_ranges(store: Store, source: str) -> KnownRanges:
-    """What the sealed tables of a source name."""
+    """Return the ranges that the sealed tables of a source list."""
     found: list[npt.NDArray[np.void]] = [np.empty(0, dtype=KEY)]
     for manifest in manifests(store, STEP_NAME, source):
         for output in manifest.outputs:

@@ -1,3 +1,3 @@
-"""The log of a crawl: one line for everything that it settled (`log_line`), written (`log_writer`), read in the order of
-time (`log_reader`), and asked for the newest capture of a page (`newest`).
+"""The log of a crawl: one line for everything that it settled (`log_line`). `log_writer` writes it, `log_reader` reads
+it in the order of time, and `newest` finds the newest capture of a page in it.
 """

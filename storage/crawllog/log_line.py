@@ -1,25 +1,26 @@
 """The crawl log: one line for everything that a crawl settled, whether it was fetched or not.
 
-A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`, sealed with a Manifest whose counts are pages by
-`outcome` or `outcome:reason`. A line has these keys, in this order; those marked * only where there is something to say:
+A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`. Its Manifest counts pages by `outcome` or
+`outcome:reason`. A line has these keys, in this order; a key with * is left out if it has no value:
 
     time        when the outcome was known, UTC, with milliseconds
-    url         as it was asked for, or was to be
+    url         the URL as it was requested, or was to be requested
     kind        `page`, or `robots` for a robots.txt
-    outcome     `fetched`, `unchanged`, `redirected`, `gone`, `refused`, `failed`; `retry` where it is tried again later
-    reason      why; empty where the outcome says it all
+    outcome     `fetched`, `unchanged`, `redirected`, `gone`, `refused`, `failed`; `retry` if it is tried again later
+    reason      why; empty if the outcome says it all
     status*     of the HTTP response
-    referrer    address that led here; empty for a seed
+    referrer    URL that led here; empty for a seed
     bytes*      of the response as it came over the wire
     ms*         from the connection to the last byte
-    attempt*    times that it was tried before
-    token*      of the lease, if the answer was a redirect: by it a page that redirects back to itself is asked for once more
-    record*, file*, offset*   WARC-Record-ID of what is archived of it, and where
+    attempt*    how often it was tried before
+    token*      of the lease, if the answer was a redirect: a page that redirects to itself is requested once more by it
+    record*, file*, offset*   WARC-Record-ID of what is archived of it, and where that lies
     error*      traceback of the exception that its reading raised
-    request     what it can be asked again by
+    request     what is needed to request it again
 
-Lines of one writer are in the order in which they happened. A line is durable before what it says is believed, so a worker
-that is killed may leave a line twice, or one whose lease another has ended as well: of two lines of one URL the later counts.
+Lines of one writer are in the order in which they happened. A line is durable before anything acts on it. So a killed
+worker may leave a line twice, or a line whose lease another worker has settled as well: of two lines of one URL the
+later counts.
 """
 
 import json
@@ -47,10 +48,10 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """One line. What is not known is empty, 0 or None."""
+    """One line. An unknown value is empty, 0 or None."""
 
     time_ms: int
-    """Since 1970."""
+    """Milliseconds since 1970, UTC."""
     url: str
     kind: str
     outcome: str
@@ -69,7 +70,7 @@ class LogLine:
 
     @property
     def is_final(self) -> bool:
-        """Whether it ends the matter of a page."""
+        """Whether the line settles a page."""
         return self.kind == "page" and self.outcome != RETRY
 
 
@@ -103,7 +104,7 @@ def encode(line: LogLine) -> bytes:
 
 
 def decode(text: bytes) -> LogLine:
-    """Return the line of a text. Raise `ValueError`, `KeyError` or `TypeError` for what is none."""
+    """Return the line of a text. Raise `ValueError`, `KeyError` or `TypeError` if the text is no line."""
     body = json.loads(text)
     moment = datetime.fromisoformat(body.pop("time"))
     return LogLine(time_ms=(moment - _EPOCH) // _MS, **body)
@@ -115,7 +116,9 @@ def files(store: Store, crawl: str) -> Iterator[str]:
 
 
 def read(store: Store, name: str) -> Iterator[LogLine]:
-    """Yield the lines of a sealed file. Raise `CorruptData` naming the file and the first line that is none."""
+    """Yield the lines of a sealed file. Raise `CorruptData`, which names the file and the first bad line, if one is
+    damaged.
+    """
     number = 0
     try:
         with store.open(name) as file:
@@ -125,15 +128,16 @@ def read(store: Store, name: str) -> Iterator[LogLine]:
     except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
         detail = " ".join(str(error).split())
         raise CorruptData(
-            f"{name} is no crawl log behind its line {number} ({detail}); copy it back, or give it up with"
+            f"{name} is no crawl log after its line {number} ({detail}); copy it back, or give it up with"
             " `thresher verify --accept-loss`"
         ) from error
 
 
 def lines(store: Store, crawl: str) -> Iterator[LogLine]:
-    """Yield every line of a crawl's log, those of open files included: of one writer in order, of several in none.
+    """Yield every line of a crawl's log, those of open files included. The lines of one writer come in order; those of
+    several writers come in no order.
 
-    A file that is sealed meanwhile may be read twice, and none is passed over.
+    A file that is sealed meanwhile may be read twice, and none is left out.
     """
     folder = f"{FOLDER}/{crawl}"
     for name in open_files(store, folder):
@@ -146,12 +150,12 @@ def lines(store: Store, crawl: str) -> Iterator[LogLine]:
 
 
 def whole_lines(path: Path) -> Iterator[LogLine]:
-    """Yield what is whole of an open file; what a crash has left between its lines is passed over."""
+    """Yield the whole lines of an open file. Skip what a crash has left between them."""
     return (line for _, line in placed_lines(path))
 
 
 def placed_lines(path: Path) -> Iterator[tuple[int, LogLine]]:
-    """`whole_lines`, each with the byte at which it begins."""
+    """Yield the lines of `whole_lines`, each with the byte at which it begins."""
     place = 0
     with path.open("rb") as file:
         for text in file:
@@ -164,19 +168,19 @@ def placed_lines(path: Path) -> Iterator[tuple[int, LogLine]]:
 
 
 def pieces(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a local file, so many at a time."""
+    """Yield the bytes of a local file, one piece at a time."""
     with path.open("rb") as file:
         while piece := file.read(PIECE):
             yield piece
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of one Zstandard frame, piece by piece. Raises `ValueError` where it is cut."""
+    """Yield the bytes of one Zstandard frame, piece by piece. Raise `ValueError` if the frame is truncated."""
     frame = zstandard.ZstdDecompressor().decompressobj()
     while piece := file.read(PIECE):
         yield frame.decompress(piece)
     if not frame.eof:
-        raise ValueError("it is cut")
+        raise ValueError("it is truncated")
 
 
 def _split(pieces: Iterator[bytes]) -> Iterator[bytes]:

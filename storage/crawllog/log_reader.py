@@ -1,6 +1,7 @@
-"""Reading the log of a crawl in the order of time, and following it while it grows.
+"""Reads the log of a crawl in the order of time, and follows it while it grows.
 
-Each file is in the order of its writer. `ordered` merges them: it has no more files open than writers worked at one time.
+Each file is in the order of its writer. `read_in_order` merges the files. It has no more of them open than writers
+worked at one time.
 """
 
 import heapq
@@ -14,16 +15,16 @@ from storage.store import Store
 
 
 def has_log(store: Store, crawl: str) -> bool:
-    """Whether a crawl has a log."""
+    """Return whether a crawl has a log."""
     return any(True for _ in files(store, crawl)) or bool(_open_names(store, crawl))
 
 
 def read_in_order(store: Store, crawl: str) -> Iterator[LogLine]:
     """Yield every line of a crawl's log in the order of time, those of open files included.
 
-    Raise `CorruptData` for a file that is damaged.
+    Raise `CorruptData` if a file is damaged.
     """
-    # Listed in this order: what is sealed meanwhile is in both lists, and is read once.
+    # Listed in this order: a file that is sealed meanwhile is in both lists, and is read once.
     names = {_stem(name): name for name in (*_open_names(store, crawl), *files(store, crawl))}.values()
     firsts = sorted((line.time_ms, name) for name in names if (line := next(_of(store, crawl, name), None)))
     serial = count()  # no two lines are compared
@@ -56,7 +57,7 @@ class _Read:
 
 
 class LogFollower:
-    """The lines that a log gets from now on. What was there before is passed over."""
+    """The lines that are added to a log from now on. Earlier lines are skipped."""
 
     def __init__(self, store: Store, crawl: str) -> None:
         self._store, self._crawl = store, crawl
@@ -65,13 +66,13 @@ class LogFollower:
         self._before = [line for name in _open_names(store, crawl) for line in self._more(name)]
 
     def last_lines(self, n: int) -> list[LogLine]:
-        """The newest `n` lines of the files that were open at the start."""
+        """Return the newest `n` lines of the files that were open at the start."""
         newest = sorted(self._before, key=lambda line: line.time_ms)
         self._before = []
         return newest[max(len(newest) - n, 0) :]
 
     def poll(self) -> list[LogLine]:
-        """The lines that are new since the last call, in the order of time."""
+        """Return the lines that are new since the last call, in the order of time."""
         found = [line for name in _open_names(self._store, self._crawl) for line in self._more(name)]
         for name in files(self._store, self._crawl):
             if name not in self._sealed:
@@ -93,7 +94,7 @@ class LogFollower:
         for text in whole:
             try:
                 line = decode(text)
-            except (ValueError, KeyError, TypeError):  # what a crash has left
+            except (ValueError, KeyError, TypeError):  # a crash has left it
                 continue
             so_far.lines += 1
             yield line
@@ -107,7 +108,7 @@ def _open_names(store: Store, crawl: str) -> list[str]:
 
 
 def _of(store: Store, crawl: str, name: str) -> Iterator[LogLine]:
-    """The lines of a file that was open or sealed when it was listed."""
+    """Yield the lines of a file that was open or sealed when it was listed."""
     if name.endswith(SEALED_SUFFIX):
         yield from read(store, name)
         return

@@ -1,10 +1,10 @@
-"""`CrawlLog`: the log of a crawl as one writer makes it, from its first line to the seal of its last file.
+"""`CrawlLogWriter`: the log of a crawl as one writer makes it, from its first line to the seal of its last file.
 
 1. What was appended before `commit` is durable, whatever happens to the writer or the machine.
-2. An open file is plain text, `log/<crawl>/.open/<crawl>-<writer>-<serial>.jsonl` where the store is a directory: it can be
-   followed while it grows. Sealed, it is compressed.
-3. What a dead writer left is sealed by `recover`; a file that is being written is locked. What a writer put when its file was sealed
-   already is sealed as a file of its own, as that of an archive is (`storage.archive.recovery`).
+2. An open file is plain text, `log/<crawl>/.open/<crawl>-<writer>-<serial>.jsonl` if the store is a directory, so that
+   a reader can follow it while it grows. A sealed file is compressed.
+3. `recover_log` seals what a dead writer left; a file that is being written is locked. What a writer adds after its
+   file was sealed is sealed as a file of its own, as in the archive (`storage.archive.recovery`).
 """
 
 import time
@@ -55,13 +55,13 @@ from storage.store import Store
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"
 LOST_STEP = "lost"
-"""The step of files of the log that were given up: only their counts are left."""
+"""The step of log files that were given up: only their counts are left."""
 ARCHIVES, VISITS = "archives", "visits"
 """Fields of the recipe: the archive files that lines refer to, and whether a page is to be visited again."""
 LEVEL = 3
 """Zstandard's own default."""
 MAX_BYTES = 64 << 20
-"""Of an open file, at which it is sealed: some 150,000 lines, compressed within a second."""
+"""Size of an open file at which it is sealed: about 150,000 lines, which are compressed within a second."""
 MAX_AGE_S = 3600.0
 
 
@@ -71,12 +71,12 @@ class LogCounts:
 
     rows: int = 0
     pages: Counter[str] = field(default_factory=Counter)
-    """Pages that have come to an end, by `outcome` or `outcome:reason`."""
+    """Settled pages, by `outcome` or `outcome:reason`."""
     archives: set[str] = field(default_factory=set)
     visits: bool = False
 
     def count(self, line: LogLine) -> LogLine:
-        """Count a line; returns it."""
+        """Count a line, and return it."""
         self.rows += 1
         if line.is_final:
             self.pages[f"{line.outcome}:{line.reason}" if line.reason else line.outcome] += 1
@@ -112,11 +112,11 @@ class CrawlLogWriter:
         self._is_synced = True
 
     def append(self, line: LogLine) -> None:
-        """Add a line. Not durable before `commit`."""
+        """Add a line. It is durable after `commit`."""
         self._fresh += encode(self._tally.count(line))
 
     def commit(self) -> None:
-        """Bring everything appended to disk. Where it raises, it may be called again."""
+        """Bring everything appended to the disk. If it raises, it may be called again."""
         if self._fresh:
             if self._open is None:
                 self._open = create_open_file(self._store, f"{FOLDER}/{self._crawl}", self._name(SUFFIX))
@@ -138,8 +138,8 @@ class CrawlLogWriter:
         )
 
     def seal(self) -> Manifest | None:
-        """Close and publish the open file; None where there is none. Where it raises, it may be called again. Raises `Conflict` where
-        another has sealed it: the writer was given up.
+        """Close and publish the open file, and return its Manifest; None if there is no open file. If it raises, it may
+        be called again. Raise `Conflict` if another process has sealed it, because this writer was declared dead.
         """
         self.commit()
         if self._open is None:
@@ -159,8 +159,8 @@ class CrawlLogWriter:
 
 
 def put(store: Store, crawl: str, stem: str, lines: Iterable[LogLine]) -> Manifest | None:
-    """Publish and seal a file of the log that has these lines; None where there are none. Raise `Conflict` where one of that name has
-    others.
+    """Publish and seal a file of the log with these lines, and return its Manifest; None if there are no lines. Raise
+    `Conflict` if a file of that name has other lines.
     """
     rest = iter(lines)
     first = next(rest, None)
@@ -172,7 +172,7 @@ def put(store: Store, crawl: str, stem: str, lines: Iterable[LogLine]) -> Manife
 
 
 def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally: LogCounts) -> Manifest:
-    """Publish and seal a file of the log; `tally` is what has been counted when the texts are at their end."""
+    """Publish and seal a file of the log. `tally` counts the lines while `texts` is read."""
 
     def write(path: Path) -> None:
         packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
@@ -186,13 +186,13 @@ def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally:
         write(staged.path)
         output = Output(name=name, bytes=staged.path.stat().st_size, sha256=digest(staged.path), rows=0)
         if not staged.publish() and stored_digest(store, name) != output.sha256:
-            raise Conflict(f"{name} was published by another, with other lines")
+            raise Conflict(f"{name} was published by another process, with other lines")
     return _seal(store, part, output, tally)
 
 
 def reseal_unsealed(store: Store, crawl: str) -> int:
-    """Seal the files of a crawl's log that have lost their Manifest, as they are; returns how many. Raise `CorruptData` for a
-    file that cannot be read.
+    """Seal the files of a crawl's log that have lost their Manifest, as they are, and return how many. Raise
+    `CorruptData` if a file cannot be read.
     """
     lost = 0
     for name in files(store, crawl):
@@ -213,7 +213,7 @@ def _reseal_unsealed(store: Store, name: str) -> bool:
 
 
 def seal_as_lost(store: Store, manifest: Manifest) -> None:
-    """Keep what a Manifest says that a file of the log held, for who counts pages: the file is given up."""
+    """Keep the counts of a log file that is given up, for those who count pages."""
     step = f"{LOST_STEP}@1"
     nothing = replace(manifest, step=step, recipe={}, fingerprint=fingerprint(step, {}, ()), outputs=())
     seal(store, nothing)
@@ -239,13 +239,13 @@ def _seal(store: Store, part: str, output: Output, tally: LogCounts) -> Manifest
 
 
 def open_writers(store: Store, crawl: str) -> set[str]:
-    """Who has an open file of a crawl's log."""
+    """Return the writers that have an open file of a crawl's log."""
     names = open_files(store, f"{FOLDER}/{crawl}")
     return {writer_and_serial(crawl, name.removesuffix(SUFFIX))[0] for name in names} - {""}
 
 
 def recover_log(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> int:
-    """Seal what dead writers left of a crawl's log; returns how many files. May be killed, and run again."""
+    """Seal what dead writers left of a crawl's log, and return how many files. It may be killed and run again."""
     folder, sealed = f"{FOLDER}/{crawl}", 0
     for name in open_files(store, folder):
         stem = name.removesuffix(SUFFIX)
@@ -261,7 +261,7 @@ def recover_log(store: Store, crawl: str, writer_is_dead: Callable[[str], bool])
 
 
 def _recover_file(store: Store, crawl: str, stem: str, abandoned: AbandonedFile) -> bool:
-    """Seal the lines of an open file that no published file has; False where there are none."""
+    """Seal the lines of an open file that no published file has; return False if there are none."""
     while True:
         listed = store.list(f"{FOLDER}/{crawl}/{stem}")
         published = [
@@ -283,7 +283,7 @@ def _recover_file(store: Store, crawl: str, stem: str, abandoned: AbandonedFile)
         name = tail_name(stem, abandoned.original_offset(first[0])) if published else stem
         try:
             put(store, crawl, name, lines)
-        except Conflict:  # another was quicker: what that did not have is left
+        except Conflict:  # another process was quicker; seal the lines that it did not have
             if f"{FOLDER}/{crawl}/{name}{SEALED_SUFFIX}" in published:
                 raise
             continue
@@ -291,7 +291,7 @@ def _recover_file(store: Store, crawl: str, stem: str, abandoned: AbandonedFile)
 
 
 def _line_digest(line: LogLine) -> bytes:
-    """What two lines have in common only if they are the same."""
+    """Return a digest that two lines share only if they are the same."""
     return blake2b(encode(line), digest_size=16).digest()
 
 

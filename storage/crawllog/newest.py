@@ -1,8 +1,8 @@
-"""`Newest`: of all that a crawl archived and settled, the newest capture of each page that is asked for, and when the page was
-asked for last.
+"""Finds the newest capture of each page that a crawl archived or settled, and when the page was last requested.
 
-It is fed from the indexes beside the sealed WARC files (`storage.warc.cdxj`) and from the crawl's log (`storage.crawllog.log_line`), and
-keeps what it finds in a temporary database on disk: memory does not grow with the crawl, nor does the number of open files.
+It reads the indexes of the sealed WARC files (`storage.warc.cdxj`) and the crawl's log (`storage.crawllog.log_line`),
+and keeps what it finds in a temporary database on the disk: neither memory nor the number of open files grows with the
+crawl.
 """
 
 import sqlite3
@@ -25,13 +25,14 @@ CREATE TABLE newest (
 ) WITHOUT ROWID
 """
 _PUT = """
-INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :at, :ended) ON CONFLICT (page) DO UPDATE SET
+INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :at, :ended)
+ON CONFLICT (page) DO UPDATE SET
 turn = iif(:line IS NULL OR captured > :at, turn, :turn),
 line = iif(:line IS NULL OR captured > :at, line, :line),
 captured = iif(:line IS NULL OR captured > :at, captured, :at),
 ended = iif(asked = :at, min(ended, :ended), iif(asked > :at, ended, :ended)),
 asked = max(asked, :at)
-"""  # A page that redirects to itself, with a cookie or in another spelling, may have two captures in one moment
+"""  # a page that redirects to itself may have two captures in one millisecond
 _SETTLE = """
 UPDATE newest SET ended = iif(asked > :at, ended, :ended), asked = max(asked, :at) WHERE page = :page
 """
@@ -41,22 +42,24 @@ SELECT page, line, asked FROM newest WHERE line IS NOT NULL AND NOT ended ORDER 
 
 _LINES = "CREATE TABLE lines (page TEXT PRIMARY KEY, at INTEGER, line BLOB) WITHOUT ROWID"
 _PUT_LINE = """
-INSERT INTO lines VALUES (?, ?, ?) ON CONFLICT (page) DO UPDATE SET at = excluded.at, line = excluded.line WHERE excluded.at > at
+INSERT INTO lines VALUES (?, ?, ?)
+ON CONFLICT (page) DO UPDATE SET at = excluded.at, line = excluded.line WHERE excluded.at > at
 """
 _DROP_LINE = "DELETE FROM lines WHERE page = ? AND at < ?"
 
 
 class PageCapture(NamedTuple):
-    """That a row is asked for."""
+    """What a row of an index says of a page."""
 
     page: str
-    """What the captures of one page have in common."""
+    """A text that all captures of one page share."""
     priority: float = 0
-    """Pages come in the order of their turns; of those with the same, the one that was asked for longest ago first."""
+    """Pages come in ascending order of this number; among equals, the page that was requested longest ago comes first.
+    """
     is_capture: bool = True
-    """Whether it is a capture of the page, and no complaint of its server."""
+    """Whether the row is a capture of the page, and not an error of its server."""
     is_gone: bool = False
-    """Whether there is no such page any more, as of then."""
+    """Whether the page no longer exists, as of then."""
 
 
 class PageSettlement(NamedTuple):
@@ -64,16 +67,16 @@ class PageSettlement(NamedTuple):
 
     page: str
     is_gone: bool = False
-    """Whether there is no such page any more, as of then."""
+    """Whether the page no longer exists, as of then."""
 
 
 class NewestCapture(NamedTuple):
     """One page."""
 
     row: CdxjRow
-    """Of its newest capture."""
+    """The row of its newest capture."""
     requested_ms: int
-    """When it was asked for last, whatever came."""
+    """When it was last requested, whatever came back."""
 
 
 @contextmanager
@@ -83,9 +86,10 @@ def newest_captures(
     page_capture: Callable[[CdxjRow], PageCapture | None],
     page_settlement: Callable[[log_line.LogLine], PageSettlement | None],
 ) -> Iterator[Iterator[NewestCapture]]:
-    """Each page that is wanted, has a capture and is not ended, in the order of their turns.
+    """Give each page that is wanted, has a capture and still exists, in the order of `PageCapture.priority`.
 
-    `settled` says which lines of the log tell of a page. Raises `CorruptData` naming an index or a log that is none.
+    `page_capture` says which rows of the indexes are about a page, and `page_settlement` which lines of the log are.
+    Raise `CorruptData`, which names the file, if an index or a log is damaged.
     """
     with TemporaryDirectory(prefix="thresher-newest-") as directory:
         database = sqlite3.connect(f"{directory}/newest.db", check_same_thread=False)
@@ -102,8 +106,8 @@ def newest_captures(
 def last_lines(
     found: Iterable[tuple[str, log_line.LogLine]], others: Iterable[tuple[str, int]] = ()
 ) -> Iterator[Iterator[log_line.LogLine]]:
-    """Of each page the last of the lines that are `found` of it, in no order; but none of a page that `others`, which are
-    read afterwards, have a later time of.
+    """Give the last of the `found` lines of each page, in no order. Leave out a page for which `others`, which are read
+    afterwards, have a later time.
     """
     with TemporaryDirectory(prefix="thresher-lines-") as directory:
         database = sqlite3.connect(f"{directory}/lines.db", check_same_thread=False)

@@ -1,5 +1,7 @@
-"""Inputs made elsewhere, read record by record: tables, texts, tars and dumps.
+"""Read inputs that were made elsewhere, record by record: archives, tables, texts, tars and dumps.
 
-A reader turns an opened input into `Entry`s, each of which becomes one WARC record when it is brought in: from then on
-it is read, processed, traced and forgotten like a page that we fetched ourselves.
+A reader turns an opened input into items (`entry.Item`). Ingestion writes each usable item as one WARC record; from
+then on the record is read, processed, traced and forgotten like a page that the crawler fetched.
+`input_kinds.detect_kind` chooses the reader, `volumes.ingest_volumes` and `shared_archive.SharedArchive` write the
+archive files.
 """

@@ -1,10 +1,11 @@
-"""ARC: the archives from before WARC (Internet Archive, ARC file format, versions 1.0 and 1.1, 1996).
+"""Read ARC files, the archive format before WARC (Internet Archive, ARC file format, versions 1.0 and 1.1, 1996).
 
-A record is a line of URL, address, date, type and length, then what the server said, head and body.
+A record is one line (URL, address, date, type, length), followed by the response of the server, head and body.
 
-1. What the server said is kept byte for byte; what it said of itself in the ARC goes with it: URL, address, date.
-2. A line that is none costs all up to the next one that is; a length that is none, its own record.
-3. The first record, which describes the file, is read for its version and kept no further.
+1. The response is kept byte for byte. The URL, the address and the date of the ARC line are kept with it.
+2. If a line is no valid ARC line, everything up to the next valid line is lost. If a length is invalid, its record is
+   lost.
+3. The first record describes the file. It is read for the version of the format and is not archived.
 """
 
 import re
@@ -27,13 +28,14 @@ from storage.warc.records import HEAD_ROOM, WRONG_LENGTH
 MAGIC = b"filedesc:"
 LONGEST_LINE = 64 << 10
 BEYOND = {5: rb"", 10: rb"(?: \S+){5}"}
-"""Fields between type and length, by how many there are in all: version 2 has five more."""
+"""Pattern of the fields between type and length, by the number of all fields: version 2 has five more than version 1.
+"""
 LINE = rb"([A-Za-z][A-Za-z0-9+.-]*:.*) ([0-9A-Fa-f.:]+|-) (\d{8,}) (.*?)%b (\S+)\s*"
 BEGIN = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:")
-"""How a record begins, by which one is found behind a damaged one."""
+"""Start of a record. The reader searches for it to find the next record after a damaged one."""
 BLANK = b"\r\n\0 "
 OCTETS = "application/octet-stream"
-UNKNOWN = "0.0.0.0"  # noqa: S104 - what an ARC says where nobody knows the address
+UNKNOWN = "0.0.0.0"  # noqa: S104 - what an ARC line holds if the address is unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +48,10 @@ class _Head:
 
 
 def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each record of a seekable file, plain or compressed, but the first, which describes the file.
+    """Yield an item for each record of a seekable file, plain or compressed, except the first, which describes the
+    file.
 
-    Raises `InputError` for what is no ARC.
+    Raise `InputError` if the file is not an ARC file.
     """
     for place, item in enumerate(_items(file, name)):
         if place >= first:
@@ -90,20 +93,20 @@ def _records(file: BinaryIO, form: re.Pattern[bytes]) -> Iterator[InputRecord | 
 
 
 def _form(file: BinaryIO, name: str) -> re.Pattern[bytes]:
-    """How the lines of this file are; it stands behind its description then."""
+    """Return the pattern of the file's record lines. Leave the file positioned after its description."""
     line = file.readline(LONGEST_LINE)
     head = _head(line, re.compile(LINE % b""))
     if not line.startswith(MAGIC) or head is None:
         raise InputError(f"{name} is no ARC file: it begins with {line[:40]!r}; give ARC, plain or gzip")
     described = file.read(min(head.length or 0, MAX_PAYLOAD_BYTES))
-    if not head.length:  # it says nothing of its length: two lines are sure
+    if not head.length:  # the description gives no length of its own, but always has two lines
         described = file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)
     names = next((line for line in described.splitlines() if line.startswith(b"URL ")), b"")
     return re.compile(LINE % BEYOND.get(len(names.split()), b""))
 
 
 def _line(file: BinaryIO) -> bytes:
-    """The next line that is not blank; empty at the end."""
+    """Return the next line that is not blank; return `b""` at the end of the file."""
     while line := file.readline(LONGEST_LINE):
         if line.strip(BLANK):
             return line
@@ -114,7 +117,7 @@ def _head(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
     try:
         with failure_boundary("head"):
             return _fields(line, form)
-    except Failure:  # no line that we can read, whatever it is
+    except Failure:  # foreign bytes can make any field fail; such a line counts as unreadable
         return None
 
 

@@ -1,4 +1,4 @@
-"""Lines of a file, bounded: one that is longer than a record may be is passed over, whatever its length."""
+"""Read the lines of a file in bounded memory: a line that is longer than the limit is skipped, however long it is."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -6,14 +6,15 @@ from typing import BinaryIO
 from storage.inputs.entry import MAX_PAYLOAD_BYTES
 
 LONGEST_LINE = 2 * MAX_PAYLOAD_BYTES
-"""Bytes: a JSON string may write a byte as six."""
+"""Bytes of the longest line. A line may be longer than a payload because JSON escapes characters (`\\u0041`)."""
 BOM = b"\xef\xbb\xbf"
 
 
 def lines(file: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
-    """Each line with its number, from 1, and its line break; None for one of more than `longest` bytes.
+    """Yield the number (from 1) and the bytes of each line, with its line break; None for a line over `longest` bytes.
 
-    Only a line feed ends a line: U+2028 and its like stand in texts. A byte order mark is no part of the first.
+    Only a line feed ends a line, because texts contain U+2028 and similar characters. A byte order mark in front of the
+    first line is removed.
     """
     number = 0
     while line := file.readline(longest + 1):

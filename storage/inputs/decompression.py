@@ -1,9 +1,10 @@
-"""Compressed inputs as streams: gzip, bzip2 and Zstandard, several members, streams or frames one behind the other.
+"""Decompress inputs as streams: gzip, bzip2 and Zstandard, also several members, streams or frames in sequence.
 
-1. What compression it is, the first bytes say; a name is not asked.
-2. A stream that breaks off or is broken ends there, with all that came before; `problem` says so afterwards.
-3. Memory is bounded: a few pieces, and a Zstandard window of at most `WINDOW`.
-4. An input that unpacks to more than `swelling` of its size is refused when it comes to that.
+1. The first bytes of the file decide which compression it has; the file's name plays no role.
+2. A stream that is cut off or damaged ends at that point and gives all bytes before it; `problem` then names the
+   reason.
+3. Memory is bounded by a few pieces and a Zstandard window of at most `WINDOW` bytes.
+4. An input that unpacks to more than `max_unpacked_bytes` is refused as soon as it exceeds that number.
 """
 
 import bz2
@@ -20,50 +21,58 @@ from storage.warc.members import WINDOW as FED
 
 BZIP2 = b"BZh"
 WINDOW = 1 << 27
-"""What the `zstd` command itself takes without being told (`--long=27`)."""
+"""Bytes: the largest window that the `zstd` command accepts without an option (`--long=27`)."""
 FED_ZSTD = 4 << 10
-"""Compressed bytes given to Zstandard at a time: even the densest make no more than 128 MiB of it."""
+"""Compressed bytes passed to Zstandard in one call: even the densest data unpack to at most 128 MiB."""
 SWELL, SWELL_AT_LEAST = 100, 256 << 20
-"""Times its size, and bytes at least, that an input may unpack to. Archives of pages unpack to 3 to 10 times their size, dumps to 20."""
+"""An input may unpack to `SWELL` times its size, and in any case to `SWELL_AT_LEAST` bytes.
+
+Archives of pages unpack to 3 to 10 times their size, dumps to 20 times.
+"""
 SKIPPED = tuple(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16))
-"""How Zstandard's frames begin that hold no data (RFC 8878, section 3.1.2)."""
+"""First bytes of Zstandard's skippable frames, which hold no data (RFC 8878, section 3.1.2)."""
 DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
-"""The one of them that holds the dictionary of all others (IIPC, Zstandard compression of WARC, section 2.3)."""
+"""First bytes of the skippable frame that holds the dictionary of all other frames (IIPC, Zstandard compression of
+WARC, section 2.3).
+"""
 DICTIONARY = b"\x37\xa4\x30\xec"
-"""How a dictionary begins (RFC 8878, section 5)."""
+"""First bytes of a dictionary (RFC 8878, section 5)."""
 
 
 def max_unpacked_bytes(size: int) -> int:
-    """Return how many bytes an input of that size may unpack to."""
+    """Return how many bytes an input of `size` bytes may unpack to."""
     return max(SWELL * size, SWELL_AT_LEAST)
 
 
 def unpacked_too_large(name: str) -> InputError:
-    """Return the error of an input that unpacks to more."""
+    """Return the error for an input that unpacks to more than `max_unpacked_bytes`."""
     return InputError(
-        f"{name} unpacks to more than {SWELL} times its size, as files do that are made to fill a disk; if it is honest,"
-        " unpack it, and ingest what it holds"
+        f"{name} unpacks to more than {SWELL} times its size, as files do that are made to fill a disk;"
+        " if it is honest, unpack it, and ingest the unpacked file"
     )
 
 
 class DecompressedStream(io.RawIOBase):
-    """The bytes that a compressed file holds, forward only."""
+    """The unpacked bytes of a compressed file, readable forward only."""
 
     def __init__(self, pieces: Iterator[bytes], *, name: str, most: int) -> None:
-        """`most` is how many bytes it may come to."""
+        """Take the unpacked `pieces` of the input `name`, which may be at most `most` bytes together."""
         super().__init__()
         self._pieces = pieces
         self._name, self._left = name, most
         self._ready = memoryview(b"")
         self.problem: str | None = None
-        """`cut_off` or `broken_compression`, once the stream has ended before its end."""
+        """`cut_off` or `broken_compression` if the stream ended early; None while or if it is intact."""
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """Return True. `io.RawIOBase` requires it."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill some of `buffer`; 0 where nothing more can be had. Raises `InputError` where it comes to too much."""
+        """Fill a part of `buffer` and return its length; return 0 at the end.
+
+        Raise `InputError` if the stream exceeds the permitted number of unpacked bytes.
+        """
         while not self._ready:
             try:
                 self._ready = memoryview(next(self._pieces))
@@ -81,12 +90,13 @@ class DecompressedStream(io.RawIOBase):
 
 
 class _BrokenStreamError(Exception):
-    """The stream ends before its end; the text is the problem."""
+    """The compressed data end early or are damaged; the text is the reason code."""
 
 
 def decompress(file: BinaryIO, *, name: str) -> DecompressedStream | None:
-    """The bytes of a seekable file that is compressed; None where it is not. Raises `InputError` for a dictionary of
-    Zstandard that is none.
+    """Return the unpacked bytes of a seekable file; return None if the file is not compressed.
+
+    Raise `InputError` if the file begins with a Zstandard dictionary that is broken.
     """
     most = max_unpacked_bytes(file.seek(0, io.SEEK_END))
     file.seek(0)
@@ -94,17 +104,17 @@ def decompress(file: BinaryIO, *, name: str) -> DecompressedStream | None:
     file.seek(0)
     pieces: Iterator[bytes] | None = None
     if head.startswith(GZIP):
-        pieces = _gunzipped(file)
+        pieces = _gunzip(file)
     elif head.startswith(BZIP2):
-        pieces = _bunzipped(file)
+        pieces = _bunzip2(file)
     elif head == DICTIONARY_FRAME:
-        pieces = _unpacked(file, _with_dictionary(file, name))
+        pieces = _unzstd(file, _dictionary_decompressor(file, name))
     elif head == ZSTD or head in SKIPPED:
-        pieces = _unpacked(file, zstandard.ZstdDecompressor(max_window_size=WINDOW))
+        pieces = _unzstd(file, zstandard.ZstdDecompressor(max_window_size=WINDOW))
     return None if pieces is None else DecompressedStream(pieces, name=name, most=most)
 
 
-def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
+def _gunzip(file: BinaryIO) -> Iterator[bytes]:
     source = _Source(file, FED)
     while source.skip_zeros():
         engine, piece = isal_zlib.decompressobj(31), b""
@@ -120,7 +130,7 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
         source.put_back(len(engine.unused_data))
 
 
-def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
+def _bunzip2(file: BinaryIO) -> Iterator[bytes]:
     source = _Source(file, FED)
     while source.skip_zeros():
         engine = bz2.BZ2Decompressor()
@@ -136,7 +146,7 @@ def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
         source.put_back(len(engine.unused_data))
 
 
-def _unpacked(file: BinaryIO, engines: zstandard.ZstdDecompressor) -> Iterator[bytes]:
+def _unzstd(file: BinaryIO, engines: zstandard.ZstdDecompressor) -> Iterator[bytes]:
     source = _Source(file, FED_ZSTD)
     while source.is_more():
         engine = engines.decompressobj()
@@ -152,8 +162,10 @@ def _unpacked(file: BinaryIO, engines: zstandard.ZstdDecompressor) -> Iterator[b
 
 
 class _Source:
-    """Compressed bytes, given out in windows that grow from the beginning of each stream: what lies behind its end is copied by
-    every decoder, and a file may be a million streams.
+    """Compressed bytes in windows that start small at each stream and grow within it.
+
+    Every decoder copies the bytes after the end of its stream, and a file may hold a million streams: large windows
+    would make that quadratic.
     """
 
     def __init__(self, file: BinaryIO, most: int) -> None:
@@ -166,7 +178,7 @@ class _Source:
         return bool(self._buffer)
 
     def take(self) -> bytes:
-        """The next bytes; none at the end."""
+        """Return the next bytes; return `b""` at the end."""
         if not self.is_more():
             return b""
         fed = self._buffer[self._at : self._at + self._window]
@@ -175,12 +187,12 @@ class _Source:
         return fed
 
     def put_back(self, count: int) -> None:
-        """The last bytes of what was taken at last are of another stream."""
+        """Return the last `count` bytes of the latest `take`: they belong to the next stream."""
         self._at -= count
         self._window = SMALLEST_WINDOW
 
     def skip_zeros(self) -> bool:
-        """Go to what follows the zeros that fill a block or a tape; whether anything does."""
+        """Skip zeros, which fill blocks and tapes. Return whether any bytes follow."""
         while self.is_more():
             rest = len(self._buffer) - self._at
             if (
@@ -194,8 +206,8 @@ class _Source:
         return False
 
 
-def _with_dictionary(file: BinaryIO, name: str) -> zstandard.ZstdDecompressor:
-    """What unpacks the frames behind the dictionary at the beginning; the file stands there then."""
+def _dictionary_decompressor(file: BinaryIO, name: str) -> zstandard.ZstdDecompressor:
+    """Read the dictionary at the start of `file` and return the decompressor for the frames that follow it."""
     head = file.read(8)
     written = file.read(min(int.from_bytes(head[4:], "little"), WINDOW))
     try:

@@ -1,9 +1,10 @@
-"""`Entry`: one record of an input, whatever it was made with, as it will lie in the archive.
+"""Define the items that a reader yields: one record of an input, whatever the input's format is.
 
-1. A reader gives one item for each record of its input, in their order, and counts all: `place` says where to go on.
-2. It streams: memory is bounded by the longest record, and a record by `LONGEST`.
-3. A record that cannot be read is an `Unusable`; an input that is not what it says is an `InputError` that names the file
-   and the line.
+1. A reader yields one item for each record of its input, in their order, and counts all of them: `place` tells where an
+   interrupted ingestion continues.
+2. A reader streams: memory is bounded by the longest record, and a record by `MAX_PAYLOAD_BYTES`.
+3. A record that cannot be read becomes an `UnusableRecord`. If an input is not what it claims to be, the reader raises
+   an `InputError` that names the file and the line.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,11 +18,14 @@ from storage.warc.payload import TOO_LONG
 from storage.warc.records import WRONG_LENGTH
 
 MAX_PAYLOAD_BYTES = 64 << 20
-"""Bytes of a payload."""
+"""Largest payload of a record, in bytes."""
 LONGEST_COPIED = 256 << 20
-"""Bytes of a WARC record that is copied as it lies."""
+"""Largest WARC record that is copied unchanged, in bytes."""
 HTTP_RESPONSE = "application/http; msgtype=response"
-"""Type of a payload that is an HTTP message, head and body: it becomes a `response` record, all others a `resource`."""
+"""Media type of a payload that is an HTTP message with head and body.
+
+It becomes a `response` record; a payload of any other type becomes a `resource` record.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +35,22 @@ class InputRecord:
     place: int
     """Number of the record in its input, from 0."""
     uri: str
-    """Its URL; where it has none, `file:NAME#line=N` (RFC 5147), which no other record of the input has."""
+    """URL of the record. If it has none: `file:NAME#line=N` (RFC 5147), which is unique within the input."""
     mime: str
-    """Of the payload: `text/plain; charset=utf-8`, `text/html; charset=utf-8`, `text/x-wiki; charset=utf-8`, ..."""
+    """Media type of the payload: `text/plain; charset=utf-8`, `text/html; charset=utf-8`, `text/x-wiki; charset=utf-8`,
+    ...
+    """
     payload: bytes
     date_ms: int = 0
-    """When it was fetched, milliseconds since the epoch, UTC; 0 where the input does not say."""
+    """Time of the fetch in milliseconds since the epoch, UTC; 0 if the input does not say."""
     peer: str = ""
-    """IP address of the server that it came from, where the input says."""
+    """IP address of the server that sent it; empty if the input does not say."""
     facts: Mapping[Fact, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedRecord:
-    """One record that is WARC already, and is archived byte for byte."""
+    """One record that is a WARC record already and is archived byte for byte."""
 
     place: int
     member: bytes
@@ -53,19 +59,19 @@ class CopiedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusableRecord:
-    """One record that is passed over, and counted."""
+    """One record that ingestion passes over and counts."""
 
     place: int
     reason: str
     """Reason code, such as `no_text`, `broken_json`, `too_long`."""
     detail: str
-    """Where and what, for people: `line 7: Expecting value`."""
+    """Place and problem for people: `line 7: Expecting value`."""
 
 
 def guard(
     place: int, where: str, make: Callable[[], InputRecord | UnusableRecord]
 ) -> InputRecord | UnusableRecord:
-    """Return what `make` returns; where the record makes it fail (`core.Failure`), an `UnusableRecord` that says so."""
+    """Return the result of `make`. If it fails (`core.Failure`), return an `UnusableRecord` that says why."""
     try:
         with failure_boundary("record"):
             return make()
@@ -80,8 +86,10 @@ DAMAGE: Mapping[str, str] = {
     TOO_LONG: "the record is too long",
     WRONG_LENGTH: "the record does not say how long it is",
 }
-"""What is wrong where an archive holds no record that can be used, by reason code."""
+"""Text for people, by reason code, of each kind of damage in an archive."""
 Item: TypeAlias = InputRecord | CopiedRecord | UnusableRecord
 Reader: TypeAlias = Callable[[BinaryIO, str, int], Iterator[Item]]
-"""`reader(file, name, first)`: the records from number `first` on; `file` is at its beginning and not compressed; `name` is
-what errors and URIs call it."""
+"""`reader(file, name, first)` yields the items from number `first` on.
+
+`file` is uncompressed and at its beginning; `name` is the name of the input in errors and URIs.
+"""

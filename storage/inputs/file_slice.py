@@ -1,4 +1,4 @@
-"""`Part`: some bytes of a file as a file of their own, without a copy of them."""
+"""`FileSlice`: a range of a file's bytes as a file of its own, without a copy."""
 
 import io
 from typing import Any, BinaryIO
@@ -7,14 +7,17 @@ from storage.seekable import SeekableFile
 
 
 class FileSlice(SeekableFile):
-    """The `length` bytes of a seekable file from `offset` on, or as many as there are. Who else reads the file may seek in it meanwhile."""
+    """The `length` bytes of a seekable file from `offset` on; fewer if the file ends before.
+
+    Other readers of the same file may seek in it between two reads of the slice.
+    """
 
     def __init__(self, file: BinaryIO, offset: int, length: int) -> None:
         super().__init__(min(length, max(0, file.seek(0, io.SEEK_END) - offset)))
         self._file, self._offset = file, offset
 
     def readinto(self, buffer: Any) -> int:
-        """Fill some of `buffer`; 0 at the end of the part."""
+        """Fill a part of `buffer` and return its length; return 0 at the end of the slice."""
         self._file.seek(self._offset + self._position)
         data = self._file.read(max(0, min(len(buffer), self._length - self._position)))
         buffer[: len(data)] = data

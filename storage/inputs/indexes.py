@@ -1,26 +1,26 @@
-"""Index files: what lies beside archives and leads to them, or describes them, and holds no text of its own."""
+"""Recognise index files: files beside archives that point into them or describe them and hold no text of their own."""
 
 import re
 
 from core import InputError
 
 CDX = (".cdx", ".cdxj", ".idx", ".loc")
-"""Endings of CDX indexes and of what finds a place in them, before one that says how they are compressed."""
+"""Endings of CDX indexes and of the files that locate lines in them, without the ending of a compression."""
 DESCRIPTIONS = ("datapackage.json", "datapackage-digest.json")
-"""Of the contents of a WACZ (WACZ 1.1.1, section 5.2)."""
+"""Names of the files that describe the contents of a WACZ (WACZ 1.1.1, section 5.2)."""
 MARKS = (
     (re.compile(rb'\A\s*\{\s*"format"\s*:\s*"json-pages-'), "a list of pages"),
     (re.compile(rb'\A\{\n "counts": \{.*\n "format": "thresher-manifest@', re.DOTALL), "a Manifest"),
 )
-"""How the bytes begin of a list of pages of a WACZ (section 5.2.2), and of a Manifest of ours."""
+"""First bytes of a WACZ's list of pages (section 5.2.2) and of a Manifest of Thresher."""
 
 
 class IndexFileError(InputError):
-    """The input is an index or a description of archives."""
+    """The input is an index or a description of archives and holds no text."""
 
 
 def index_kind(head: bytes, name: str) -> str:
-    """Return what kind of index file has that name and begins so; empty for any other file."""
+    """Return the kind of the index file with this name and these first bytes; return `""` for any other file."""
     lower = name.lower()
     for mark, kind in MARKS:
         if mark.match(head):

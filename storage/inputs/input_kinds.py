@@ -1,6 +1,8 @@
-"""What an input is: told by its bytes where they have a mark, else by the ending of its name; a contradiction is refused.
+"""Detect the kind of an input, and read its items.
 
-What compresses it is told by its bytes alone, whatever the name says.
+1. If the format has a mark in its first bytes, the mark decides; otherwise the ending of the name decides.
+2. If the bytes and the name contradict each other, the input is refused.
+3. The bytes alone decide which compression the input has, whatever its name says.
 """
 
 import io
@@ -24,9 +26,9 @@ from storage.inputs.tables.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
 from storage.warc.members import LZ4
 
 ITEM = 32
-"""Bytes that a record of a table counts as at least."""
+"""Least number of bytes that a record of a table counts for."""
 LOOKED_AT = 4096
-"""Bytes at the beginning that tell."""
+"""Bytes at the beginning of an input that detection reads."""
 WARC = "warc"
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4")
 SUFFIX_KINDS: Mapping[str, str] = {
@@ -55,9 +57,10 @@ SUFFIX_KINDS: Mapping[str, str] = {
     ".htm": "html",
     ".xhtml": "html",
 }
-"""What a name's ending says."""
+"""Word of the kind by the ending of a name."""
 PDF_HEADER, PDF_HEADER_WITHIN = b"%PDF-", 1024
-"""Bytes within which the header of a PDF must be; others may be in front (ISO 32000-1, annex H, note 13)."""
+"""Header of a PDF, and the first bytes of the file in which it must lie: other bytes may precede it (ISO 32000-1,
+annex H, note 13)."""
 MARKS: Mapping[bytes, str] = {
     b"WARC/": WARC,
     arc.MAGIC: "arc",
@@ -67,7 +70,7 @@ MARKS: Mapping[bytes, str] = {
     b"\xff\xff\xff\xff": "arrow stream",
     PDF_HEADER: "pdf",
 }
-"""How the bytes begin of what has a mark."""
+"""Word of the kind by the first bytes of the formats that have a mark."""
 MARKED = frozenset({*MARKS.values(), "tar"})
 PAGES = (b"<!doctype html", b"<html", b"<head", b"<body")
 UNREADABLE: Mapping[bytes, str] = {
@@ -79,38 +82,42 @@ UNREADABLE: Mapping[bytes, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputKind:
-    """What reads an input."""
+    """A kind of input and its reader."""
 
     name: str
-    """`name@version`: another version would make other records of the same bytes."""
+    """`name@version`. The version is raised when the reader makes different records of the same bytes."""
     read: Reader
     reads_raw_file: bool = False
-    """Whether it reads the file itself, compressed or not; else what it holds."""
+    """Whether the reader takes the file itself, compressed or not; otherwise it takes the unpacked bytes."""
     seeks: bool = False
-    """Whether it seeks in what the file holds."""
+    """Whether the reader seeks in the unpacked bytes."""
     rows: bool = False
-    """Whether it has rows, most of which must be good."""
+    """Whether the records are rows of a table, most of which must be good."""
 
     @property
     def short_name(self) -> str:
-        """What users call it: `jsonl`, `warc`, ..."""
+        """The word that users know: `jsonl`, `warc`, ..."""
         return self.name.partition("@")[0]
 
     @property
     def is_warc(self) -> bool:
-        """Whether the file may be copied as it lies."""
+        """Whether the file is WARC, so that its records may be copied unchanged."""
         return self.short_name == WARC
 
     @property
     def is_archive(self) -> bool:
-        """Whether it holds records of a crawl, and keeps archive files of its own."""
+        """Whether the input holds records of a crawl and therefore gets archive files of its own."""
         return self.short_name in {WARC, "arc", "wacz"}
 
 
 def input_kinds(
     columns: Columns = DEFAULT_COLUMNS, *, by_line: bool = False, site: str = ""
 ) -> Mapping[str, InputKind]:
-    """Every kind by its word, as the user wants it read."""
+    """Return every kind by its word.
+
+    Tables are read with `columns`. A text is one document, or one document a line if `by_line` is set. `site` is the
+    host of a Stack Exchange dump whose name does not contain it.
+    """
     texts = text_files.by_line if by_line else partial(text_files.read_whole, mime=text_files.PLAIN_BYTES)
     made = (
         InputKind(name="warc@1", read=warc_input.read, reads_raw_file=True),
@@ -133,7 +140,10 @@ def input_kinds(
 
 
 def detect_kind(file: BinaryIO, name: str, known: Mapping[str, InputKind]) -> InputKind:
-    """What a seekable file is. Raises `InputError` for what nothing here reads, or what is not what its name says."""
+    """Return the kind of a seekable file.
+
+    Raise `InputError` if no reader can read it, or if its bytes contradict its name.
+    """
     file.seek(0)
     head = file.read(LOOKED_AT)
     if not head:
@@ -154,16 +164,17 @@ def detect_kind(file: BinaryIO, name: str, known: Mapping[str, InputKind]) -> In
 
 
 def read_items(file: BinaryIO, name: str, kind: InputKind, first: int = 0) -> Iterator[Item]:
-    """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost.
+    """Yield the items of a seekable file, from record `first` on.
 
-    Where the reader itself fails (`core.Failure`), the last item says so. Raises `InputError` for a file that is refused.
+    If the compressed bytes are cut off or damaged, or if the reader fails (`core.Failure`), the last item is an
+    `UnusableRecord` that says so. Raise `InputError` if the file is refused.
     """
     place, left = first, max_unpacked_bytes(file.seek(0, io.SEEK_END))
     try:
         with failure_boundary(kind.short_name):
             for item in _items(file, name, kind, first):
                 place = item.place + 1
-                # A dictionary, or a run, stands for as many rows as it says.
+                # One value of a dictionary or of a run may stand for any number of rows.
                 left -= ITEM + (len(item.payload) if isinstance(item, InputRecord) else 0)
                 if kind.rows and left < 0:
                     raise unpacked_too_large(name)
@@ -192,36 +203,36 @@ def _items(file: BinaryIO, name: str, kind: InputKind, first: int) -> Iterator[I
 
 
 def _word(head: bytes, name: str) -> str:
-    """Of the kind of an input that begins so."""
-    marked, said = _marked(head), _said(name)
+    """Return the word of the kind of an input with these first bytes."""
+    marked, named = _kind_by_mark(head), _kind_by_name(name)
     for mark, fault in UNREADABLE.items():
         if head.startswith(mark):
             raise InputError(f"{name} {fault}")
     if marked is not None:
-        if said not in {None, "text", marked} and f"{said} stream" != marked:
-            raise InputError(f"{name} says {said} and is {marked}; rename it")
+        if named not in {None, "text", marked} and f"{named} stream" != marked:
+            raise InputError(f"{name} says {named} and is {marked}; rename it")
         return marked
-    if said == "pdf" and PDF_HEADER in head[:PDF_HEADER_WITHIN]:
-        return said
-    if said in MARKED:
-        raise InputError(f"{name} says {said} and is none: it begins with {head[:16]!r}; get the file again")
+    if named == "pdf" and PDF_HEADER in head[:PDF_HEADER_WITHIN]:
+        return named
+    if named in MARKED:
+        raise InputError(f"{name} says {named} and is none: it begins with {head[:16]!r}; get the file again")
     if kind := index_kind(head, name):
-        raise IndexFileError(f"{name} is {kind}, which holds no text; give the archive that it is of")
+        raise IndexFileError(f"{name} is {kind}, which holds no text; give the archive that it belongs to")
     if b"\0" in head:
         raise InputError(f"{name} is nothing that is read here: it begins with {head[:16]!r}")
-    if found := said or _guessed(head):
+    if found := named or _guess_kind(head):
         return found
     raise InputError(f"{name} does not say what it is; name a text .txt, JSON lines .jsonl, a table .csv")
 
 
-def _said(name: str) -> str | None:
+def _kind_by_name(name: str) -> str | None:
     lower = name.lower()
     for ending in COMPRESSED:
         lower = lower.removesuffix(ending)
     return next((kind for ending, kind in SUFFIX_KINDS.items() if lower.endswith(ending)), None)
 
 
-def _marked(head: bytes) -> str | None:
+def _kind_by_mark(head: bytes) -> str | None:
     if kind := next((kind for mark, kind in MARKS.items() if head.startswith(mark)), None):
         return kind
     if wikipedia.is_dump(head):
@@ -235,6 +246,6 @@ def _marked(head: bytes) -> str | None:
     return "tar"
 
 
-def _guessed(head: bytes) -> str | None:
+def _guess_kind(head: bytes) -> str | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return "jsonl" if start.startswith(b"{") else "html" if start.startswith(PAGES) else None

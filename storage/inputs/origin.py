@@ -1,4 +1,4 @@
-"""`Origin`: an input and how it is read; how its records are written, and when it is refused."""
+"""`Origin`: an input and the way it is read. Write its records, and decide whether the input is refused."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,36 +12,39 @@ from storage.warc.compression import gzip_member
 from storage.warc.exchange_records import ingested_record
 
 MOST_HEAD = 32 << 10
-"""Bytes of a record's head: FastWARC reads no more."""
+"""Longest head of a record in bytes: FastWARC reads no longer one."""
 PASSED_OVER = "passed_over."
-"""How the name of a count begins that is of records that were passed over; their reason follows."""
+"""Prefix of the counts of records that were passed over; the reason code follows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """An input, and how it is read."""
+    """An input and the way it is read."""
 
     name: str
-    """What people call it: the path or address that was given."""
+    """The path or address that the user gave."""
     stem: str
-    """What its volumes are called."""
+    """Name of its volumes, without their number."""
     identity: str
-    """The same for the same input and no other: `sha256:HEX` of a file."""
+    """Identity of the input, which no other input has: `sha256:HEX` of a file."""
     reader: str
-    """`name@version`."""
+    """`name@version` of the kind (`input_kinds.InputKind.name`)."""
     options: Mapping[str, JSON]
-    """What else decides what is made of it."""
+    """All other settings that change the records made of the input."""
     rows: bool = False
     """Whether most of its records must be good."""
 
     @property
     def reading_options(self) -> dict[str, JSON]:
-        """How it is read; another way to read the same input would make other records."""
+        """The reader and its options: the same input read with others would make other records."""
         return {"reader": self.reader, "options": dict(self.options)}
 
 
 def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
-    """Return the record of an item as a gzip member. The same item of the same input gives the same bytes."""
+    """Return the WARC record of an item as a gzip member; return an `UnusableRecord` if it cannot be written.
+
+    The same item of the same input gives the same bytes.
+    """
     if not isinstance(item, InputRecord):
         return item.member if isinstance(item, CopiedRecord) else item
     try:
@@ -64,7 +67,7 @@ def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
 
 
 def warc_type(entry: InputRecord) -> Literal["response", "resource"]:
-    """Return the type of the record that an entry becomes."""
+    """Return the WARC type of the record that `entry` becomes."""
     return "response" if entry.mime == HTTP_RESPONSE else "resource"
 
 
@@ -74,20 +77,22 @@ def require_good(origin: Origin, *, good: int, passed: int, first_bad: str) -> N
         raise InputError(f"ingest {origin.name}: no record in it can be used; {first_bad or 'it holds none'}")
     if origin.rows and passed > good:
         raise InputError(
-            f"ingest {origin.name}: more bad rows than good ones ({passed:,} of {passed + good:,}); the first: {first_bad}"
+            f"ingest {origin.name}: more bad rows than good ones ({passed:,} of {passed + good:,});"
+            f" the first: {first_bad}"
         )
 
 
 def require_same_reading(origin: Origin, source: str, reading_options: Mapping[str, JSON]) -> None:
-    """Raise `InputError` if the source holds the input, read in another way (`reading_options`)."""
+    """Raise `InputError` if the source holds the input already, but read with other options (`reading_options`)."""
     if difference := recipe_difference(reading_options, origin.reading_options):
         raise InputError(
-            f"ingest {origin.name}: {source} holds it, read otherwise: {difference}; read it so, or into another source"
+            f"ingest {origin.name}: {source} holds it, read otherwise: {difference};"
+            " read it so, or into another source"
         )
 
 
 def passed_over(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return how many records were passed over, by reason, of the counts of a Manifest or an input."""
+    """Return the number of records passed over, by reason, from the counts of a Manifest or an input."""
     return {
         kind.removeprefix(PASSED_OVER): count
         for kind, count in counts.items()

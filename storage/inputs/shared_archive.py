@@ -1,12 +1,12 @@
-"""Shared archive files: many small inputs in one WARC file, with one index and one Manifest.
+"""Write shared archive files: many small inputs in one WARC file, with one index and one Manifest.
 
-1. `shared-<hash>.warc.gz`: a warcinfo record, a metadata record that lists the inputs (a JSON object a line), then a gzip
-   member a record, input by input.
-2. The line of an input says what it is called, its SHA-256, how it was read, and how many records of which type it gave.
-   Each record names its input besides (`from` in WARC-JSON-Metadata).
-3. The hash is that of the list. The same inputs in the same order give the same bytes under the same name, and two commands
-   that ingest different inputs into one source never write the same name.
-4. An input that is refused, or that is not small after all, leaves nothing in the file.
+1. `shared-<hash>.warc.gz` holds a warcinfo record, a metadata record that lists the inputs (one JSON object a line),
+   and then one gzip member per record, input by input.
+2. The line of an input holds its name, its SHA-256, how it was read, and its number of records by type. Each record
+   names its input too (`from` in WARC-JSON-Metadata).
+3. The hash in the name is the hash of the list. The same inputs in the same order give the same bytes under the same
+   name, and two commands that ingest different inputs into one source never write the same name.
+4. An input that is refused, or whose records turn out too large, leaves nothing in the file.
 """
 
 import hashlib
@@ -37,19 +37,20 @@ from storage.warc.exchange_records import input_list_record
 from storage.warc.records import read_records
 
 SMALL = 1 << 20
-"""Bytes of the largest input that shares an archive file: above it, files of its own are no burden."""
+"""Bytes of the largest input that shares an archive file. A larger input gets files of its own: their cost is small
+compared with its size."""
 MOST_INPUTS = 10_000
-"""Inputs of one archive file; their list takes some 2 MB."""
+"""Inputs in one archive file at most; their list then has about 2 MB."""
 LARGEST = 8 << 20
-"""Bytes of an input's records, compressed: a small file can be unpacked to any size."""
+"""Compressed bytes of one input's records at most: a small file can unpack to any size."""
 LIST = "inputs"
-"""Field of a recipe with the digest of the list."""
+"""Field of a recipe that holds the digest of the list."""
 NAME = re.compile(r"warc/[^/]+/shared-[0-9a-f]{16}\.warc\.gz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedInput:
-    """An input as the list has it."""
+    """One input in the list of a shared archive file."""
 
     name: str
     origin: str
@@ -57,23 +58,24 @@ class SharedInput:
     reader: str
     options: Mapping[str, JSON]
     counts: Mapping[str, int]
-    """Its records by type, and what was passed over."""
+    """Number of its records by type, and of those that were passed over by reason (`passed_over.REASON`)."""
 
     @property
     def reading_options(self) -> dict[str, JSON]:
-        """How it was read."""
+        """The reader and its options."""
         return {"reader": self.reader, "options": dict(self.options)}
 
     def line(self) -> str:
-        """Return it as a line of the list, without line break."""
+        """Return the line of the list for this input, without a line break."""
         body = {"name": self.name, "origin": self.origin, **self.reading_options, "counts": dict(self.counts)}
         return json.dumps(body, sort_keys=True)
 
 
 class SharedArchive:
-    """Small inputs that wait for their archive file to be sealed; their records lie in a temporary file.
+    """Collect small inputs in a temporary file until they are sealed as one archive file.
 
-    Use it as a context. What is not sealed at its end is not stored. Raise `Unavailable` if there is no room for the file.
+    Use it as a context manager: inputs that are not sealed when it ends are not stored. Raise `Unavailable` if the disk
+    has no room for the temporary file.
     """
 
     __slots__ = ("_file", "_life", "_records", "_size", "_source", "listed")
@@ -84,7 +86,7 @@ class SharedArchive:
         self._file = self._life.enter_context(self._life.enter_context(spool_file("shared")).open("w+b"))
         self._records = 0
         self.listed: list[SharedInput] = []
-        """The inputs that wait, in their order."""
+        """The inputs that are not sealed yet, in their order."""
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +98,7 @@ class SharedArchive:
 
     @property
     def is_full(self) -> bool:
-        """Whether the file is to be sealed before another input is added."""
+        """Whether the file must be sealed before another input is added."""
         return (
             len(self.listed) >= MOST_INPUTS
             or self._records >= self._size.records
@@ -104,9 +106,9 @@ class SharedArchive:
         )
 
     def add(self, origin: Origin, items: Iterator[Item]) -> bool:
-        """Add the records of an input. Return False, having added nothing, if it is not small.
+        """Add the records of an input and return True; return False and add nothing if its records are too large.
 
-        Raise `InputError`, having added nothing, for an input that is refused (`require_good`).
+        Raise `InputError` and add nothing if the input is refused (`require_good`).
         """
         begin = self._file.tell()
         try:
@@ -129,7 +131,7 @@ class SharedArchive:
         return True
 
     def seal(self, store: Store) -> Manifest:
-        """Publish the archive file of the inputs that wait, with its index and its Manifest. None waits afterwards."""
+        """Publish the collected inputs as an archive file with its index and its Manifest, and start anew."""
         block = "".join(f"{one.line()}\n" for one in self.listed).encode()
         digest = hashlib.sha256(block).hexdigest()
         part = f"{self._source}/shared-{digest[:16]}"
@@ -151,7 +153,7 @@ class SharedArchive:
         return manifest
 
     def clear(self) -> None:
-        """Forget the inputs that wait."""
+        """Drop the inputs that are not sealed yet."""
         self.listed = []
         self._records = 0
         self._go_back(0)
@@ -192,7 +194,7 @@ class SharedArchive:
 
 
 def is_shared(manifest: Manifest) -> bool:
-    """Whether the archive file holds many inputs."""
+    """Return whether the Manifest is that of a shared archive file."""
     return LIST in manifest.recipe
 
 
@@ -210,7 +212,10 @@ def inputs_of(store: Store, name: str) -> list[SharedInput]:
 
 
 def seal_unsealed(store: Store, source: str) -> None:
-    """Seal shared files that a killed command has published and not sealed: their inputs are not to be ingested again."""
+    """Seal the shared files of `source` that a killed command has published but not sealed.
+
+    Otherwise their inputs would be ingested a second time.
+    """
     for name in list(store.list(f"warc/{source}/shared-")):
         if NAME.fullmatch(name) and not store.exists(
             manifest_name(STEP_NAME, stem(name).removeprefix("warc/"))

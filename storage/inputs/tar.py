@@ -1,8 +1,10 @@
-"""Tar files: documents by themselves, or samples of several members under one key, as WebDataset has them.
+"""Read tar files: single documents, or samples of several members under one key, as WebDataset defines them.
 
-A key is a member's path up to the first dot of its file name; members that follow each other with the same key are one
-sample. Its text is the first of `.html`, `.txt`, `.md`, `.pdf`, or what a `.json` has in its columns, which says of any of
-them what it knows. All other members are counted as they come: they are items of their own.
+1. A key is the path of a member up to the first dot of its file name. Members that follow each other and have the same
+   key are one sample.
+2. The text of a sample is its first member of `.html`, `.txt`, `.md`, `.pdf`; if it has none, the text column of its
+   `.json`. The other columns of the `.json` become facts of the record in both cases.
+3. Every other member is an item of its own and is counted.
 """
 
 import json
@@ -25,10 +27,10 @@ TYPES: Mapping[str, str] = {
     "md": PLAIN_BYTES,
     "pdf": "application/pdf",
 }
-"""What a member's ending says that it is."""
+"""Media type of a member by its ending."""
 JSON = "json"
 MOST = 64
-"""Members of one sample that are held; more of the same key begin another."""
+"""Members of one sample at most; more members with the same key start another sample."""
 BLOCK = tarfile.BLOCKSIZE
 
 
@@ -39,11 +41,11 @@ class _Member:
     ending: str
     data: bytes
     reason: str = ""
-    """Why it cannot be used."""
+    """Reason code if the member cannot be used; otherwise empty."""
 
 
 class _Tape:
-    """What `tarfile` reads from, with the last that it was given: whether a tar has ended it does not say."""
+    """The stream that `tarfile` reads from; keeps the latest bytes, because `tarfile` does not tell how a tar ended."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._last, self._count = file, b"", 0
@@ -62,7 +64,7 @@ class _Tape:
 def read(
     file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each sample. Raises `InputError` where the beginning is no tar."""
+    """Yield an item for each sample. Raise `InputError` if the file does not begin like a tar."""
     for place, item in enumerate(_items(file, name, columns)):
         if place >= first:
             yield replace(item, place=place)
@@ -72,16 +74,18 @@ def _items(file: BinaryIO, name: str, columns: Columns) -> Iterator[InputRecord 
     sample: list[_Member] = []
     for member in _members(file, name):
         if sample and (member.key != sample[0].key or len(sample) == MOST):
-            yield from _guarded(sample, name, columns)
+            yield from _guard_sample(sample, name, columns)
             sample = []
         if sum(len(one.data) for one in sample) + len(member.data) > MAX_PAYLOAD_BYTES:
-            member = replace(member, data=b"", reason="too_long")  # noqa: PLW2901 - it is not held
+            member = replace(member, data=b"", reason="too_long")  # noqa: PLW2901 - its data are dropped
         sample.append(member)
     if sample:
-        yield from _guarded(sample, name, columns)
+        yield from _guard_sample(sample, name, columns)
 
 
-def _guarded(sample: Sequence[_Member], name: str, columns: Columns) -> list[InputRecord | UnusableRecord]:
+def _guard_sample(
+    sample: Sequence[_Member], name: str, columns: Columns
+) -> list[InputRecord | UnusableRecord]:
     try:
         with failure_boundary("record"):
             return list(_sample(sample, name, columns))
@@ -98,29 +102,30 @@ def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[
         if not member.reason and member.data:
             by_ending.setdefault(member.ending, member)
     source = next((by_ending[ending] for ending in TYPES if ending in by_ending), None)
-    said = _object(by_ending.get(JSON))
-    used = {id(source), id(by_ending[JSON]) if said is not None else None}
-    found = _entry(source, said, sample[0].key, name, columns)
+    fields = _object(by_ending.get(JSON))
+    used = {id(source), id(by_ending[JSON]) if fields is not None else None}
+    found = _entry(source, fields, sample[0].key, name, columns)
     if isinstance(found, UnusableRecord) and source is None:
         used = set()
     else:
         yield found
     for member in sample:
         if id(member) not in used:
-            reason = member.reason or ("broken_json" if member.ending == JSON and said is None else "no_text")
+            is_broken = member.ending == JSON and fields is None
+            reason = member.reason or ("broken_json" if is_broken else "no_text")
             yield UnusableRecord(place=0, reason=reason, detail=f"{member.path}: {reason}")
 
 
 def _entry(
-    source: _Member | None, said: Mapping[str, Any] | None, key: str, name: str, columns: Columns
+    source: _Member | None, fields: Mapping[str, Any] | None, key: str, name: str, columns: Columns
 ) -> InputRecord | UnusableRecord:
     spot = RowLocation(name=name, place=0, fragment=source.path if source else key)
     if source is None:
-        return record_of_row(said or {}, columns, spot)
+        return record_of_row(fields or {}, columns, spot)
     made = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
     if not source.data.strip():
         return UnusableRecord(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
-    about = record_of_row({**(said or {}), "text": "-"}, replace(columns, text="", html=""), spot)
+    about = record_of_row({**(fields or {}), "text": "-"}, replace(columns, text="", html=""), spot)
     if isinstance(about, UnusableRecord):
         return made
     facts = about.facts if "id" in about.facts else {**about.facts, "id": key}
@@ -144,7 +149,7 @@ def _members(file: BinaryIO, name: str) -> Iterator[_Member]:
         with tarfile.open(fileobj=tape, mode="r|", errorlevel=0) as tar:  # type: ignore[call-overload]
             for info in tar:
                 count += 1
-                tar.members = []  # or it keeps all of them
+                tar.members = []  # otherwise `tarfile` keeps all of them in memory
                 if not info.isdir():
                     yield _member(tar, info)
             last = tape.block(tar.offset)

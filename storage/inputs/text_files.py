@@ -1,4 +1,4 @@
-"""Files that are one document each, and texts with a document a line."""
+"""Read files that are one document each, and texts that have one document a line."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,13 +10,13 @@ from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord,
 from storage.inputs.tables.columns import PLAIN, RowLocation
 
 PLAIN_BYTES = "text/plain"
-"""Of a text whose encoding nobody has said."""
+"""Media type of a text whose encoding is unknown."""
 
 
 def read_whole(
     file: BinaryIO, name: str, first: int = 0, *, mime: str
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """The file as one record of that type."""
+    """Yield the whole file as one record of the media type `mime`."""
     if first:
         return
     payload = file.read(MAX_PAYLOAD_BYTES + 1)
@@ -33,14 +33,17 @@ def read_whole(
 
 
 def document(payload: bytes, mime: str, *, place: int, uri: str, name: str) -> InputRecord:
-    """A document of its own, whose text may be in any encoding."""
+    """Return the record of a document whose text may have any encoding."""
     if mime == PLAIN_BYTES:
         mime, payload = typed(payload)
     return InputRecord(place=place, uri=uri, mime=mime, payload=payload, facts={"from": name})
 
 
 def typed(payload: bytes) -> tuple[str, bytes]:
-    """A text with its type, which says UTF-8 where it is."""
+    """Return the media type and the bytes of a text.
+
+    If the text is UTF-8, the type says so and the byte order mark is removed.
+    """
     try:
         payload.decode()
     except UnicodeDecodeError:
@@ -49,7 +52,7 @@ def typed(payload: bytes) -> tuple[str, bytes]:
 
 
 def by_line(file: BinaryIO, name: str, first: int = 0) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each line that is not blank."""
+    """Yield an item for each line that is not blank."""
     place = -1
     for number, line in lines(file, MAX_PAYLOAD_BYTES):
         if line is not None and not line.strip():

@@ -1,11 +1,12 @@
-"""Volumes: the WARC files that an input becomes, sealed one by one as they are full.
+"""Write volumes: the WARC files of one input, each sealed when it is full.
 
-1. `<stem>-00000.warc.gz` and so on: a warcinfo record, then a gzip member a record, in the order of the input. The index
-   and the Manifest lie beside, as with any archive file.
-2. A Manifest's recipe says what the volume was made from (`origin`), the records of it that it holds (`records`, the first
-   and the one behind the last), and whether more follow (`rest`). Whoever is killed goes on behind the last that is sealed.
-3. The same input gives the same bytes: no clock goes in, and no name of a machine.
-4. What is passed over is counted with its reason, under `passed_over.REASON`.
+1. The volumes are `<stem>-00000.warc.gz` and so on. Each holds a warcinfo record and then one gzip member per record,
+   in the order of the input. Index and Manifest lie beside it, as for any archive file.
+2. The recipe of a Manifest holds the input of the volume (`origin`), the range of its records (`records`: the number of
+   the first, and the number after the last), and whether more follow (`rest`). A killed command, run again, continues
+   after the last sealed volume.
+3. The same input gives the same bytes: they depend on no clock and on no machine's name.
+4. Records that are passed over are counted by reason, under `passed_over.REASON`.
 5. An input that is refused leaves nothing behind.
 """
 
@@ -39,7 +40,7 @@ Rest = Literal["more", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeSize:
-    """Where a volume is full: with so many records, or so many bytes; a single record may be larger."""
+    """Limits of a volume: it is full when it reaches either. A single record may be larger than `bytes`."""
 
     records: int = MOST_RECORDS
     bytes: int = MOST_BYTES
@@ -55,11 +56,11 @@ def ingest_volumes(
     read: Callable[[int], Iterator[Item]],
     size: VolumeSize = DEFAULT_SIZE,
 ) -> Iterator[Manifest]:
-    """Seal every volume of an input that is not sealed yet, and yield it. `read(first)` gives its records from number
+    """Seal and yield every volume of an input that is not sealed yet. `read(first)` yields its items from number
     `first` on.
 
-    Raises `InputError`, leaving nothing behind, for an input without any record that can be used, for a table with more bad
-    rows than good ones, and for another input where this one's volumes would lie.
+    Raise `InputError` and leave nothing behind if the input has no usable record, if a table has more bad rows than
+    good ones, or if the volumes of another input have the same names.
     """
     done = list(sealed_volumes(store, source, origin))
     if done and done[-1].recipe["rest"] == "none":
@@ -81,7 +82,7 @@ def ingest_volumes(
 
 
 def sealed_volumes(store: Store, source: str, origin: Origin) -> Iterator[Manifest]:
-    """The volumes of an input that are sealed, in their order. Raises `InputError` where they are another's."""
+    """Yield the sealed volumes of an input, in their order. Raise `InputError` if they belong to another input."""
     number = 0
     while store.exists(name := manifest_name(STEP_NAME, f"{source}/{_stem(origin, number)}")):
         manifest = load_manifest(store, name)
@@ -97,14 +98,14 @@ def sealed_volumes(store: Store, source: str, origin: Origin) -> Iterator[Manife
 
 
 def delete_archive_file(store: Store, manifest: Manifest) -> None:
-    """Delete an archive file: its seal first, so that nothing half there looks whole."""
+    """Delete an archive file. Delete its Manifest first: what remains if the command is killed then does not count."""
     store.delete(manifest_name(STEP_NAME, manifest.part))
     for output in reversed(manifest.outputs):
         store.delete(output.name)
 
 
 class _Lookahead:
-    """Items with the next one known: only so can it be said of a volume that nothing follows."""
+    """Items of which the next is known, because a volume records whether anything follows it."""
 
     def __init__(self, items: Iterator[Item]) -> None:
         self._items = items
@@ -117,7 +118,7 @@ class _Lookahead:
 
 
 class _Volume:
-    """One being made."""
+    """A volume that is being written."""
 
     def __init__(self, source: str, origin: Origin, number: int, first: int, before: list[Manifest]) -> None:
         self.part = f"{source}/{_stem(origin, number)}"

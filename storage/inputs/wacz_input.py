@@ -1,6 +1,7 @@
-"""WACZ: the WARC files in one, record by record; what it says of their digests is checked before anything is taken.
+"""Read the WARC files in a WACZ, record by record, after checking every digest that the WACZ states.
 
-Specification: WACZ 1.1.1. `datapackage.json` names files with their digests, `datapackage-digest.json` that one.
+Specification: WACZ 1.1.1. `datapackage.json` names the files and their digests, `datapackage-digest.json` holds the
+digest of `datapackage.json`.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from storage.inputs.file_slice import FileSlice
 PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
 ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")
 LONGEST_PACKAGE = 64 << 20
-"""Bytes of a description."""
+"""Largest description in bytes."""
 FAULTS = (
     BadZipFile,
     zlib.error,
@@ -38,19 +39,22 @@ FAULTS = (
     RuntimeError,
     ValueError,
 )
-"""What `zipfile` raises of a ZIP file that is broken; a RuntimeError of one that is encrypted or compressed with what it lacks."""
+"""Exceptions that `zipfile` raises if a ZIP file is broken.
+
+It raises RuntimeError if a file is encrypted or if its compression is not supported.
+"""
 HEADER = 30
-"""Bytes of a ZIP's local header before the name (APPNOTE 6.3.10, section 4.3.7)."""
+"""Bytes of a ZIP's local file header before the name (APPNOTE 6.3.10, section 4.3.7)."""
 
 
 def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[CopiedRecord | UnusableRecord]:
-    """A record for each record of its WARC files, in the order of their names.
+    """Yield an item for each record of the WARC files in a WACZ, in the order of their names.
 
-    Raises `InputError`, saying what is wrong, for what is no valid WACZ.
+    Raise `InputError`, which says what is wrong, if the file is not a valid WACZ.
     """
     try:
         with ZipFile(file) as package:
-            archives = _checked(package, name, file.seek(0, io.SEEK_END))
+            archives = _check_digests(package, name, file.seek(0, io.SEEK_END))
             for place, item in enumerate(_records(file, package, archives)):
                 if place >= first:
                     yield replace(item, place=place)
@@ -76,8 +80,8 @@ def _records(
                 yield from warc_input.read(whole, info.filename)
 
 
-def _checked(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
-    """Its WARC files, when all is as it is described."""
+def _check_digests(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
+    """Return the WARC files of the WACZ. Raise `InputError` if any file differs from its description."""
     there = {info.filename: info for info in package.infolist()}
     if sum(info.file_size for info in there.values()) > max_unpacked_bytes(size):
         raise unpacked_too_large(name)
@@ -93,7 +97,7 @@ def _checked(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
         path = resource.get("path")
         if not isinstance(path, str) or path not in there:
             _refuse(name, f"{PACKAGE} names {path}, which is not in it")
-        _compare(package, there, path, _digest_said(resource), name)
+        _compare(package, there, path, _stated_digest(resource), name)
     archives = [there[path] for path in sorted(there) if ARCHIVE.fullmatch(path)]
     if not archives:
         _refuse(name, "there is no WARC file in its archive/")
@@ -110,18 +114,18 @@ def _description(package: ZipFile, info: ZipInfo, name: str) -> Mapping[str, Any
     return found
 
 
-def _digest_said(resource: Mapping[str, Any]) -> str:
-    """`sha256:HEX`; of version 1.0 and before, the digest and how it was made stand apart."""
+def _stated_digest(resource: Mapping[str, Any]) -> str:
+    """Return the stated digest as `sha256:HEX`. Up to WACZ 1.0, digest and algorithm are separate fields."""
     stats = resource.get("stats")
     if isinstance(stats, dict):
         return f"{resource.get('hashing', 'sha256')}:{stats.get('hash', '')}"
     return str(resource.get("hash", ""))
 
 
-def _compare(package: ZipFile, there: Mapping[str, ZipInfo], path: str, said: str, name: str) -> None:
-    algorithm, _, digest = said.rpartition(":")
+def _compare(package: ZipFile, there: Mapping[str, ZipInfo], path: str, stated: str, name: str) -> None:
+    algorithm, _, digest = stated.rpartition(":")
     if algorithm not in {"sha256", "md5"}:
-        _refuse(name, f"{path} has the digest {said!r}, which is neither sha256 nor md5")
+        _refuse(name, f"{path} has the digest {stated!r}, which is neither sha256 nor md5")
     made = hashlib.new(algorithm, usedforsecurity=False)
     with package.open(there[path]) as file:
         while piece := file.read(1 << 20):

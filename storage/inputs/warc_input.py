@@ -1,10 +1,10 @@
-"""WARC files that lie otherwise than ours, record by record: each becomes one gzip member.
+"""Read WARC files of other crawlers, record by record, whatever their compression: each record becomes one gzip member.
 
-1. A gzip member with one record in it is copied byte for byte.
-2. What holds many records, or is compressed with something else or with a dictionary, is unpacked, and each record packed by
-   itself, its bytes unchanged.
-3. Damage costs the records that it touches: of a member that breaks off, those before are whole.
-4. Memory is bounded by `LONGEST_COPIED`; what is longer is unpacked to disk.
+1. A gzip member that holds one record is copied byte for byte.
+2. A member that holds many records, or that has another compression or a dictionary, is unpacked. Each of its records
+   is packed alone, its bytes unchanged.
+3. Damage costs only the records that it touches: if a member is cut off, the records before the cut are read.
+4. Memory is bounded by `LONGEST_COPIED`; longer members are unpacked to disk.
 """
 
 import shutil
@@ -38,14 +38,14 @@ BLANK = b"\r\n\0 "
 
 
 def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[CopiedRecord | UnusableRecord]:
-    """A record for each record of a seekable file, whatever it is. Raises `InputError` for what is no WARC."""
+    """Yield an item for each record of a seekable file, of any type. Raise `InputError` if it is not a WARC file."""
     for place, item in enumerate(_items(file, name)):
         if place >= first:
             yield _at(place, item)
 
 
 MemberOrProblem = bytes | tuple[str, str]
-"""A member; or the reason why there is none, and where."""
+"""A gzip member; or the reason code and the place of what is not readable."""
 
 
 def _at(place: int, found: MemberOrProblem) -> CopiedRecord | UnusableRecord:
@@ -88,7 +88,7 @@ def _items(file: BinaryIO, name: str) -> Iterator[MemberOrProblem]:
 def _unpacked(
     stream: BinaryIO, unpacked: DecompressedStream | None, name: str, where: str
 ) -> Iterator[MemberOrProblem]:
-    """The records of what is unpacked, as far as it can be."""
+    """Yield the records of an unpacked stream up to the point where it breaks."""
     with TemporaryFile() as plain:
         problem = None
         try:
@@ -113,7 +113,7 @@ def _plain(each: Member, where: str) -> MemberOrProblem:
 
 
 def _is_one(data: bytes) -> bool:
-    """Whether they are one record and nothing else."""
+    """Return whether `data` is exactly one record."""
     end = HEAD_END.search(data) if RECORD_BEGIN.match(data) else None
     length = LENGTH.search(data, 0, end.end()) if end else None
     return end is not None and length is not None and not data[end.end() + int(length[1]) :].strip(BLANK)

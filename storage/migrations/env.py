@@ -1,4 +1,4 @@
-"""Run by Alembic: migrates within the transaction that the catalog has begun."""
+"""Alembic runs this module: it migrates within the transaction that the catalog has begun."""
 
 from alembic import context
 

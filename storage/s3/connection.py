@@ -1,15 +1,15 @@
 """`Connection`: one client of an S3-compatible server, in an event loop that runs in a thread of its own.
 
-1. Thread and client come with the first request. Calls from any thread are carried out side by side.
-2. A connection belongs to the process that began it; another process makes its own.
-3. Before the first request proper the bucket is listed once: wrong keys, an unknown bucket and refused access
-   are told by that in plain codes, which a HEAD request cannot. A command waits for that reply only as long as `Requests.reach`
-   does; its worker processes, whose server has answered before, wait with the usual patience.
+1. Thread and client start with the first request. Requests of all threads run side by side.
+2. A connection belongs to the process that started it; another process makes its own.
+3. Before the first real request the connection lists the bucket once, because the reply to a list names wrong keys, an
+   unknown bucket and refused access by plain codes, which the reply to a HEAD request cannot. The first process of a
+   command waits for that reply only as long as `RequestSender.send_first` does; its worker processes wait with the
+   usual patience, because the server has answered before.
 """
 
 import asyncio
 import os
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager, suppress
@@ -17,38 +17,31 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import aioboto3
-from botocore.config import Config
-from botocore.configprovider import ConfiguredEndpointProvider
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.handlers import add_expect_header
 
-from core import InputError
 from core.printable_address import redact_secrets
+from storage.s3.loop_thread import LoopThread
 from storage.s3.request_retry import RetryPolicy
 from storage.s3.requests import RequestSender
+from storage.s3.s3_client import MAX_REQUESTS, open_client
 from storage.s3.s3_errors import user_error
 
 T = TypeVar("T")
 
-MAX_REQUESTS = 16
-"""Requests on the wire at the same time."""
 MAX_PARTS_IN_MEMORY = 4
 """Parts of uploads and blocks of whole reads in memory at the same time, over all threads."""
-CONNECT_S = 10
-READ_S = 60
-"""Seconds without a byte. A contended conditional put takes SeaweedFS up to 8 s (measured)."""
-CLOSE_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketLocation:
-    """What a `Bucket` stands for: objects are named `prefix` + name in it."""
+    """Name a place in a bucket: an object's key is `prefix` and its name."""
 
     bucket: str
     prefix: str = ""
     """Empty, or ends with a slash."""
     endpoint: str | None = None
-    """None: as the AWS_* variables and the profile say."""
+    """None: the AWS_* variables and the profile say which."""
 
     @property
     def uri(self) -> str:
@@ -57,32 +50,33 @@ class BucketLocation:
 
 
 class Connection:
-    """See the module. `close` ends the thread; requests that are on their way end with it."""
+    """See the module. `close` ends the thread and cancels the requests that are on their way."""
 
-    def __init__(self, place: BucketLocation, patience: RetryPolicy, *, answered: bool = False) -> None:
-        """`answered` says whether the server has answered another process of the same command."""
-        self.location = place
-        self._patience = patience
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+    def __init__(
+        self, location: BucketLocation, retry_policy: RetryPolicy, *, has_answered: bool = False
+    ) -> None:
+        """Open nothing yet. `has_answered` says whether the server has answered another process of the same command."""
+        self.location = location
+        self._loop = LoopThread(f"storage {location.uri}")
         self._pid = os.getpid()
-        self._closed = False
-        self._requests = RequestSender(place.uri, patience, at_once=MAX_REQUESTS)
+        self._requests = RequestSender(location.uri, retry_policy, at_once=MAX_REQUESTS)
         self._stack = AsyncExitStack()
         self._client: Any = None
         self._opening = asyncio.Lock()
-        self._greeted = False
-        self._answered = answered
+        self._is_checked = False
+        self._has_answered = has_answered
         self.part_slots = asyncio.Semaphore(MAX_PARTS_IN_MEMORY)
         self.capabilities: dict[str, bool] = {}
-        """What was found out of the server, once a process."""
+        """What this process has found out about the server: which conditions it honours."""
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`, from any thread but the loop's own; called off if the wait is interrupted."""
+        """Return the result of `work`; cancel the work if the wait is interrupted. Call it from any thread but the
+        loop's own.
+        """
         return self.result(self.submit(work))
 
     def result(self, future: Future[T]) -> T:
-        """The result of what was begun; errors are one line each."""
+        """Return the result of submitted work. Raise the client's errors as errors of one line for the user."""
         try:
             with client_errors_as_thresher_errors(self._requests):
                 return future.result()
@@ -91,42 +85,46 @@ class Connection:
             raise
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin `work` and return at once. Raises `ValueError` after `close`, and in another process."""
-        if self._closed or self._pid != os.getpid():
+        """Start `work` and return at once. Raise `ValueError` after `close`, and in a process that did not start the
+        connection.
+        """
+        if self._pid != os.getpid():
             work.close()
-            raise ValueError(
-                f"the connection to {self.location.uri} was closed, or came over a fork: open anew"
-            )
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+            raise ValueError(f"the connection to {self.location.uri} came over a fork: open a new one")
+        return self._loop.submit(work)
 
     def waiting_ms(self) -> int | None:
-        """For how long the server has answered nothing; None while all is well."""
+        """Return for how many milliseconds the server has answered nothing; None if it answers."""
         return self._requests.waiting_ms()
 
     async def send(self, attempt: Callable[[Any], Awaitable[T]]) -> T:
-        """The result of `attempt(client)`, which is one request with the reading of its reply, sent again while
-        that can help. Raises `ClientError` for a definite refusal, `Unavailable` at the end of the patience.
+        """Return the result of `attempt(client)`, which sends one request and reads its reply. Send it again as long as
+        that can help.
+
+        Raise `ClientError` if the server refuses the request, `Unavailable` when the time of the retry policy is over.
         """
         client = await self._opened()
-        if not self._greeted:
-            first = self._requests.send if self._answered else self._requests.send_first
+        if not self._is_checked:
+            first = self._requests.send if self._has_answered else self._requests.send_first
             await first(
                 lambda: client.list_objects_v2(
                     Bucket=self.location.bucket, Prefix=self.location.prefix, MaxKeys=1
                 )
             )
-            self._greeted = True
+            self._is_checked = True
         return await self._requests.send(lambda: attempt(client))
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """The reply to one operation on the bucket, named as the client names it."""
+        """Return the reply to one operation on the bucket. `operation` is a method of the client, such as
+        `put_object`.
+        """
         result: dict[str, Any] = await self.send(
             lambda client: getattr(client, operation)(Bucket=self.location.bucket, **arguments)
         )
         return result
 
     async def call_once(self, operation: str, limit_s: float, **arguments: Any) -> None:
-        """Tidy up: one attempt, whose failure matters to nobody."""
+        """Try an operation once, for at most `limit_s` seconds, and ignore its failure: it only tidies up."""
         if self._client is None:
             return
         with suppress(ClientError, BotoCoreError, OSError, TimeoutError):
@@ -134,55 +132,26 @@ class Connection:
                 await getattr(self._client, operation)(Bucket=self.location.bucket, **arguments)
 
     def close(self) -> None:
-        """End the thread and its connections; a process that did not begin them leaves them alone."""
-        if self._pid != os.getpid():
-            return
-        with self._lock:
-            loop, self._loop, self._closed = self._loop, None, True
-        if loop is not None:
-            with suppress(TimeoutError):
-                asyncio.run_coroutine_threadsafe(self._end(), loop).result(CLOSE_S)
-            loop.call_soon_threadsafe(loop.stop)
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(
-                    target=_serve, args=(self._loop,), name=f"storage {self.location.uri}", daemon=True
-                ).start()
-            return self._loop
+        """End the thread and its network connections. Do nothing in a process that did not start them."""
+        if self._pid == os.getpid():
+            self._loop.close(self._stack.aclose)
 
     async def _opened(self) -> Any:
         async with self._opening:
             if self._client is None:
-                session = aioboto3.Session()
-                endpoint = self.location.endpoint or configured_endpoint(session)
-                try:
-                    self._client = await self._stack.enter_async_context(
-                        session.client("s3", endpoint_url=endpoint, config=client_config(session, endpoint))
-                    )
-                except ValueError as error:  # what botocore says of an endpoint that is no URL
-                    raise InputError(
-                        f"{self.location.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
-                    ) from error
-                # Asking leave to send (Expect: 100-continue) costs every put a round trip, and a gateway that does
-                # not know it would leave us waiting.
+                self._client = await open_client(
+                    self._stack, self.location.uri, aioboto3.Session(), endpoint=self.location.endpoint
+                )
+                # `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would
+                # let us wait.
                 self._client.meta.events.unregister("before-call.s3", add_expect_header)
-                at = redact_secrets(self._client.meta.endpoint_url)
-                self._requests.subject = f"{self.location.uri} at {at}"
+                address = redact_secrets(self._client.meta.endpoint_url)
+                self._requests.subject = f"{self.location.uri} at {address}"
         return self._client
-
-    async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._stack.aclose()
 
 
 async def gather_all(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results, in order; the first error ends the other works and is raised as it is."""
+    """Return all results, in order. The first error cancels the other works and is raised unchanged."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]
@@ -193,46 +162,8 @@ async def gather_all(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 @contextmanager
 def client_errors_as_thresher_errors(requests: RequestSender) -> Iterator[None]:
-    """Turns what the client raises into one line for the user."""
+    """Raise what the client raises as an error of one line for the user."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:
         raise user_error(error, requests.subject) from error
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
-
-
-def configured_endpoint(session: Any) -> str | None:
-    """AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or the profile's, in botocore's own order; None: AWS."""
-    core = session._session  # noqa: SLF001  aioboto3 shows it in no other way
-    if core.get_config_variable("ignore_configured_endpoint_urls"):
-        return None
-    endpoint: str | None = ConfiguredEndpointProvider(
-        full_config=core.full_config, scoped_config=core.get_scoped_config(), client_name="s3"
-    ).provide()
-    return endpoint
-
-
-def client_config(session: Any, endpoint: str | None) -> Config:
-    """Path-style addresses where an endpoint is given, for few servers have a DNS name for each bucket;
-    botocore's choice (the bucket in the host name, where it can be) on AWS. A profile's own choice stands.
-    """
-    chosen = session._session.get_scoped_config().get("s3", {})  # noqa: SLF001
-    style = chosen.get("addressing_style") if isinstance(chosen, dict) else None
-    return Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},  # `RequestSender` alone sends again
-        connect_timeout=CONNECT_S,
-        read_timeout=READ_S,
-        max_pool_connections=MAX_REQUESTS,
-        s3={"addressing_style": style or ("path" if endpoint else "auto")},
-        # We send and check SHA-256 ourselves; older servers do not know the trailers of the default.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-        user_agent_appid="thresher",
-    )

@@ -1,16 +1,16 @@
-"""`put` and `upload`: objects created once, whatever becomes of the replies.
+"""`put` and `upload`: objects are created once, whatever becomes of the replies.
 
 1. The commit is one request on condition that the name is free (`If-None-Match: *`): PutObject, or
    CompleteMultipartUpload. The server decides who was first.
-2. Every call marks its object with a random text. A name found taken is ours exactly when it bears our mark:
-   an earlier attempt had arrived, and its reply was lost. This holds too where some library or gateway on the
-   way sends a request again by itself.
-3. Every body goes with its SHA-256, which the server checks; the SHA-256 of the whole object is kept in its
-   metadata, against which whole reads are checked.
-4. A server that ignores the condition is found out by trying, once a process. With it: look whether the name
-   is free, put, and read the mark back. A name found taken stays as it is; of several who put one name at the
-   same moment more than one may be told that it was first, and the last one's bytes stay. An object is one
-   writer's, whole, in every case.
+2. Every call marks its object with a random text. If a taken name bears our mark, the object is ours: an earlier
+   attempt had arrived, and its reply was lost. This holds even if a library or gateway on the way repeats a request by
+   itself.
+3. Every body carries its SHA-256, which the server checks. The SHA-256 of the whole object is kept in its metadata, and
+   whole reads are checked against it.
+4. A trial, once a process, shows whether a server ignores the condition. With such a server, `put` looks whether the
+   name is free, puts, and reads the mark back. A name that was found taken keeps its object. If several writers put one
+   name at the same moment, more than one may learn that it was first, and the last one's bytes stay. In every case an
+   object is one writer's, whole.
 """
 
 import asyncio
@@ -36,16 +36,16 @@ MARK = "thresher-mark"
 DIGEST = "thresher-sha256"
 IF_NAME_FREE = {"IfNoneMatch": "*"}
 PROBES = ".probe/"
-"""Where what we find the server out with lies, under the prefix; `sweep` removes what a kill left."""
+"""Where the objects of that trial lie, under the prefix. `sweep` removes what a killed process left."""
 MOST_PARTS = 10_000
-"""S3 API, multipart upload limits."""
+"""Limit of the S3 API for multipart uploads."""
 ABORT_S = 10
 STARTS = 3
-"""How often a put begins anew: its name was freed meanwhile, or AWS ended its upload for a conflict."""
+"""How often a put starts again: its name was freed meanwhile, or AWS ended its upload because of a conflict."""
 
 
 async def put(connection: Connection, key: str, data: bytes) -> bool:
-    """Create the object in one request. True: created; False: the name was taken."""
+    """Create the object in one request. Return True if it was created, False if the name was taken."""
     mark, digest = _mark(), hashlib.sha256(data)
     arguments = {
         "Key": key,
@@ -75,16 +75,16 @@ async def put(connection: Connection, key: str, data: bytes) -> bool:
 
 
 async def put_file(connection: Connection, key: str, file: int, size: int) -> bool:
-    """`put` of an open file."""
+    """Create the object from an open file in one request. Return as `put` does."""
     async with connection.part_slots:
         return await put(connection, key, await asyncio.to_thread(os.pread, file, size, 0))
 
 
 async def upload(connection: Connection, key: str, file: int, size: int, *, part_bytes: int) -> bool:
-    """Create the object from an open file, in parts. True: created; False: the name was taken.
+    """Create the object from an open file, in parts. Return True if it was created, False if the name was taken.
 
-    Holds at most `MAX_PARTS_IN_MEMORY` parts in memory, over all uploads of the connection. What it began on the
-    server is aborted unless it is completed.
+    Hold at most `MAX_PARTS_IN_MEMORY` parts in memory, over all uploads of the connection. Abort the upload on the
+    server unless it is completed.
     """
     if await _mark_at(connection, key) is not None:
         return False
@@ -139,7 +139,9 @@ async def _complete(
     *,
     condition: Mapping[str, str],
 ) -> bool | None:
-    """True: the object is ours; False: another's; None: there is none, and the upload is to be begun anew."""
+    """Return True if the object is ours, False if it is another's, None if there is none and the upload must start
+    again.
+    """
     try:
         await connection.call(
             "complete_multipart_upload", **this, MultipartUpload={"Parts": parts}, **condition
@@ -159,7 +161,7 @@ async def _complete(
 
 
 async def _mark_at(connection: Connection, key: str) -> str | None:
-    """Whose object it is; None: there is none."""
+    """Return the mark of the object; None if there is no object."""
     try:
         head = await connection.call("head_object", Key=key)
     except ClientError as error:
@@ -170,7 +172,7 @@ async def _mark_at(connection: Connection, key: str) -> str | None:
 
 
 async def _honours_put(connection: Connection) -> bool:
-    """Whether the server keeps to the condition of a PutObject. Raises `InputError` where it keeps no marks."""
+    """Return whether the server obeys the condition of a PutObject. Raise `InputError` if it does not keep marks."""
     known = connection.capabilities.get("put")
     if known is None:
         key, mark = _probe_key(connection), _mark()
@@ -189,7 +191,7 @@ async def _honours_put(connection: Connection) -> bool:
 
 
 async def _honours_completion(connection: Connection) -> bool:
-    """Whether the server keeps to the condition of a CompleteMultipartUpload; some do so for PutObject only."""
+    """Return whether the server obeys the condition of a CompleteMultipartUpload; some obey that of PutObject only."""
     known = connection.capabilities.get("complete")
     if known is not None:
         return known
@@ -211,7 +213,7 @@ async def _honours_completion(connection: Connection) -> bool:
 
 
 async def _is_refused(connection: Connection, operation: str, **arguments: Any) -> bool:
-    """Whether an operation that would overwrite is refused because of its condition."""
+    """Return whether the server refuses, because of its condition, an operation that would overwrite."""
     for _ in range(STARTS):
         try:
             await connection.call(operation, **arguments, **IF_NAME_FREE)

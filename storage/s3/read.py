@@ -1,12 +1,12 @@
 """Objects read whole, or by ranges as a seekable file.
 
-1. All reads of one open object are of one object: each carries the entity tag (`If-Match`), so one that was
-   put anew in between is an error and never a mix.
-2. Lengths and ranges are checked at every reply. The SHA-256 kept with the object is checked where all of it is
-   read: by `whole`, which reads again first, and by an open object that is read from its beginning to its end.
-   A part read by itself is as good as the connection: use https, or the checksums inside the formats.
-3. Reading on in order reads ahead, more and more, one block at a time; jumping about brings little.
-4. In memory are two blocks for each open object, and `PARTS_AT_ONCE` for all that `whole` reads.
+1. All reads of one open object see one object: each request carries the entity tag (`If-Match`), so an object that was
+   replaced in between is an error and never a mix.
+2. Lengths and ranges are checked at every reply. The SHA-256 that is kept with the object is checked if all of it is
+   read: by `whole`, which reads again first, and by an open object that is read from its beginning to its end. A range
+   that is read alone is as safe as the connection: use https, or the checksums inside the formats.
+3. Reading in order fetches ahead, in growing blocks, one at a time. A jump fetches little.
+4. Memory holds two blocks for each open object, and `MAX_PARTS_IN_MEMORY` blocks for all that `whole` reads.
 """
 
 import asyncio
@@ -31,19 +31,21 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 FIRST = 256 << 10
-"""Bytes that a jump brings: one round trip's worth on most networks."""
+"""Bytes that a read after a jump fetches: one round trip's worth on most networks."""
 BLOCK = 8 << 20
 """Bytes of the largest request, and of the aligned blocks that a cache keeps."""
 BUFFER = 64 << 10
 TRIES = 3
-"""Readings of an object whose checksum is not right, before it is called damaged."""
+"""How often an object with a wrong checksum is read before it counts as damaged."""
 
 
 class BlockCache(Protocol):
-    """Keeps blocks of objects on the node. It travels with a pickled `Bucket`."""
+    """Keeps blocks of objects on the node. It travels with a pickled `S3Store`."""
 
     def get(self, key: str, fetch: Callable[[], bytes]) -> bytes:
-        """The block known as `key`, else what `fetch` brings, which is kept. May be called by many threads."""
+        """Return the block known as `key`; else call `fetch`, keep its bytes and return them. Many threads may
+        call it.
+        """
         ...
 
 
@@ -54,13 +56,13 @@ class Head:
     size: int
     etag: str
     digest: str
-    """SHA-256 in hexadecimal digits; empty where another program stored it."""
+    """SHA-256 in hexadecimal digits; empty if another program stored the object."""
     age_ms: int
-    """By the server's clock."""
+    """Milliseconds since the object was put, by the server's clock."""
 
 
 async def head(connection: Connection, key: str) -> Head | None:
-    """What is known of the object; None: there is none."""
+    """Return what is known of the object; None if there is none."""
     try:
         return _head(await connection.call("head_object", Key=key))
     except ClientError as error:
@@ -70,7 +72,7 @@ async def head(connection: Connection, key: str) -> Head | None:
 
 
 async def fetch(connection: Connection, key: str, etag: str, first: int, length: int) -> bytes:
-    """`length` bytes from offset `first`. Raises `CorruptData` where the object is gone, or another."""
+    """Return `length` bytes from offset `first`. Raise `CorruptData` if the object is gone or was replaced."""
 
     async def attempt(client: Any) -> bytes:
         last = first + length - 1
@@ -94,7 +96,9 @@ async def fetch(connection: Connection, key: str, etag: str, first: int, length:
 
 
 async def whole(connection: Connection, key: str) -> bytes | None:
-    """All bytes, as they were put; None: there is no such object. Raises `CorruptData` for other bytes."""
+    """Return all bytes, as they were put; None if there is no such object. Raise `CorruptData` if the bytes differ from
+    those that were put.
+    """
     for _ in range(TRIES):
         try:
             known, data = await _beginning(connection, key)
@@ -119,7 +123,7 @@ class _PendingBlock:
 
 
 class ObjectFile(SeekableFile):
-    """An open object. Use it through `open_object`, which buffers."""
+    """An open object without a buffer. `open_object` adds one."""
 
     def __init__(self, connection: Connection, key: str, known: Head, cache: BlockCache | None) -> None:
         super().__init__(known.size)
@@ -131,13 +135,15 @@ class ObjectFile(SeekableFile):
         self._block = b""
         self._ahead: _PendingBlock | None = None
         self._end = -1
-        """Of the last block given out: a request that begins there reads on."""
+        """Offset behind the last block given out. A read that begins there reads in order."""
         self._window = FIRST
         self._hash = hashlib.sha256()
         self._hashed = 0
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Fill as much of the buffer as is at hand after one request at most; 0 at the end."""
+        """Fill the buffer with what is there after at most one request, and return how many bytes that is; 0 at the
+        end.
+        """
         view = memoryview(buffer).cast("B")
         if self._position >= self._known.size or not view:
             return 0
@@ -151,7 +157,7 @@ class ObjectFile(SeekableFile):
         return count
 
     def close(self) -> None:
-        """Give up what was read ahead."""
+        """Cancel the read-ahead and close the file."""
         if self._ahead is not None:
             self._ahead.coming.cancel()
             self._ahead = None
@@ -159,8 +165,8 @@ class ObjectFile(SeekableFile):
         super().close()
 
     def _fetch_block(self, wanted: int) -> tuple[int, bytes]:
-        """The block in which the position lies, and its offset; begins to bring the next where that is likely
-        to be asked for.
+        """Return the block in which the position lies, and its offset. Start to fetch the next block if the reader
+        reads in order.
         """
         ahead, self._ahead = self._ahead, None
         is_there = ahead is not None and self._position in ahead.span
@@ -177,7 +183,7 @@ class ObjectFile(SeekableFile):
         return ahead.span.start, block
 
     def _begin(self, first: int, length: int) -> _PendingBlock:
-        """Begin to bring that much from there; with a cache, the aligned block."""
+        """Start to fetch that many bytes from there; with a cache, the aligned block."""
         if self._cache is not None:
             first, length = first - first % BLOCK, BLOCK
         length = min(length, self._known.size - first)
@@ -195,7 +201,7 @@ class ObjectFile(SeekableFile):
         return _PendingBlock(span=range(first, first + length), coming=coming)
 
     def _check(self, data: memoryview) -> None:
-        """Follow the checksum as long as all is read in order; what is read again changes nothing."""
+        """Continue the checksum as long as all is read in order; what is read again changes nothing."""
         if self._position > self._hashed or not self._known.digest:
             return
         self._hash.update(data[self._hashed - self._position :])
@@ -205,12 +211,12 @@ class ObjectFile(SeekableFile):
 
 
 def open_object(connection: Connection, key: str, known: Head, cache: BlockCache | None) -> io.BufferedReader:
-    """The object as a file."""
+    """Return the object as a buffered file."""
     return io.BufferedReader(ObjectFile(connection, key, known, cache), BUFFER)
 
 
 async def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
-    """The first block, which for most objects is all, in one request."""
+    """Return the first block, which is all of most objects, in one request."""
 
     async def attempt(client: Any) -> tuple[Head, bytes]:
         reply = await client.get_object(
@@ -230,7 +236,7 @@ async def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
 
 
 async def _in_blocks(connection: Connection, key: str, known: Head, beginning: bytes) -> bytes:
-    """All bytes of a large object whose beginning is there, some blocks at a time."""
+    """Return all bytes of a large object whose beginning is there, fetching some blocks at a time."""
     result = io.BytesIO()
     result.write(beginning)
 
@@ -245,7 +251,7 @@ async def _in_blocks(connection: Connection, key: str, known: Head, beginning: b
 
 
 def _in_thread(work: Callable[[], bytes]) -> Future[bytes]:
-    """Begin `work` in a thread that does not keep the process alive."""
+    """Start `work` in a thread that does not keep the process alive."""
     future: Future[bytes] = Future()
 
     def carry() -> None:

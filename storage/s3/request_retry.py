@@ -1,28 +1,28 @@
-"""When to ask a failing server again: pure decisions, with the time and the chance as arguments.
+"""When to send a request to a failing server again: pure decisions, with the time and the random number as arguments.
 
-1. A pause is drawn between nothing and a ceiling that doubles with every failure of the request (full jitter:
-   "Exponential Backoff And Jitter", AWS Architecture Blog, 2015), and is never shorter than the server asked.
-2. After `trip` failures in a row, of whatever requests, nobody asks but one probe at a time, after a pause.
-3. One answer, a refusal too, ends the trouble for all.
-4. Who has been in trouble for `total_ms` gives up.
+1. A pause is drawn between zero and a ceiling that doubles with every failure of the request (full jitter: "Exponential
+   Backoff And Jitter", AWS Architecture Blog, 2015). It is never shorter than the server asked for.
+2. After `trip` failures in a row, of any requests, only one probe at a time goes out, each after a pause.
+3. One answer, even a refusal, ends the outage for all requests.
+4. A request that has failed for `total_ms` gives up.
 """
 
 from dataclasses import dataclass, replace
 
 POLL_MS = 100
-"""How soon those ask again who wait for the outcome of another's probe."""
+"""How soon a request that waits for another's probe asks for admission again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How long to bear with a server. All times in milliseconds."""
+    """How long to retry, and with which pauses. All times are in milliseconds."""
 
     total_ms: int = 300_000
-    """From the first failure of a request, or its first wait for others', until it gives up."""
+    """The time until a request gives up, from its first failure or from its first wait for the failures of others."""
     first_ms: int = 100
     """Ceiling of the first pause."""
     longest_ms: int = 10_000
-    """Ceiling of all pauses, but for those that the server asks for."""
+    """Ceiling of all pauses, except those that the server asks for."""
     trip: int = 5
     """Failures in a row after which only probes go out."""
 
@@ -32,35 +32,37 @@ class Circuit:
     """What one process knows of one server's health."""
 
     failures: int = 0
-    """In a row, over all requests."""
+    """Failures in a row, over all requests."""
     since_ms: int | None = None
     """When the first of them happened."""
     probe_at_ms: int | None = None
-    """When the next probe may go; None: everybody may ask."""
+    """When the next probe may go out; None if every request may go."""
     probing: bool = False
-    """Whether a probe is out."""
+    """Whether a probe is on its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """A request may go now, where `wait_ms` is 0, else ask again then."""
+    """The permission to send, if `wait_ms` is 0; otherwise how long to wait before asking again."""
 
     wait_ms: int = 0
     probe: bool = False
 
 
-def pause_ms(patience: RetryPolicy, failures: int, chance: float, at_least_ms: int = 0) -> int:
-    """How long a request waits after so many failures of its own. `chance` lies in [0, 1)."""
-    return max(at_least_ms, int(chance * _ceiling_ms(patience, failures)))
+def pause_ms(policy: RetryPolicy, failures: int, chance: float, at_least_ms: int = 0) -> int:
+    """Return how long a request waits after `failures` failures of its own. `chance` is a random number in [0, 1)."""
+    return max(at_least_ms, int(chance * _ceiling_ms(policy, failures)))
 
 
-def remaining_ms(patience: RetryPolicy, since_ms: int | None, now_ms: int) -> int:
-    """How long one that is in trouble since then may still wait; 0: it gives up."""
-    return patience.total_ms if since_ms is None else max(0, since_ms + patience.total_ms - now_ms)
+def remaining_ms(policy: RetryPolicy, since_ms: int | None, now_ms: int) -> int:
+    """Return how long a request whose failures began at `since_ms` may still be retried; 0 means that it gives up."""
+    return policy.total_ms if since_ms is None else max(0, since_ms + policy.total_ms - now_ms)
 
 
 def admit(circuit: Circuit, now_ms: int) -> tuple[Circuit, Admission]:
-    """Whether a request may go now. What is admitted is to end in `record_answer`, `record_failure` or `record_cancellation`."""
+    """Return whether a request may go out now, with the new state. Every admitted request must end in `record_answer`,
+    `record_failure` or `record_cancellation`.
+    """
     if circuit.probe_at_ms is None:
         return circuit, Admission()
     if circuit.probing:
@@ -71,40 +73,42 @@ def admit(circuit: Circuit, now_ms: int) -> tuple[Circuit, Admission]:
 
 
 def record_answer(circuit: Circuit) -> Circuit:
-    """The server said something definite, whatever it was and whoever was asking."""
-    return circuit if circuit == _SOUND else _SOUND
+    """Return the state after the server sent a definite answer, even a refusal, to any request."""
+    return circuit if circuit == _HEALTHY else _HEALTHY
 
 
 def record_failure(
     circuit: Circuit,
-    patience: RetryPolicy,
-    turn: Admission,
+    policy: RetryPolicy,
+    admission: Admission,
     now_ms: int,
     *,
     chance: float,
     at_least_ms: int = 0,
 ) -> Circuit:
-    """A request that was admitted by `turn` has failed; `at_least_ms` is what the server asked to wait."""
+    """Return the state after the failure of a request that `admission` admitted. `at_least_ms` is the pause that the
+    server asked for.
+    """
     failures = circuit.failures + 1
     known = replace(
         circuit, failures=failures, since_ms=now_ms if circuit.since_ms is None else circuit.since_ms
     )
-    if failures < patience.trip or (circuit.probe_at_ms is not None and not turn.probe):
-        return known  # still sound, or a straggler that went out before the trip
-    # Half of the ceiling is fixed, lest a lucky draw sends one probe after the other.
-    ceiling = _ceiling_ms(patience, failures - patience.trip + 1)
+    if failures < policy.trip or (circuit.probe_at_ms is not None and not admission.probe):
+        return known  # the circuit has not tripped, or the request went out before it tripped
+    # Half of the ceiling is fixed: a low random number must not send one probe right after the other.
+    ceiling = _ceiling_ms(policy, failures - policy.trip + 1)
     pause = max(at_least_ms, (ceiling + int(chance * ceiling)) // 2)
     return replace(known, probe_at_ms=now_ms + pause, probing=False)
 
 
-def record_cancellation(circuit: Circuit, turn: Admission) -> Circuit:
-    """A request that was admitted by `turn` was called off; it proved nothing."""
-    return replace(circuit, probing=False) if turn.probe else circuit
+def record_cancellation(circuit: Circuit, admission: Admission) -> Circuit:
+    """Return the state after the cancellation of a request that `admission` admitted: it proved nothing."""
+    return replace(circuit, probing=False) if admission.probe else circuit
 
 
-_SOUND = Circuit()
+_HEALTHY = Circuit()
 
 
-def _ceiling_ms(patience: RetryPolicy, failures: int) -> int:
-    doublings = min(failures - 1, 30)  # beyond all patience; keeps the number small
-    return min(patience.longest_ms, patience.first_ms << doublings)
+def _ceiling_ms(policy: RetryPolicy, failures: int) -> int:
+    doublings = min(failures - 1, 30)  # 2^30 pauses are beyond every policy; the bound keeps the number small
+    return min(policy.longest_ms, policy.first_ms << doublings)

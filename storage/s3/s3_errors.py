@@ -1,10 +1,10 @@
-"""What an S3 client's exceptions mean: ask again, an answer to act on, or one line for the user.
+"""What an S3 client's exceptions mean: send the request again, act on the answer, or tell the user in one line.
 
-1. Asked again: no connection, no or a broken reply, 5xx, 429, and the codes by which servers ask for time or
-   say that the body was damaged on the way.
-2. Wrong keys, addresses and settings are `InputError`: who typed them must act. What the server's owner must
-   mend (rights, room, clocks) is `Unavailable`.
-3. No line repeats what the server wrote beyond its error code: its text may quote what was signed.
+1. These are sent again: no connection, no reply or a broken one, 5xx, 429, and the codes by which servers ask for time
+   or say that the body was damaged on the way.
+2. Wrong keys, addresses and settings are `InputError`, because the user must act. What the server's owner must mend
+   (rights, room, clocks) is `Unavailable`.
+3. No line repeats what the server wrote beyond its error code, because the server's text may quote what was signed.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ RETRYABLE_CODES = frozenset(
         "XAmzContentSHA256Mismatch",
     }
 )
-"""Codes after which the same request may succeed, whatever their status: the S3 API's list of error codes."""
+"""Codes after which the same request may succeed, whatever their status (list of error codes of the S3 API)."""
 WRONG_KEYS = frozenset(
     {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "TokenRefreshRequired"}
 )
@@ -68,22 +68,26 @@ REASONS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ((DamagedReply, IncompleteReadError, ResponseParserError), "a damaged reply"),
     ((CredentialRetrievalError, MetadataRetrievalError), "credentials cannot be had"),
 )
-"""What passes beside the codes, in the order in which it is looked for, and what the user is told of it."""
+"""Exceptions after which the same request may succeed, in the order in which they are matched, each with what the user
+reads of it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryableFailure:
-    """A request to be sent again."""
+    """A failure after which the request is to be sent again."""
 
     reason: str
     wait_ms: int = 0
-    """What the server asked for (Retry-After)."""
+    """The pause that the server asked for (Retry-After)."""
     has_reply: bool = False
     """Whether the server sent a reply."""
 
 
 def retryable_failure(error: Exception) -> RetryableFailure | None:
-    """Why the request may be sent again, and how soon; None where that would change nothing."""
+    """Return why the request may be sent again, and after which pause; None if sending it again would change
+    nothing.
+    """
     if isinstance(error, ClientError):
         passes = code(error) in RETRYABLE_CODES or status(error) in (408, 429) or _is_servers_fault(error)
         reason = f"{code(error)}, status {status(error)}"
@@ -98,7 +102,7 @@ def retryable_failure(error: Exception) -> RetryableFailure | None:
 
 
 def user_error(error: Exception, subject: str) -> ThresherError:
-    """The one line for what cannot be helped by asking again."""
+    """Return the error of one line for a failure that no retry can help."""
     match error:
         case NoCredentialsError() | PartialCredentialsError():
             return InputError(
@@ -116,48 +120,50 @@ def user_error(error: Exception, subject: str) -> ThresherError:
 
 
 def code(error: ClientError) -> str:
-    """The S3 error code; where the reply has no body (HEAD), the status."""
+    """Return the S3 error code; the status if the reply has no body (HEAD)."""
     return str(error.response.get("Error", {}).get("Code", "")) or str(status(error))
 
 
 def status(error: ClientError) -> int:
-    """The HTTP status."""
+    """Return the HTTP status."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def headers(error: ClientError) -> Mapping[str, str]:
-    """Of the reply; names in lower case."""
+    """Return the headers of the reply; names are in lower case."""
     found: Mapping[str, str] = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return found
 
 
 def is_missing(error: ClientError) -> bool:
-    """Whether there is no such object."""
+    """Return whether there is no such object."""
     return code(error) in ("404", "NoSuchKey")
 
 
 def is_empty(error: ClientError) -> bool:
-    """Whether the object has no bytes of the range asked for."""
+    """Return whether the object has no bytes in the requested range."""
     return status(error) == 416
 
 
 def is_unknown_upload(error: ClientError) -> bool:
-    """Whether there is no such multipart upload: completed, or aborted."""
+    """Return whether there is no such multipart upload: it was completed or aborted."""
     return code(error) == "NoSuchUpload"
 
 
 def is_invalid_part_list(error: ClientError) -> bool:
-    """Whether the list of an upload's parts is not what the server has; no checksum goes with that list."""
+    """Return whether the list of an upload's parts differs from what the server has. The server cannot check that list
+    by a checksum.
+    """
     return code(error) in ("InvalidPart", "InvalidPartOrder", "MalformedXML")
 
 
 def is_precondition_failed(error: ClientError) -> bool:
-    """Whether a precondition did not hold: the name is taken, or the object is another now."""
+    """Return whether a precondition failed: the name is taken, or the object was replaced."""
     return status(error) == 412
 
 
 def is_unknown_condition(error: ClientError) -> bool:
-    """Whether the server refuses the header of a conditional put as such."""
+    """Return whether the server refuses the header of a conditional put as such."""
     return status(error) == 501 or code(error) in ("NotImplemented", "InvalidArgument", "InvalidRequest")
 
 
@@ -189,8 +195,8 @@ def _is_servers_fault(error: ClientError) -> bool:
 
 
 def retry_after_ms(headers: Mapping[str, str]) -> int:
-    """RFC 9110, section 10.2.3: seconds or a date, which is taken by the server's own clock; 0 where neither is said.
-    Names of headers are in lower case.
+    """Return the pause of a Retry-After header (RFC 9110, section 10.2.3): seconds, or a date, which is compared with
+    the server's own clock; 0 if neither is given. Names of headers are in lower case.
     """
     after = headers.get("retry-after", "")
     if after.isascii() and after.isdigit():

@@ -1,7 +1,7 @@
-"""The spool: where a node keeps files that are on their way to another machine.
+"""The spool: where a node keeps files on their way to another machine.
 
-A directory of this user's in the temporary one (TMPDIR), shared by all processes of the node. A file in it is
-locked as long as its maker lives, which is how the sweep tells it from a left one.
+It is a directory of this user in the temporary directory (TMPDIR). All processes of the node share it. The maker of a
+file holds a lock on it for life, by which the sweep tells it from an abandoned one.
 """
 
 import os
@@ -16,7 +16,7 @@ from storage.directory_store import NO_SPACE_ERRNOS, DirectoryStore
 
 
 def open_spool() -> DirectoryStore:
-    """The node's spool. Raises `Unavailable` where another user made what bears its name."""
+    """Return the node's spool. Raise `Unavailable` if another user made a directory or file of its name."""
     directory = Path(tempfile.gettempdir()) / f"thresher-{os.getuid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -32,8 +32,8 @@ def open_spool() -> DirectoryStore:
 
 @contextmanager
 def spool_file(name: str) -> Iterator[Path]:
-    """A private file for what is to become `name`; gone at the end of the context. Running out of room inside
-    the context raises `Unavailable`.
+    """Give a private file for the bytes of the future object `name`. It is removed at the end of the context. Raise
+    `Unavailable` if the disk has no room for what the context writes.
     """
     files = open_spool()
     with files.stage(name) as staged:

@@ -1,4 +1,4 @@
-"""Uploads in parts that nobody completed: they are visible to nobody and cost room until they are aborted."""
+"""Uploads in parts that nobody completed: nobody sees them, and they cost room until they are aborted."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -12,7 +12,9 @@ from storage.s3.server_clock import age_ms, server_time
 
 
 async def abort_uploads(connection: Connection, prefix: str, older_ms: int) -> int:
-    """Abort the uploads under the prefix that were begun longer ago, by the server's clock; returns how many."""
+    """Abort the uploads under the prefix that started at least `older_ms` milliseconds ago, by the server's clock.
+    Return how many.
+    """
     count = 0
     async for page, now in _pages(connection, prefix):
         old = [each for each in page if age_ms(each["Initiated"], now) >= older_ms]
@@ -22,7 +24,9 @@ async def abort_uploads(connection: Connection, prefix: str, older_ms: int) -> i
 
 
 async def delete_all(connection: Connection, prefix: str, older_ms: int = 0) -> int:
-    """Delete the objects under the prefix that were put longer ago, whatever their names; returns how many."""
+    """Delete the objects under the prefix that were put at least `older_ms` milliseconds ago, whatever their names.
+    Return how many.
+    """
     count = 0
     more: dict[str, str] = {}
     while True:

@@ -1,10 +1,12 @@
-"""CDXJ: the index beside a WARC file, one line a response, revisit, resource or text, in the order of SURT and time.
+"""CDXJ: the index beside a WARC file, one line for each response, revisit, resource or text, in the order of SURT and
+time.
 
-A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
-the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
-`warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `sha256`, which alone says that two payloads are the same; `ms`,
-the milliseconds behind the timestamp; `id`, the WARC-Record-ID; `content-encoding`, without which a digest does not say what a
-payload is; and, of a revisit, `original-url`, `original-ms` and `original-id`, what it refers to.
+A line is `surt timestamp {json}`, as pywb and Common Crawl write it. The timestamp of 14 digits is UTC, and all values
+of the JSON are texts. `filename` is the name of the WARC file in the storage. A revisit has the type `warc/revisit`.
+These keys are Thresher's own: `etag` and `last-modified`, with which a server can be asked only for changes; `sha256`,
+which alone says that two payloads are the same; `ms`, the milliseconds behind the timestamp; `id`, the WARC-Record-ID;
+`content-encoding`, without which a digest does not say what a payload is; and, of a revisit, `original-url`,
+`original-ms` and `original-id`, which name the record that it refers to.
 """
 
 import gzip
@@ -30,15 +32,17 @@ LEVEL = 6
 _GZIP = 31
 """How zlib is told to write gzip, with the widest window."""
 LONGEST_VALIDATOR = 256
-"""Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
+"""Characters of an ETag or a Last-Modified. A longer one is left out, because a cut one would be another value."""
 NO_ENCODING = "\n"
-"""Stands for a Content-Encoding that is longer: no header is so."""
+"""Stands for a Content-Encoding that is longer. No header has this value."""
 _FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*+")
 _BARE = str.maketrans("", "", "-T:")
 INDEXED = frozenset({"response", REVISIT, "resource"})
 """Types of records that can be looked up."""
 TEXT = ("conversion", "text/plain")
-"""So can a WET file's texts; what was made of a page that lies in the same archive, such as its DOM, is found with that."""
+"""A WET file's texts can be looked up too. What was made of a page that lies in the same archive, such as its DOM, is
+found with that page.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +55,21 @@ class CdxjRow:
     url: str
     mime: str
     status: int
-    """0 where the record has none."""
+    """0 if the record has none."""
     digest: str
     length: int
     offset: int
     filename: str
     sha256: str = ""
-    """Of the payload, `sha256:HEX`; empty where an index does not say."""
+    """Of the payload, `sha256:HEX`; empty if the index does not say."""
     etag: str = ""
     last_modified: str = ""
     ms: int = 0
     """Milliseconds behind the timestamp."""
     record_id: str = ""
-    """WARC-Record-ID, `urn:uuid:...`; empty where an index does not say."""
+    """WARC-Record-ID, `urn:uuid:...`; empty if the index does not say."""
     content_encoding: str = ""
-    """Of a response; empty where there is none."""
+    """Of a response; empty if there is none."""
     original_url: str = ""
     """WARC-Refers-To-Target-URI of a revisit."""
     original_date_ms: int = 0
@@ -75,8 +79,10 @@ class CdxjRow:
 
     @property
     def date_ms(self) -> int:
-        """WARC-Date, milliseconds since the epoch, UTC. Raises `ValueError` where the timestamp is no time."""
-        digits = f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # others write fewer
+        """WARC-Date, milliseconds since the epoch, UTC. Raise `ValueError` if the timestamp is no time."""
+        digits = (
+            f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # other writers use fewer digits
+        )
         month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
         moment = datetime(int(digits[:4]), month, day, hour, minute, second, tzinfo=UTC)
         return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
@@ -96,7 +102,7 @@ def make_row(
     content_encoding: str | None = None,
     revisit: Revisit | None = None,
 ) -> CdxjRow:
-    """The row of a record. Validators that are too long, or no values of a header, are left out."""
+    """Return the row of a record. Leave out validators that are too long or cannot be values of a header."""
     encoding = "" if revisit else encoding_of(content_encoding)
     return CdxjRow(
         surt=surt_key(url),
@@ -121,7 +127,7 @@ def make_row(
 
 
 def row_of(record: ArchivedRecord, ref: RecordRef) -> CdxjRow | None:
-    """The row of a record that was read back and lies at `ref`; None for one that nobody looks up."""
+    """Return the row of a record that was read back and lies at `ref`; None if nobody looks up such records."""
     if record.type not in INDEXED and (record.type, record.mime) != TEXT:
         return None
     return make_row(
@@ -140,12 +146,12 @@ def row_of(record: ArchivedRecord, ref: RecordRef) -> CdxjRow | None:
 
 
 def encoding_of(header: str | None) -> str:
-    """The value of a Content-Encoding header in lower case, without white space around it."""
+    """Return the value of a Content-Encoding header in lower case, without white space around it."""
     return (header or "").strip().lower()
 
 
 def format_line(row: CdxjRow) -> str:
-    """The row as its line, without line break. Holds only ASCII."""
+    """Return the row as its line, without line break. It holds only ASCII."""
     more = f', "sha256": {quoted(row.sha256)}' if row.sha256 else ""
     if row.etag:
         more += f', "etag": {quoted(row.etag)}'
@@ -178,9 +184,10 @@ def write(path: Path, lines: IndexLines) -> None:
 
 
 def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[CdxjRow]:
-    """The rows in the order of the file; with `host` those alone whose line names it, which is much sooner done.
+    """Yield the rows in the order of the file. With `host`, yield only the rows whose line contains it, which is much
+    faster.
 
-    Raises `CorruptData` naming the file and the first line that is none.
+    Raise `CorruptData`, which names the file and the first bad line, if the file is no CDXJ.
     """
     number = 0
     try:
@@ -191,12 +198,12 @@ def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[CdxjRow]:
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
         raise CorruptData(
-            f"{name} is no CDXJ behind its line {number} ({error}); its WARC file can be ingested again"
+            f"{name} is no CDXJ after its line {number} ({error}); its WARC file can be ingested again"
         ) from error
 
 
 def surt_key(url: str) -> str:
-    """The index key of any URL; the URL itself where it has none, as cdxj-indexer has it."""
+    """Return the index key of any URL; the URL itself if it has none, as cdxj-indexer does."""
     url = target_uri(url)
     try:
         return surt(url)
@@ -205,13 +212,13 @@ def surt_key(url: str) -> str:
 
 
 def timestamp(date_ms: int) -> str:
-    """`YYYYMMDDhhmmss` of milliseconds since the epoch."""
+    """Return `YYYYMMDDhhmmss` of milliseconds since the epoch."""
     moment = EPOCH + timedelta(milliseconds=date_ms)
     return moment.isoformat(timespec="seconds")[:19].translate(_BARE)
 
 
 def parse_line(text: str) -> CdxjRow:
-    """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
+    """Return the row of a line. Raise `ValueError`, `KeyError` or `TypeError` if the text is no line of an index."""
     surt, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
     return CdxjRow(
@@ -237,8 +244,8 @@ def parse_line(text: str) -> CdxjRow:
 
 
 def field_value(value: str | None) -> str:
-    """Return what a header said, without white space around it; empty where it cannot be sent back: other characters than RFC
-    9110, section 5.5, has in a field value would end the header, or are refused by whoever takes it.
+    """Return the value of a header without white space around it; an empty text if it cannot be sent back, because
+    characters outside a field value (RFC 9110, section 5.5) would end the header or make the receiver refuse it.
     """
     text = (value or "").strip(" \t")
     return text if _FIELD_VALUE.fullmatch(text) else ""

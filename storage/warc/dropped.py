@@ -1,8 +1,8 @@
-"""`Dropped`: what remains of a page that was not archived: the block of a WARC metadata record.
+"""`DroppedPage`: what remains of a page that was not archived, as the block of a WARC metadata record.
 
 The block is `application/warc-fields` (WARC/1.1, section 6.6): a `reason`, the facts of the answer, and an `outlink`
-line, as Heritrix writes them, for each link that was followed. Whoever reads it knows why the page is not there,
-and a crawl can end the page's lease as if it had been.
+line, as Heritrix writes them, for each link that was followed. A reader learns why the page is missing, and a crawl can
+settle the page's lease as if it had been archived.
 """
 
 import re
@@ -21,19 +21,19 @@ COUNT = re.compile(r"[0-9]{1,15}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedPage:
-    """One page that was fetched and not archived."""
+    """One page that was fetched and not archived. Raise `InputError` if `reason` is no reason code."""
 
     reason: str
     """Reason code: lower-case letters, digits, underscores."""
     status: int
     mime: str
     length: int
-    """Bytes of the entity, decoded as an archived one is when it is read."""
+    """Bytes of the entity, decoded as that of an archived page is when it is read."""
     digest: str
     """Payload digest, as an archived response would have it."""
     truncated: Truncation | None
     retry_after: str | None
-    """Value of the header, where there was one."""
+    """Value of the header, if there was one."""
     outlinks: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class DroppedPage:
 
 
 def encode(dropped: DroppedPage) -> bytes:
-    """The block."""
+    """Return the block."""
     lines = [
         ("reason", dropped.reason),
         ("status", str(dropped.status)),
@@ -59,7 +59,7 @@ def encode(dropped: DroppedPage) -> bytes:
 
 
 def decode(block: bytes) -> DroppedPage | None:
-    """What `encode` made, read back; None for any other block."""
+    """Return what `encode` made a block of; None for any other block."""
     if not block.startswith(b"reason: "):
         return None
     facts: dict[str, str] = {}

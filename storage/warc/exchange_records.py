@@ -1,14 +1,17 @@
-"""WARC/1.1 records of an exchange, byte for byte as it came over the wire.
+"""WARC/1.1 records of an exchange, byte for byte as it was on the wire.
 
-1. The block of a response or request record is what was sent, chunk framing included; of a revisit record, the head
-   of the response. Digests are SHA-1 in base32, as the rest of the world writes them: of the block, and of the
-   entity after transfer decoding.
-2. Ids of all other records derive from the response's id and the file's name: the same capture gives the same bytes.
-3. What was spoken stands in `WARC-Protocol` (`http/1.1`, `h2`, `tls/1.3`) and `WARC-Cipher-Suite`, on request and response.
-4. Nothing that a server or a page chose can add a line to a record's head: the URL is percent-encoded, the
-   peer is parsed as an address.
+1. The block of a response or request record is what was sent, chunk framing included; that of a revisit record is the
+   head of the response. Digests are SHA-1 in base32, as other WARC writers do: of the block, and of the entity after
+   transfer decoding.
+2. The ids of all other records derive from the response's id and the file's name: the same capture gives the same
+   bytes.
+3. The protocols stand in `WARC-Protocol` (`http/1.1`, `h2`, `tls/1.3`) and `WARC-Cipher-Suite`, on request and
+   response.
+4. Nothing that a server or a page chose can add a line to a record's head: the URL is percent-encoded, and the peer is
+   parsed as an address.
 
-They are checked by `storage.warc.validator`, compressed by `storage.warc.compression`, and read back by `storage.warc.records`.
+`storage.warc.validator` checks the records, `storage.warc.compression` packs them, and `storage.warc.records` reads
+them back.
 """
 
 import hashlib
@@ -25,7 +28,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from core import Capture, InputError
 from core.capture import Truncation
 from storage.warc.capture_metadata import CaptureMetadata
-from storage.warc.capture_metadata import encode as encode_notes
+from storage.warc.capture_metadata import encode as encode_metadata
 from storage.warc.dropped import WARC_FIELDS, DroppedPage
 from storage.warc.dropped import encode as encode_dropped
 from storage.warc.revisit import PROFILES, Revisit
@@ -33,12 +36,15 @@ from storage.warc.revisit import PROFILES, Revisit
 Head = list[tuple[str, str]]
 Attachment = Literal["resource", "conversion", "metadata"]
 Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
-"""What an input may say of a record beside its text: its own id; what a page would say of itself; `from`: name of the
-input's file, as a person finds it again."""
+"""What an input may say of a record beside its text: the input's own id of it, what a page would say of itself, and
+`from`: the name of the input's file, by which a person finds it again.
+"""
 
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 PAYLOAD_SHA256 = "WARC-Payload-Digest-SHA256"
-"""A field of ours: the standard has one WARC-Payload-Digest, and its readers expect SHA-1 there (docs/decisions/0036)."""
+"""A field of Thresher: the standard has one WARC-Payload-Digest, and its readers expect SHA-1 there
+(docs/decisions/0036).
+"""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = tuple(one + other for one in _DIGITS for other in _DIGITS)
@@ -56,19 +62,20 @@ def capture_records(
     sha256: str | None = None,
     resource_type: str = "",
 ) -> tuple[bytes, bytes]:
-    """The request record and the response record, uncompressed; a revisit record in place of that where one is given.
-    `record_id` becomes its id; `digest` and `sha256` spare making `payload_digest` and `payload_sha256` again. `resource_type` is what a page
-    wanted it for, where it is a part of one; browsertrix-crawler writes it in the same field.
+    """Return the request record and the response record, uncompressed; a revisit record instead of the response record
+    if `revisit` is given. `record_id` becomes its id. `digest` and `sha256` save computing `payload_digest` and
+    `payload_sha256` again. `resource_type` says what a page needed it for, if it is a part of a page;
+    browsertrix-crawler writes it in the same field.
 
-    Raises `InputError` where the peer is no IP address, the truncation no word of the standard, or what was spoken
-    no token.
+    Raise `InputError` if the peer is no IP address, the truncation is no word of the standard, or a protocol is no
+    token.
     """
     response_id, request_id = record_id.urn, uuid5(record_id, "request").urn
     about: Head = [
         ("WARC-Target-URI", target_uri(capture.url.wire)),
         ("WARC-Date", warc_date(capture.started_ms)),
         *_address(capture.peer),
-        *_spoken(capture),
+        *_protocols(capture),
         *([("WARC-Resource-Type", resource_type)] if resource_type else []),
     ]
     request = _record(
@@ -92,9 +99,9 @@ def capture_records(
             ("WARC-Concurrent-To", f"<{request_id}>"),
             *about,
             *(
-                _whole(capture, answered, certain)
+                _payload_fields(capture, answered, certain)
                 if revisit is None
-                else _revisited(revisit, capture, answered, certain)
+                else _revisit_fields(revisit, capture, answered, certain)
             ),
             ("WARC-Block-Digest", sha1(block)),
             ("Content-Type", "application/http; msgtype=response"),
@@ -105,13 +112,13 @@ def capture_records(
 
 
 def metadata_id(response: UUID) -> UUID:
-    """Id of the metadata record beside the response of that id."""
+    """Return the id of the metadata record beside the response of that id."""
     return uuid5(response, "metadata")
 
 
-def metadata_record(capture: Capture, notes: CaptureMetadata, *, record_id: UUID) -> bytes:
-    """The metadata record beside the response of that id, uncompressed."""
-    block = encode_notes(notes, capture)
+def metadata_record(capture: Capture, metadata: CaptureMetadata, *, record_id: UUID) -> bytes:
+    """Return the metadata record beside the response of that id, uncompressed."""
+    block = encode_metadata(metadata, capture)
     head = [
         ("WARC-Type", "metadata"),
         ("WARC-Record-ID", f"<{metadata_id(record_id).urn}>"),
@@ -135,9 +142,10 @@ def attachment_record(
     response_id: UUID,
     truncated: Truncation | None = None,
 ) -> bytes:
-    """What was made of a response, uncompressed: a `conversion` or `metadata` refers to it, a `resource` came with it.
+    """Return a record of what was made of a response, uncompressed. A `conversion` or `metadata` refers to the
+    response; a `resource` came with it.
 
-    Raises `InputError` where the type is no media type.
+    Raise `InputError` if `mime` is no media type.
     """
     if not MIME.fullmatch(mime):
         raise InputError(f"{mime!r} is no media type: give one such as text/html")
@@ -167,10 +175,11 @@ def ingested_record(
     peer: str = "",
     facts: Mapping[Fact, str],
 ) -> bytes:
-    """What an input made elsewhere held, uncompressed: a document, or an HTTP response as it was sent.
+    """Return a record of what an input made elsewhere held, uncompressed: a document, or an HTTP response as it was
+    sent.
 
-    `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others have it. The time of what has none is the
-    epoch: no clock goes in. Raises `InputError` where the type is no media type.
+    `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others write it. The date of a record without a
+    time is the epoch, because no clock goes into a file. Raise `InputError` if `mime` is no media type.
     """
     if not MIME.fullmatch(mime):
         raise InputError(f"{mime!r} is no media type: give one such as text/html")
@@ -190,7 +199,7 @@ def ingested_record(
 
 
 def dropped_record(capture: Capture, dropped: DroppedPage, *, record_id: UUID) -> bytes:
-    """The metadata record that stands for an exchange which is not archived, uncompressed."""
+    """Return the metadata record that stands for an exchange which is not archived, uncompressed."""
     block = encode_dropped(dropped)
     head = [
         ("WARC-Type", "metadata"),
@@ -205,7 +214,7 @@ def dropped_record(capture: Capture, dropped: DroppedPage, *, record_id: UUID) -
 
 
 def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes:
-    """The record that opens a file and says who made it; line breaks in `fields` become spaces."""
+    """Return the record that opens a file and says who made it. Line breaks in `fields` become spaces."""
     lines = [f"{_one_line(name)}: {_one_line(value)}\r\n" for name, value in fields.items()]
     body = "".join(lines).encode()
     head = [
@@ -222,7 +231,7 @@ def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes
 def input_list_record(filename: str, block: bytes) -> bytes:
     """Return the metadata record that lists the inputs of the file of that name (JSON lines), uncompressed.
 
-    It refers to the file's warcinfo record, and its date is the epoch: no clock goes in.
+    It refers to the file's warcinfo record. Its date is the epoch, because no clock goes into a file.
     """
     info = uuid5(NAMESPACE_URL, filename)
     head = [
@@ -238,44 +247,44 @@ def input_list_record(filename: str, block: bytes) -> bytes:
 
 
 def payload_digest(capture: Capture) -> str:
-    """`sha1:BASE32` of the entity after transfer decoding, still content-encoded."""
+    """Return `sha1:BASE32` of the entity after transfer decoding, still content-encoded."""
     return sha1(capture.payload)
 
 
 def payload_sha256(capture: Capture) -> str:
-    """`sha256:HEX` of the same bytes: two payloads of one SHA-1 can be made, of one SHA-256 they cannot."""
+    """Return `sha256:HEX` of the same bytes: anyone can make two payloads of one SHA-1, but not of one SHA-256."""
     return f"sha256:{hashlib.sha256(capture.payload).hexdigest()}"
 
 
 def target_uri(url: str) -> str:
-    """The URL as it may stand in a head: whatever is not visible ASCII is percent-encoded as UTF-8.
+    """Return the URL as it may stand in a head: whatever is not visible ASCII is percent-encoded as UTF-8.
 
-    So are angle brackets: no URI has them (RFC 3986, section 2), and readers take them for WARC/1.0's.
+    Angle brackets are encoded too: no URI has them (RFC 3986, section 2), and readers take them for those of WARC/1.0.
     """
     return quote(url, safe=KEPT_IN_URI, errors="surrogatepass")
 
 
 def warc_date(milliseconds: int) -> str:
-    """UTC time since the epoch as `2026-01-02T03:04:05.678Z` (W3C-DTF with a fraction, WARC/1.1 section 5.4)."""
+    """Return UTC time since the epoch as `2026-01-02T03:04:05.678Z` (W3C-DTF with a fraction, WARC/1.1 section 5.4)."""
     moment = EPOCH + timedelta(milliseconds=milliseconds)
     return f"{moment.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
-def _whole(capture: Capture, digest: str, sha256: str) -> Head:
+def _payload_fields(capture: Capture, digest: str, sha256: str) -> Head:
     return [*_truncation(capture.truncated), ("WARC-Payload-Digest", digest), (PAYLOAD_SHA256, sha256)]
 
 
-def _revisited(revisit: Revisit, capture: Capture, digest: str, sha256: str) -> Head:
+def _revisit_fields(revisit: Revisit, capture: Capture, digest: str, sha256: str) -> Head:
     same = revisit.profile == "identical-payload-digest"
     if same and capture.truncated:
-        raise InputError(f"{capture.url.wire}: a payload that was cut is not known to be the same as another")
+        raise InputError(f"{capture.url.wire}: a truncated payload cannot be known to equal another")
     known, certain = (digest, sha256) if same else (revisit.digest, revisit.sha256)
     return [
         ("WARC-Profile", f"{PROFILES}{revisit.profile}"),
         *([("WARC-Refers-To", f"<{revisit.refers_to}>")] if revisit.refers_to else []),
         ("WARC-Refers-To-Target-URI", target_uri(revisit.uri)),
         ("WARC-Refers-To-Date", warc_date(revisit.date_ms)),
-        # The standard asks for it where a payload is left out (section 6.7.2).
+        # The standard requires it if a payload is left out (section 6.7.2).
         *_truncation("length" if same else capture.truncated),
         *([("WARC-Payload-Digest", known)] if known else []),
         *([(PAYLOAD_SHA256, certain)] if certain else []),
@@ -283,13 +292,13 @@ def _revisited(revisit: Revisit, capture: Capture, digest: str, sha256: str) -> 
 
 
 def _entity_digest(block: bytes) -> str:
-    """Of what follows the head; none where that is framed, and the entity is another."""
+    """Return the digest of what follows the head; an empty text if that is framed, because the entity differs then."""
     head, _, entity = block.partition(b"\r\n\r\n")
     return "" if b"\ntransfer-encoding" in head.lower() else sha1(entity)
 
 
-def _spoken(capture: Capture) -> Head:
-    """By the convention that is proposed for WARC (iipc/warc-specifications, issues 42 and 106)."""
+def _protocols(capture: Capture) -> Head:
+    """Return the fields of the convention that is proposed for WARC (iipc/warc-specifications, issues 42 and 106)."""
     lines: Head = [("WARC-Protocol", capture.protocol)]
     if capture.tls is not None:
         lines += [("WARC-Protocol", f"tls/{capture.tls.version}"), ("WARC-Cipher-Suite", capture.tls.cipher)]
@@ -305,19 +314,23 @@ def _record(head: Head, block: bytes) -> bytes:
 
 
 def sha1(data: bytes) -> str:
-    """`sha1:BASE32`, as WARC files and their indexes have it."""
+    """Return `sha1:BASE32`, as WARC files and their indexes write it."""
     return f"sha1:{base32(hashlib.sha1(data, usedforsecurity=False).digest())}"
 
 
 def base32(digest: bytes) -> str:
-    """The 20 bytes of a SHA-1 in base32 (RFC 4648, section 6); `base64` takes four times as long, and each page has seven."""
+    """Return the 20 bytes of a SHA-1 in base32 (RFC 4648, section 6). `base64` takes four times as long, and each page
+    has seven digests.
+    """
     number = int.from_bytes(digest, "big")
     return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 @lru_cache(maxsize=1024)
 def _address(peer: str) -> Head:
-    """None for a peer that is not known. A scope id belongs to this machine and is left out."""
+    """Return the field of the peer's address; no field if the peer is unknown. A scope id belongs to this machine and
+    is left out.
+    """
     if not peer:
         return []
     try:

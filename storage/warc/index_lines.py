@@ -1,7 +1,8 @@
-"""`Lines`: the lines of an index while its archive file grows: packed as they come, in order when they are gone through.
+"""`IndexLines`: the lines of an index while its archive file grows, packed in memory and read back in order.
 
-An archive file has 100,000 pages and more, and half a kilobyte of index for each. So lines are sorted and deflated a
-chunk at a time, to an eighth or so, and merged as they are read: memory is what they take packed, and a buffer a chunk.
+An archive file has 100,000 pages and more, each with half a kilobyte of index. So each chunk of lines is sorted and
+deflated, to about an eighth, and reading merges the chunks. Memory holds the packed lines, and while reading a buffer
+for each chunk.
 """
 
 import gzip
@@ -15,7 +16,7 @@ _LEVEL = 1
 
 
 class IndexLines:
-    """ASCII lines, none of which has a line break. Gone through, as often as one likes, in the order of their bytes."""
+    """ASCII lines without line breaks. Iterating yields them in the order of their bytes, as often as needed."""
 
     __slots__ = ("_chunks", "_loose", "_packed")
 
@@ -27,7 +28,7 @@ class IndexLines:
             self.append(line)
 
     def append(self, line: str) -> None:
-        """Put one more among them."""
+        """Add a line."""
         self._loose.append(line)
         if len(self._loose) == CHUNK:
             text = "".join(f"{one}\n" for one in sorted(self._loose))

@@ -1,10 +1,10 @@
-"""Members: where the records of an archive file begin and end, whatever it is compressed with.
+"""Members: where the records of an archive file begin and end, whatever its compression.
 
-A member is one gzip member, one Zstandard or LZ4 frame, or one record of an uncompressed WARC. Its offset and
-length are bytes of the stored file, so seeking to the offset and reading the length gives it alone.
+A member is one gzip member, one Zstandard or LZ4 frame, or one record of an uncompressed WARC. Its offset and length
+are bytes of the stored file, so a reader can seek to the offset and read the member alone.
 
-1. Bytes that are no whole member are a member with a `problem`, which reaches to where the next record
-   begins: damage costs the records that it touches and no others.
+1. Bytes that are no whole member form a member with a `problem`, which reaches to where the next record begins: damage
+   costs the records that it touches and no others.
 2. Memory is bounded: of a member that is longer than `limit` once decompressed, only the beginning is kept.
 """
 
@@ -26,14 +26,15 @@ WINDOW = 32 << 10
 PIECE = 1 << 20
 """Decompressed bytes made at a time."""
 SMALLEST_WINDOW = 512
-"""Compressed bytes read at the beginning of a member: a file may be a million of them."""
+"""Compressed bytes read at the start of a member: a file may hold a million members."""
 BEGINNING = 1 << 10
-"""Bytes of what may be a record in which its beginning is looked for."""
+"""Bytes of a possible record in which its beginning is searched."""
 HEAD_LIMIT = 64 << 10
-"""Bytes of a WARC head at most."""
+"""Most bytes of a WARC head."""
 SPENT, SPENT_AT_LEAST = 8, 64 << 20
-"""Times its length, and bytes at least, that a range is read for records that break off. A file can be made of beginnings that all
-break off at its end; beyond this the rest of it is one damaged stretch."""
+"""How often its length, and how many bytes at least, a range is read for records that break off. A file can be made of
+beginnings that all break off at its end. Beyond this bound the rest of the file is one damaged stretch.
+"""
 
 CUT_OFF = "cut_off"
 BROKEN = "broken_compression"
@@ -55,12 +56,12 @@ HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One member, or the damaged bytes between two."""
+    """One member, or the damaged bytes between two members."""
 
     offset: int
     length: int
     data: bytes
-    """Decompressed; empty where there is a problem."""
+    """Decompressed bytes; empty if there is a problem."""
     is_whole: bool
     """Whether `data` is all of it and not only its beginning."""
     problem: str | None
@@ -71,7 +72,7 @@ class _Damaged(Exception):
 
 
 MemberBytes = tuple[bytes, bool, int]
-"""First bytes decompressed, whether they are all, and the offset behind the member."""
+"""The first decompressed bytes, whether they are all, and the offset behind the member."""
 MemberReader = Callable[[BinaryIO, int, int], MemberBytes]
 
 
@@ -84,10 +85,10 @@ def members(
     name: str,
     begin: re.Pattern[bytes] = RECORD_BEGIN,
 ) -> Iterator[Member]:
-    """The members that begin at byte `first` or later, and before byte `end`.
+    """Yield the members that begin at byte `first` or later, and before byte `end`.
 
-    `first` is 0 or the offset of a member; `name` is what errors call the file; `begin` is how a record begins, by which
-    the next one is found behind a damaged one. Raises `InputError` for a file that is no WARC.
+    `first` is 0 or the offset of a member; `name` is what errors call the file; `begin` matches the beginning of a
+    record, by which the next one is found behind a damaged one. Raise `InputError` if the file is no WARC.
     """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
@@ -167,7 +168,7 @@ def _plain(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
 
 
 def _zstd(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
-    """RFC 8878, section 3.1.1: the blocks of a frame say how long they are."""
+    """Read a frame by RFC 8878, section 3.1.1: its blocks give their length."""
     file.seek(offset)
     magic, flags = _unpack(file, "<4sB")
     if magic != ZSTD:
@@ -185,7 +186,7 @@ def _zstd(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
 
 
 def _lz4(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
-    """LZ4 frame format 1.6.4: the blocks of a frame say how long they are."""
+    """Read a frame by LZ4 frame format 1.6.4: its blocks give their length."""
     file.seek(offset)
     magic, flags = _unpack(file, "<4sB")
     if magic != LZ4:
@@ -211,7 +212,7 @@ def _framed(
     if after > file.seek(0, io.SEEK_END):
         raise _Damaged(CUT_OFF)
     file.seek(offset)
-    # A frame grows by decompression but for a few bytes: its first `limit` and some are enough.
+    # Decompression makes a frame longer, except for a few bytes: its first `limit` bytes and some more are enough.
     frame = reader(io.BytesIO(file.read(min(after - offset, limit + PIECE))))
     kept = bytearray()
     try:
@@ -223,7 +224,7 @@ def _framed(
 
 
 def _next_record(file: BinaryIO, start: int, magic: bytes, begin: re.Pattern[bytes]) -> int:
-    """Offset at or behind `start` where a record seems to begin; the end of the file where none does."""
+    """Return the offset at or behind `start` where a record seems to begin; the end of the file if none does."""
     length = SMALLEST_WINDOW
     while True:
         file.seek(start)

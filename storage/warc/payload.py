@@ -1,9 +1,9 @@
 """The payload of an archived exchange: transfer and content decoding that no server can break.
 
-1. What cannot be decoded is kept as it lies in the archive, with the problem named: a `Content-Encoding` that
-   lies, chunks that are none. What can be decoded in part gives that part.
-2. The result never exceeds `limit`, however small the bytes that swell to it.
-3. Time is in proportion to the bytes that come in and go out, however many streams they are.
+1. What cannot be decoded is kept as it lies in the archive, and the problem is named: a false `Content-Encoding`,
+   broken chunks. What can be decoded in part gives that part.
+2. The result never exceeds `limit`, however few bytes expand to it.
+3. Time is proportional to the bytes that come in and go out, however many streams they form.
 """
 
 import io
@@ -19,25 +19,27 @@ BROKEN_ENCODING = "broken_content_encoding"
 TOO_LONG = "too_long"
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
 ENCODINGS_AT_MOST = 4
-"""More encodings over one another than this are an attack, not a page."""
+"""More encodings on top of one another are an attack, not a page."""
 PIECE = 1 << 20
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 64 << 10
-"""Compressed bytes given to a decoder at a time: the smallest at the beginning of a stream."""
+"""Compressed bytes that a decoder gets at a time: the smallest at the start of a stream."""
 ZSTD_WINDOW = 8 << 20
 """Bytes of memory that a Zstandard frame may ask for (RFC 9659, section 3)."""
 
 LAST_CONTENT = b"\x55" * 1_000
 LAST_FRAME = zstandard.ZstdCompressor().compress(LAST_CONTENT)
-"""A frame that does not hold its content as it is, so that no raw block can have swallowed the one and show the other."""
+"""A frame that holds its content in another form than as it is: so no raw block can have swallowed the frame and still
+show the content.
+"""
 
 Decoded = tuple[bytes, str | None]
-"""What was decoded, and the problem if there was one."""
+"""The decoded bytes, and the problem if there was one."""
 
 
 def decode_chunked(body: bytes, limit: int) -> Decoded:
-    """The entity in a chunked body (RFC 9112, section 7.1; extensions and trailers are passed over).
+    """Return the entity in a chunked body (RFC 9112, section 7.1). Skip extensions and trailers.
 
-    A body whose first line is no chunk size is returned as it is: many archives store it decoded.
+    Return a body whose first line is no chunk size unchanged, because many archives store bodies decoded.
     """
     if not body:
         return body, None
@@ -64,7 +66,9 @@ def decode_chunked(body: bytes, limit: int) -> Decoded:
 
 
 def decode_transfer(body: bytes, encodings: str, limit: int) -> Decoded:
-    """The entity in a body, of a `Transfer-Encoding`: chunks, and what else it names as far as it can be undone."""
+    """Return the entity in a body with a `Transfer-Encoding`: undo chunks, and the other encodings as far as that is
+    possible.
+    """
     names = [name for each in encodings.lower().split(",") if (name := each.strip()) not in ("", "identity")]
     problem = None
     if "chunked" in encodings.lower():
@@ -74,7 +78,7 @@ def decode_transfer(body: bytes, encodings: str, limit: int) -> Decoded:
 
 
 def decode_content(entity: bytes, encodings: str, limit: int) -> Decoded:
-    """The entity without its `Content-Encoding`s, which are undone from the last to the first."""
+    """Return the entity without its `Content-Encoding`s. They are undone from the last to the first."""
     names = [name for each in encodings.lower().split(",") if (name := each.strip()) not in ("", "identity")]
     if not entity or not names:
         return entity[:limit], TOO_LONG if len(entity) > limit else None
@@ -93,16 +97,16 @@ def decode_content(entity: bytes, encodings: str, limit: int) -> Decoded:
 
 
 def parse_chunk_size(digits: bytes) -> int | None:
-    """The number that the digits of a chunk size are; None where they are none."""
+    """Return the number in the digits of a chunk size; None if they are no number."""
     if not 0 < len(digits) <= 16 or not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
         return None
     return int(digits, 16)
 
 
 def _gzip(data: bytes, limit: int) -> Decoded:
-    """All members one after another; what follows them and is none is passed over, as browsers do.
+    """Inflate all members one after another. Skip what follows them and is no member, as browsers do.
 
-    So is a wrong checksum, which a decoder notices only when it has thrown away what it was made of.
+    Accept a wrong checksum too: a decoder notices it only after it has discarded what it was computed over.
     """
     pieces: list[bytes] = []
     size = at = 0
@@ -118,7 +122,7 @@ def _gzip(data: bytes, limit: int) -> Decoded:
 
 
 def _headless(member: bytes) -> bytes:
-    """What follows the header of a gzip member (RFC 1952, section 2.3); nothing where it has none."""
+    """Return what follows the header of a gzip member (RFC 1952, section 2.3); nothing if there is no header."""
     if len(member) < 10 or not member.startswith(b"\x1f\x8b\x08"):
         return b""
     flags, at = member[3], 10
@@ -131,7 +135,7 @@ def _headless(member: bytes) -> bytes:
 
 
 def _deflate(data: bytes, limit: int) -> Decoded:
-    """With the zlib wrapper that the standard asks for, or raw, as some servers send it."""
+    """Inflate with the zlib wrapper that the standard requires, or raw, as some servers send it."""
     found, problem, _ = _inflated(data, 0, 15, limit)
     if problem == BROKEN_ENCODING and not found:
         found, problem, _ = _inflated(data, 0, -15, limit)
@@ -139,9 +143,10 @@ def _deflate(data: bytes, limit: int) -> Decoded:
 
 
 def _inflated(data: bytes, at: int, wrapper: int, limit: int) -> tuple[bytes, str | None, int]:
-    """What is inflated of the stream that begins at `at`, and where it ends.
+    """Inflate the stream that begins at `at`. Return its bytes, the problem if there is one, and where the stream ends.
 
-    The stream is fed in windows that grow: what is behind its end is copied by the decoder, and a body may be a million streams.
+    The stream is fed in growing windows, because the decoder copies what lies behind its end and a body may hold a
+    million streams.
     """
     engine, view, window = isal_zlib.decompressobj(wrapper), memoryview(data), SMALLEST_WINDOW
     pieces: list[bytes] = []
@@ -177,7 +182,9 @@ def _zstd(data: bytes, limit: int) -> Decoded:
 
 
 def _is_whole_zstd(data: bytes) -> bool:
-    """Whether the last frame ends: the reader does not say. If it does not, it swallows a frame put behind it."""
+    """Return whether the last frame ends, which the reader does not say. A frame that does not end swallows one that is
+    put behind it.
+    """
     stream, tail = _zstd_reader(data + LAST_FRAME), b""
     try:
         while piece := stream.read(PIECE):

@@ -1,9 +1,9 @@
 """Records read back: one stream of `ArchivedRecord`s from any WARC file, whoever wrote it.
 
-1. Every record and every damaged stretch of the file is one `ArchivedRecord`; nothing is passed over in
-   silence and nothing in a file can raise. What is wrong stands in `problem`.
+1. Every record and every damaged stretch of the file is one `ArchivedRecord`. Nothing is skipped in silence, and
+   nothing in a file can raise. `problem` says what is wrong.
 2. `ref.offset` and `ref.length` are bytes of the stored file: reading them gives the record alone.
-3. Payloads are decoded (chunks, then content encodings) as far as they can be, and never exceed `limit`.
+3. Payloads are decoded (chunks, then content encodings) as far as possible, and never exceed `limit`.
 """
 
 import io
@@ -26,9 +26,9 @@ from storage.warc.payload import TOO_LONG, decode_content, decode_transfer
 from storage.warc.revisit import REVISIT, Revisit, profile_of
 
 PAYLOAD_LIMIT = 64 << 20
-"""Bytes of a payload, and of a record's block, at most."""
+"""Most bytes of a payload, and of a record's block."""
 HEAD_ROOM = 1 << 20
-"""Bytes beside the payload that a record may have: WARC head, HTTP head, chunk framing."""
+"""Bytes that a record may have besides the payload: WARC head, HTTP head, chunk framing."""
 
 DAMAGED = "damaged"
 MANY_RECORDS = "many_records_in_one_member"
@@ -44,7 +44,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LF_LINE = re.compile(rb"[^\r\n]*\n")
 CRLF_HEAD_END = re.compile(rb"\r\n\r\n")
 STATUS_LINE = re.compile(rb"(?:HTTP/\d(?:\.\d+)?|ICY)[ \t]+(\d{1,3})(?!\d)", re.IGNORECASE)
-"""What browsers take for one and FastWARC does not: `http/1.1 200`, `ICY 200 OK`."""
+"""What browsers accept as a status line and FastWARC does not: `http/1.1 200`, `ICY 200 OK`."""
 MIME = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
 BLANK = b"\r\n\0 "
 
@@ -54,36 +54,38 @@ class ArchivedRecord:
     """One record of an archive, or one damaged stretch of it."""
 
     type: str
-    """WARC-Type in lower case (`response`, `request`, `revisit`, `conversion`, ...); `damaged` for bytes that
-    hold no readable record, whose other fields are empty; `dropped` for a metadata record that stands for a page
-    which was not archived (`storage.warc.dropped` reads its payload)."""
+    """WARC-Type in lower case (`response`, `request`, `revisit`, `conversion`, ...). `damaged` stands for bytes that
+    hold no readable record; its other fields are empty. `dropped` stands for a metadata record about a page that was
+    not archived (`storage.warc.dropped` reads its payload).
+    """
     record_id: str
     """WARC-Record-ID without its angle brackets: `urn:uuid:...`."""
     url: str
     """WARC-Target-URI as written there, without angle brackets."""
     date_ms: int
-    """WARC-Date in milliseconds since the epoch, UTC; 0 where it has none that can be read."""
+    """WARC-Date in milliseconds since the epoch, UTC; 0 if it has none that can be read."""
     status: int | None
-    """Of the HTTP head, where the record has one."""
+    """Status of the HTTP head, if the record has one."""
     headers: tuple[tuple[str, str], ...]
-    """Of the HTTP head, in its order, bytes as latin-1; of a record without one, its own Content-Type."""
+    """Headers of the HTTP head, in its order, bytes as latin-1; for a record without one, its own Content-Type."""
     mime: str
-    """Type of the payload without parameters, lower case: of the HTTP head, else of the record."""
+    """Type of the payload without parameters, lower case: that of the HTTP head, else of the record."""
     payload: bytes
-    """The entity decoded (the block itself where it is no HTTP message)."""
+    """The decoded entity; the block itself if it is no HTTP message."""
     truncated: str | None
     """WARC-Truncated."""
     ref: RecordRef
     problem: str | None
     """Reason code of what is wrong with the record, or None."""
     resource_type: str = ""
-    """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
+    """WARC-Resource-Type: what a page needed it for, if it is a part of one (`script`, `xhr`, ...)."""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """WARC-JSON-Metadata: what the input said of a record that was brought in (`storage.warc.exchange_records.Fact`), texts alone."""
+    """The texts of WARC-JSON-Metadata: what an input said of an ingested record (`storage.warc.exchange_records.Fact`).
+    """
     sha256: str = ""
-    """SHA-256 of the payload, `sha256:HEX`, where its writer was one of ours."""
+    """SHA-256 of the payload, `sha256:HEX`, if Thresher wrote the record."""
     revisit: Revisit | None = None
-    """What a revisit record refers to, where it says it in the words of the standard; None of any other record."""
+    """What a revisit record refers to, if it says so in the words of the standard; None for any other record."""
 
     @property
     def offset(self) -> int:
@@ -96,7 +98,7 @@ class ArchivedRecord:
         return self.ref.length
 
     def header(self, name: str) -> str | None:
-        """Value of the first HTTP header of that name, in any case."""
+        """Return the value of the first HTTP header of that name, in any case."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
@@ -110,11 +112,11 @@ def read_records(
     limit: int = PAYLOAD_LIMIT,
     on_member: Callable[[Member], None] | None = None,
 ) -> Iterator[ArchivedRecord]:
-    """The records that begin at byte `first` or later, and before byte `end`, in the order of the file.
+    """Yield the records that begin at byte `first` or later, and before byte `end`, in the order of the file.
 
-    `first` is 0 or the offset of a record; one record alone is `read(file, offset, offset + 1)`. `name` is what
-    their `ref`s and errors call the file. `on_member` is shown each record as it lies there, before it is understood.
-    Raises `InputError` for a file that is no WARC.
+    `first` is 0 or the offset of a record; `read_records(file, offset, offset + 1, name=...)` reads one record alone.
+    `name` is what `ref`s and errors call the file. `on_member` gets each record as it lies there, before it is parsed.
+    Raise `InputError` if the file is no WARC.
     """
     for member in members(file, first, end, limit + HEAD_ROOM, name=name):
         if member.problem is None and not member.data.strip(BLANK):
@@ -143,7 +145,9 @@ def page_records(counts: Mapping[str, int]) -> int:
 
 
 def block_of(member: Member) -> bytes | None:
-    """Return the block of a record as it lies in the file; None where the record has no head, or is too long for memory."""
+    """Return the block of a record as it lies in the file; None if the record has no head, or is too long for
+    memory.
+    """
     begin = _head_end(member.data)
     length = LENGTH.search(member.data, 0, begin.end()) if begin else None
     if begin is None or length is None or not member.is_whole:
@@ -152,7 +156,7 @@ def block_of(member: Member) -> bytes | None:
 
 
 def mime_of(content_type: str | None) -> str:
-    """`text/html` of `Text/HTML; charset=utf-8`; empty where there is none."""
+    """Return `text/html` of `Text/HTML; charset=utf-8`; an empty text if there is none."""
     found = MIME.match(content_type or "")
     return found[1].lower() if found else ""
 
@@ -300,7 +304,7 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
 
 
 def _odd_head(block: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
-    """Status, headers and entity of a response whose status line is odd; None where it has none."""
+    """Return status, headers and entity of a response with an odd status line; None if it has none."""
     said, end = STATUS_LINE.match(block), HEAD_END.search(block)
     if said is None or end is None:
         return None
@@ -338,7 +342,9 @@ def _value(head: HeaderMap, name: str) -> str:
 
 
 def _unbracketed(value: str) -> str:
-    """Some writers put the URI in angle brackets (an erratum of WARC/1.0), all should the record id."""
+    """Return the URI without angle brackets: some writers put a URL in them (an erratum of WARC/1.0), and all should
+    put a record id in them.
+    """
     return value.removeprefix("<").removesuffix(">")
 
 

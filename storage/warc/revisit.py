@@ -1,7 +1,8 @@
-"""`Revisit`: that an exchange brought nothing new, and which record had it before (WARC/1.1, section 6.7).
+"""`Revisit`: says that an exchange brought nothing new, and which record had the payload before (WARC/1.1, section
+6.7).
 
-The block of a revisit record is the head of what was answered. Its payload is that of the record it refers to, which
-must be durable: who refers to what may yet be lost makes two losses of one.
+The block of a revisit record is the head of the answer. Its payload is that of the record it refers to. That record
+must be durable: if it were lost, both pages would be lost.
 """
 
 import re
@@ -16,25 +17,25 @@ PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
 RECORD_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-;=?-~]+")
 REVISIT = "revisit"
 REVISIT_MIME = "warc/revisit"
-"""What an index calls the type of such a record."""
+"""The type of such a record in an index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revisit:
-    """The record that an exchange came to again. Raises `InputError` for what names none."""
+    """The record whose payload an exchange had again. Raise `InputError` for values that name no record."""
 
     profile: Profile
     """Whether the payload was the same, or the server said that it was (304)."""
     refers_to: str
-    """Its WARC-Record-ID, without angle brackets; empty where an archive of others does not say."""
+    """Its WARC-Record-ID, without angle brackets; empty if an archive of others does not name it."""
     uri: str
     """Its WARC-Target-URI."""
     date_ms: int
     """Its WARC-Date, milliseconds since the epoch, UTC."""
     digest: str = ""
-    """Its payload digest, where that is known."""
+    """Its payload digest, if that is known."""
     sha256: str = ""
-    """The SHA-256 of its payload, where that is known: only this says that two payloads are the same."""
+    """The SHA-256 of its payload, if that is known: only this says that two payloads are the same."""
 
     def __post_init__(self) -> None:
         if self.profile not in get_args(Profile):
@@ -46,8 +47,8 @@ class Revisit:
 
 
 def profile_of(uri: str) -> Profile | None:
-    """The profile that a WARC-Profile names, in any version of the standard, or before it was one: that a payload may be
-    of another URL was said apart once.
+    """Return the profile that a WARC-Profile names, in any version of the standard or of the drafts before it; a draft
+    had a profile of its own for a payload of another URL (`uri-agnostic-`).
     """
     name = uri.rpartition("/revisit/")[2].removeprefix("uri-agnostic-")
     return cast("Profile", name) if name in get_args(Profile) else None

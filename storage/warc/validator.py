@@ -1,19 +1,19 @@
-"""The validator in the write path: no member enters an archive file that the standard would not have.
+"""The validator in the write path: no member enters an archive file that violates the standard.
 
-It reads what was written anew, from its compressed bytes, and shares nothing with who wrote it:
+It reads what was written anew, from the compressed bytes, and shares no code with the writer:
 
 1. `member`: each is one whole gzip member or Zstandard frame, with nothing behind it.
-2. `head`: `WARC/1.1`, then lines of `Name: value` in visible ASCII, no name twice but those that may be, with type, id, date
-   and length among them, each well formed.
-3. `length`: the block is as long as it says, and two empty lines end the record; no second one follows.
-4. `block digest`: that of the block.
-5. `payload digest`: of a response whose body was sent as it is, that of what follows the HTTP head.
-6. `pair`: a request comes before its response; each names the other; both have one URL and one date; a metadata record
-   names the response that it comes with. A revisit says what it refers to, and has a digest or a date of it.
+2. `head`: `WARC/1.1`, then lines of `Name: value` in visible ASCII. No name stands twice except those that may. Type,
+   id, date and length are among them, each well formed.
+3. `length`: the block has the stated length, and two empty lines end the record; no second record follows.
+4. `block digest`: it is that of the block.
+5. `payload digest`: for a response whose body was sent unframed, it is that of what follows the HTTP head.
+6. `pair`: a request comes before its response; each names the other; both have one URL and one date. A metadata record
+   names the response that it comes with. A revisit says what it refers to, by profile, URL and date.
 
-Of a member of more than 4 KiB only the beginning is inflated, which has the head, and its length is taken from what the
-member says of itself; the whole of it, digests included, is looked at for every sixteenth group of records. To
-inflate and hash all of everything would cost half as much again as to write it, and a writer that does it wrong does so always.
+Of a member of more than 4 KiB only the beginning is inflated, which holds the head; the member itself states its
+length. Every sixteenth group of records is checked whole, digests included. Inflating and hashing everything would cost
+half as much again as writing it, and a writer with a fault has it in every record.
 """
 
 import base64
@@ -33,7 +33,7 @@ from storage.warc.exchange_records import PAYLOAD_SHA256
 HEAD = re.compile(rb"WARC/1\.1\r\n((?:[A-Za-z][A-Za-z0-9-]*: [!-~][ -~]*\r\n)+)\r\n")
 FIELD = re.compile(rb"^([A-Za-z0-9-]++): ([^\r\n]++)\r\n", re.MULTILINE)
 REPEATED = frozenset({b"warc-protocol", b"warc-concurrent-to"})
-"""Names that may stand in a head more than once; all others are read as they stand there first."""
+"""Names that may stand in a head more than once; of all others the first value is read."""
 FORMS: Mapping[bytes, re.Pattern[bytes]] = {
     b"warc-type": re.compile(rb"warcinfo|request|response|revisit|metadata|resource|conversion"),
     b"warc-record-id": re.compile(rb"<urn:uuid:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}>"),
@@ -43,21 +43,23 @@ FORMS: Mapping[bytes, re.Pattern[bytes]] = {
 HTTP_HEAD = re.compile(
     rb"HTTP/1\.[01] (?!1\d\d|204|205|304)\d{3}(?: [^\r\n]*)?\r\n(?:[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\r\n]*\r\n)*\r\n"
 )
-"""A head that all understand alike, of a response with a body. Of any other it is a guess where the payload begins."""
+"""A head that every reader understands alike, of a response with a body. In any other it is a guess where the payload
+begins.
+"""
 FRAMED = re.compile(rb"^(?:transfer-encoding|content-length)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 EVERY = 16
-"""Groups of records, one of which is looked at as a whole."""
+"""One of this many groups of records is checked whole."""
 SMALL = 4096
-"""Bytes of a member that is always looked at as a whole."""
+"""A member of at most this many bytes is always checked whole."""
 BEGINNING = 2048
-"""Bytes that are inflated of a larger one: enough for any head but those of the longest URLs."""
+"""Bytes that are inflated of a larger member: enough for any head except those with the longest URLs."""
 
 
 class _Codec(NamedTuple):
     whole: Callable[[bytes], bytes]
     beginning: Callable[[bytes], tuple[bytes, int]]
-    """First bytes of a record, and how many it has."""
+    """Return the first bytes of a record, and how many bytes it has."""
 
 
 Head = Mapping[bytes, bytes]
@@ -65,9 +67,9 @@ Head = Mapping[bytes, bytes]
 
 
 def make_validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
-    """Make the function that checks members which belong together, before they are appended.
+    """Return the function that checks members which belong together, before they are appended.
 
-    It raises `CorruptData` that names the rule. It belongs to one thread.
+    It raises `CorruptData`, which names the violated rule. It belongs to one thread.
     """
     codec = _Codec(_gunzipped, _gzip_beginning) if compression == "gzip" else _zstd()
     turns = cycle(range(EVERY))
@@ -78,14 +80,14 @@ def make_validator(compression: Compression) -> Callable[[Sequence[bytes]], None
             _pair([_checked(codec, member, whole or len(member) <= SMALL) for member in members])
         except CorruptData as error:
             raise CorruptData(
-                f"a record was to be archived that {error}; nothing of it was written"
+                f"a record that was about to be archived {error}; nothing of it was written"
             ) from None
 
     return check
 
 
 def check_record(data: bytes) -> Head:
-    """Return the head of a record that keeps rules 2 to 5. Raises `CorruptData` that names the rule."""
+    """Return the head of a record that keeps rules 2 to 5. Raise `CorruptData`, which names the violated rule."""
     begin = HEAD.match(data)
     if begin is None:
         _refuse("head", f"it begins with {data[:40]!r}")
@@ -110,13 +112,13 @@ def _checked(codec: _Codec, member: bytes, whole: bool) -> Head:
 
 
 def _head(begin: re.Match[bytes], size: int) -> Head:
-    """The fields of a head, of a record of so many bytes."""
+    """Return the fields of the head of a record of `size` bytes."""
     lines: list[tuple[bytes, bytes]] = FIELD.findall(begin[1])
     head = {name.lower(): value for name, value in reversed(lines)}
     if len(head) < len(lines):
         names = [name.lower() for name, _ in lines if name.lower() not in REPEATED]
         if len(names) > len(set(names)):
-            _refuse("head", f"a name is there twice in {begin[1]!r}")
+            _refuse("head", f"a name stands twice in {begin[1]!r}")
     for name, form in FORMS.items():
         if not form.fullmatch(head.get(name, b"")):
             _refuse("head", f"{name.decode()} is {head.get(name, b'')!r}")
@@ -127,8 +129,8 @@ def _head(begin: re.Match[bytes], size: int) -> Head:
 
 
 def _payload(head: Head, block: bytes) -> None:
-    """Only where nothing but the head's end says what the payload is: what a server sends that lies about its framing
-    is read in more ways than one.
+    """Check the payload digest only if nothing but the head's end says where the payload begins: readers disagree about
+    a response that lies about its framing.
     """
     begin = HTTP_HEAD.match(block)
     if begin is None or b"warc-truncated" in head or not _unframed(begin[0], len(block) - begin.end()):
@@ -193,7 +195,8 @@ def _gzip_beginning(member: bytes) -> tuple[bytes, int]:
         data = zlib.decompressobj(31).decompress(member, BEGINNING)
     except zlib.error as error:
         _refuse("member", str(error))
-    # RFC 1952, section 2.3.1: the last four bytes. What lies behind the member is taken for them, and is wrong.
+    # RFC 1952, section 2.3.1: the last four bytes. If something lies behind the member,
+    # these bytes are wrong, and so is the length.
     return data, int.from_bytes(member[-4:], "little")
 
 

@@ -1,8 +1,9 @@
-"""WACZ 1.1.1: an archive in one ZIP file that ReplayWeb.page opens where it lies, seeking in it.
+"""WACZ 1.1.1: an archive in one ZIP file that ReplayWeb.page opens in place, seeking in it.
 
-1. `archive/` holds WARC files, stored as they are, never deflated: readers seek in them.
-2. `indexes/index.cdx.gz` is the CDXJ of all, sorted, in gzip members of 1,024 lines; `index.idx` says where each begins.
-3. `datapackage.json` names every file with its SHA-256, `datapackage-digest.json` that one.
+1. `archive/` holds WARC files, stored and never deflated, because readers seek in them.
+2. `indexes/index.cdx.gz` is the CDXJ of all, sorted, in gzip members of 1,024 lines; `index.idx` says where each member
+   begins.
+3. `datapackage.json` names every file with its SHA-256, and `datapackage-digest.json` names that file with its own.
 4. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
 """
 
@@ -19,15 +20,15 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 VERSION = "1.1.1"
 LINES = 1024
-"""Of an index, in one gzip member, as py-wacz has it."""
+"""Lines of an index in one gzip member, as py-wacz writes it."""
 LEVEL = 6
 EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The first moment that a ZIP file can name."""
+"""The earliest time that a ZIP file can express."""
 NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
 
 
 class WaczWriter:
-    """The file being written: `add` what belongs into it, then `finish`."""
+    """The package that is being written: `add` its files, then call `finish`."""
 
     __slots__ = ("_resources", "_zip")
 
@@ -44,7 +45,7 @@ class WaczWriter:
         self._zip.close()
 
     def add(self, name: str, pieces: Iterable[bytes]) -> int:
-        """Store a file of the package; returns how many bytes it has."""
+        """Store a file of the package, and return its size in bytes."""
         entry = ZipInfo(name, EARLIEST)
         entry.compress_type = ZIP_DEFLATED if name.endswith((".jsonl", ".idx")) else ZIP_STORED
         sha256, size = hashlib.sha256(), 0
@@ -53,7 +54,7 @@ class WaczWriter:
                 file.write(piece)
                 sha256.update(piece)
                 size += len(piece)
-        # Frictionless asks for names of lower case that differ.
+        # Frictionless requires names in lower case that all differ.
         slug = NOT_IN_A_NAME.sub("-", name.rpartition("/")[2].lower())
         taken = {resource["name"] for resource in self._resources}
         self._resources.append(
@@ -67,7 +68,7 @@ class WaczWriter:
         return size
 
     def add_index(self, lines: Iterable[str], spool: Path) -> None:
-        """Store the sorted CDXJ lines, each with its line break; `spool` is a file to make."""
+        """Store the sorted CDXJ lines, each with its line break; `spool` is a path for a temporary file."""
         where = [f"!meta 0 {json.dumps({'format': 'cdxj-gzip-1.0', 'filename': 'index.cdx.gz'})}\n"]
         offset = 0
         with spool.open("wb") as file:
@@ -87,7 +88,7 @@ class WaczWriter:
         self.add("pages/pages.jsonl", (f"{line}\n".encode() for line in _behind(first, lines)))
 
     def finish(self, facts: Mapping[str, str]) -> None:
-        """Say what is in it; `facts` such as `title` and `created` stand beside."""
+        """Write the description of the package; `facts`, such as `title` and `created`, stand in it."""
         package = {
             "profile": "data-package",
             "wacz_version": VERSION,
@@ -107,13 +108,13 @@ class WaczWriter:
 
 
 def page(url: str, moment: str, title: str) -> str:
-    """A line of the list of pages; its id is the same for the same URL and moment."""
+    """Return a line of the list of pages. Its id is the same for the same URL and moment."""
     identity = hashlib.blake2b(f"{moment} {url}".encode(errors="replace"), digest_size=12).hexdigest()
     return json.dumps({"id": identity, "url": url, "ts": moment, **({"title": title} if title else {})})
 
 
 def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
-    """The bytes of a local file."""
+    """Yield the bytes of a local file."""
     with path.open("rb") as file:
         while data := file.read(size):
             yield data

@@ -19,7 +19,7 @@ class Authority:
         made = self._builder(self._name, self._key, datetime.now(UTC) - 9 * DAY, datetime.now(UTC) + 9 * DAY)
         certificate = made.add_extension(
             x509.BasicConstraints(ca=True, path_length=None), critical=True
-        ).symptom(self._key, hashes.SHA256())
+        ).sign(self._key, hashes.SHA256())
         (root / "ca.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
     @property
@@ -39,7 +39,7 @@ class Authority:
         made = (
             self._builder(subject, key, end - 5 * DAY, end, issuer=subject if self_signed else self._name)
             .add_extension(x509.SubjectAlternativeName(found), critical=False)
-            .symptom(signer, hashes.SHA256())
+            .sign(signer, hashes.SHA256())
         )
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

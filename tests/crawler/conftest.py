@@ -2,11 +2,11 @@ import asyncio
 
 import pytest
 
-from crawler import WorkerConfig
 from frontier import Budget, CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from storage.directory_store import DirectoryStore
+from tests.crawler.flat_settings import worker_config
 from tests.crawler.nameserver import NameServer
 from tests.crawler.server import Server
 
@@ -34,7 +34,7 @@ class Crawl:
         self.nameservers = ()
         self.sandbox = True
 
-    def config(self, worker, *, min_delay_s=0.0, min_ip_delay_s=0.0, budget=None, **changes):
+    def config(self, worker, *, min_delay_s=0.0, min_ip_delay_s=0.0, timeout_s=3.0, budget=None, **changes):
         """What a worker is told; the crawl has these delays and this budget from now on."""
         self.update(
             CrawlSettings(
@@ -49,12 +49,12 @@ class Crawl:
             "worker": worker,
             "redis": self.redis,
             "store": DirectoryStore(self.root),
-            "timeout_s": 3.0,
+            "timeout": timeout_s,
             "allow_networks": LOOPBACK,
             "nameservers": self.nameservers,
             "browser_sandbox": self.sandbox,
         }
-        return WorkerConfig(**{**settings, **changes})
+        return worker_config(**{**settings, **changes})
 
     def ask(self, question):
         """The answer of an async function of the frontier."""
@@ -71,7 +71,7 @@ class Crawl:
         return asyncio.run(run())
 
     def update(self, settings):
-        self.ask(lambda frontier: frontier.update(settings))
+        self.ask(lambda frontier: frontier.crawl.update_settings(settings))
 
     def seed(self, *urls, scope="host", **fields):
         found = [canonicalize(url) for url in urls]

@@ -23,23 +23,23 @@ def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links)
 
 def install_parser():
     crawler.reading.page_reading.extract_links = links
-    crawler.reading.page_reading.read_sitemap = listing
+    crawler.reading.page_reading.read_sitemap = read_sitemap
 
 
-def end(*args):
-    """`crawler.archive_filter.end`, with that parser."""
+def page_result(*args):
+    """`crawler.archive_filter.page_result`, with that parser."""
     install_parser()
     return crawler.archive_filter.page_result(*args)
 
 
-def settlement(*args, **options):
-    """`crawler.reading.page_reading.settlement`, with that parser."""
+def page_settlement(*args, **options):
+    """`crawler.reading.page_reading.page_settlement`, with that parser."""
     install_parser()
     return crawler.reading.page_reading.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):
-    """`crawler.reading.page_reading.settlement`, which raises for a page with the mark on it."""
+    """`crawler.reading.page_reading.page_settlement`, which raises for a page with the mark on it."""
     return (
         fail()
         if MARK in found.body
@@ -52,7 +52,7 @@ def meaning(lease, found, base, follows):
     return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
 
 
-def listing(body, found=crawler.reading.page_reading.read_sitemap):
+def read_sitemap(body, found=crawler.reading.page_reading.read_sitemap):
     """What reads a sitemap, and dies of one with the mark on it."""
     return die() if MARK in body else found(body)
 

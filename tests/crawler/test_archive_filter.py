@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from core import Capture
 from crawler import recover, run_worker
 from crawler.archive_filter import MOST_OUTLINKS, lease_result
+from crawler.reading import page_reading
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
+from crawler.reading.request_state import RequestState, encode_state
 from frontier import canonicalize
 from storage.directory_store import DirectoryStore
 from storage.warc.dropped import DROPPED, decode, encode
@@ -99,6 +101,45 @@ def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
     assert plain.records == ((capture, RECORD_ID),)
 
 
+@pytest.mark.parametrize("screen", [None, nothing, everything])
+def test_a_page_is_tokenized_once_whatever_is_obeyed(monkeypatch, screen):
+    read = []
+
+    def counted(html, *args, whole=page_reading.extract_links):
+        read.append(html)
+        return whole(html, *args)
+
+    monkeypatch.setattr(page_reading, "extract_links", counted)
+    capture = captured(body=b'<meta name=robots content="noai"><a href="/a">a</a>')
+    options = PageOptions(obey=("nofollow", "noarchive"))
+    lease_result(
+        lease("http://example.org/"),
+        capture,
+        RECORD_ID,
+        archive_filter=screen,
+        known_urls=set(),
+        options=options,
+    )
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_page_that_is_as_it_was_is_still_not_archived_if_it_asks_for_that(status):
+    body = b'<meta name=robots content="noarchive"><a href="/a">a</a>'
+    capture = captured(status, body=body)
+    sha256 = page_response(capture).sha256
+    state = encode_state(RequestState(sha256=sha256, digest="x", date_ms=1, etag='"a"'))
+    made = lease_result(
+        lease("http://example.org/", note=state),
+        capture,
+        RECORD_ID,
+        archive_filter=None,
+        known_urls=set(),
+        options=PageOptions(obey=("noarchive",)),
+    )
+    assert (made.dropped is not None) == (status == 200)
+
+
 def test_a_screen_sees_the_body_decoded_whatever_its_type():
     seen = []
 
@@ -146,8 +187,8 @@ def expected(size):
 def test_what_is_dropped_leaves_a_note_and_its_links_are_followed(crawl, site):
     site.fallback = web(100)
     crawl.seed(f"{site.url}/1")
-    run_worker(crawl.config("w", screen=odd))
-    assert crawl.stats.drained
+    run_worker(crawl.config("w", archive_filter=odd))
+    assert crawl.stats.is_drained
     assert crawl.stats.outcomes["fetched"] == 100
     assert kinds(crawl) == expected(100)
     requests = [record for record in archived(crawl) if record.type == "request"]
@@ -163,7 +204,7 @@ def test_redirects_and_robots_are_archived_and_every_other_answer_is_noted(crawl
         "/text": page("plain", kind="text/plain"),
     }
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", screen=odd))
+    run_worker(crawl.config("w", archive_filter=odd))
     assert kinds(crawl) == Counter(
         {
             ("/robots.txt", "response"): 1,
@@ -182,14 +223,14 @@ def test_redirects_and_robots_are_archived_and_every_other_answer_is_noted(crawl
 def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")
-    process = start(crawl.config("killed", screen=odd))
+    process = start(crawl.config("killed", archive_filter=odd))
     wait_for(lambda: len(site.requests) > after)
     process.kill()
     process.join()
     crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
     kept = kinds(crawl)
-    run_worker(crawl.config("next", screen=odd))
-    assert crawl.stats.drained
+    run_worker(crawl.config("next", archive_filter=odd))
+    assert crawl.stats.is_drained
     assert kinds(crawl) == expected(250)
     assert all(site.paths[path] == 1 for path, _ in kept), "archived or noted, and fetched again"
 

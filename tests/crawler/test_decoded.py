@@ -48,7 +48,7 @@ def steward(aside, screen=None, options=DEFAULT_OPTIONS):
         client=None,
         address_limiter=None,
         scheduler=None,
-        settler=SimpleNamespace(known=frozenset()),
+        settler=SimpleNamespace(known_urls=frozenset()),
         archive_filter=screen,
         renderer=None,
         activity=Activity.make(),
@@ -178,7 +178,7 @@ async def test_a_large_body_is_decoded_beside_the_event_loop(bomb, monkeypatch):
         threads.append((limit, threading.current_thread()))
         return decode_content(payload, encodings, limit)
 
-    monkeypatch.setattr(crawler.decoded, "decode_content", decoded)
+    monkeypatch.setattr(crawler.decode_budget, "decode_content", decoded)
     async with DecodeBudget().hold(capture(bomb, HTML, GZIP)) as body:
         assert len(body) == PAYLOAD_LIMIT
     assert [thread is threading.main_thread() for limit, thread in threads if limit > SMALL_BODY_BYTES] == [

@@ -17,7 +17,7 @@ class Slow:
     def __init__(self):
         self.asked, self.broken_off = asyncio.Event(), False
 
-    def learn(self, cookies):
+    def add_cookies(self, cookies):
         """None are told."""
 
     async def get(self, url, enter, headers=()):
@@ -34,7 +34,7 @@ async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
         crawl="c",
         worker="w",
         client=client,
-        address_limiter=SimpleNamespace(of=lambda _: acquire_at_once),
+        address_limiter=SimpleNamespace(acquire_for=lambda _: acquire_at_once),
         scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),
         settler=SimpleNamespace(),
         archive_filter=None,

@@ -75,28 +75,28 @@ async def test_a_process_that_dies_is_replaced(aside, end):
 
 
 async def test_a_process_that_hangs_is_ended(aside):
-    aside._longest_s = 0.5
+    aside._timeout_s = 0.5
     assert await aside.call(time.sleep, 600, returns=int) is None
-    aside._longest_s = 5
+    aside._timeout_s = 5
     assert await aside.call(abs, -1, returns=int) == 1
 
 
 @pytest.mark.parametrize("begin", [b"\0\0\1\0", b"\0\0"])
 async def test_a_process_that_does_not_finish_its_answer_is_ended(aside, begin):
     await aside.call(abs, -1, returns=int)
-    aside._longest_s = 0.5
+    aside._timeout_s = 0.5
     assert await asyncio.wait_for(aside.call(stall, begin, returns=int), 10) is None
-    aside._longest_s = 5
+    aside._timeout_s = 5
     assert await aside.call(abs, -1, returns=int) == 1
 
 
 async def test_a_process_that_hears_no_question_is_ended(aside):
     await aside.call(abs, -1, returns=int)
     os.kill(await aside.call(os.getpid, returns=int), signal.SIGSTOP)
-    aside._longest_s = 0.5
+    aside._timeout_s = 0.5
     question = b"x" * (16 << 20)  # more than a pipe holds
     assert await asyncio.wait_for(aside.call(len, question, returns=int), 10) is None
-    aside._longest_s = 5
+    aside._timeout_s = 5
     assert await aside.call(abs, -1, returns=int) == 1
 
 
@@ -108,7 +108,7 @@ async def test_a_process_that_died_between_two_pages_costs_none(aside):
 
 async def test_what_work_raises_is_raised_with_its_traceback(aside):
     with pytest.raises(
-        Failure, match=r"reading: ValueError: no \(aside\.py:\d+ > test_aside\.py:\d+\)"
+        Failure, match=r"reading: ValueError: no \(page_process\.py:\d+ > test_page_process\.py:\d+\)"
     ) as raised:
         await aside.call(fail, returns=int)
     assert raised.value.traceback.endswith("ValueError: no")
@@ -136,11 +136,11 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 @pytest.fixture
 def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
-    monkeypatch.setattr(crawler.reading.page_reading, "links", crashing_parser.links)
-    monkeypatch.setattr(crawler.reading.page_reading, "listing", crashing_parser.listing)
+    monkeypatch.setattr(crawler.reading.page_reading, "extract_links", crashing_parser.links)
+    monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
     monkeypatch.setattr(crawler.lease_handler, "meaning", crashing_parser.meaning)
-    monkeypatch.setattr(crawler.lease_handler, "end", crashing_parser.end)
-    monkeypatch.setattr(crawler.replay.replay, "settlement", crashing_parser.settlement)
+    monkeypatch.setattr(crawler.lease_handler, "page_result", crashing_parser.page_result)
+    monkeypatch.setattr(crawler.replay.replay, "page_settlement", crashing_parser.page_settlement)
 
 
 def life(config):
@@ -166,7 +166,7 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
     assert life(crawl.config("w2")) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == 21
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 def everything(crawl, crashed):
@@ -185,7 +185,7 @@ def test_a_deadly_robots_txt_kills_one_worker_and_forbids_its_pages(crawl, site,
     assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
     everything(crawl, {"w1"})
     assert life(crawl.config("w2")) == 0
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:parser_crash": 2}
     assert site.paths == {"/robots.txt": 2}
     line = lines(crawl)["robots.txt"]
@@ -202,7 +202,7 @@ def test_a_deadly_sitemap_kills_one_worker_and_has_failed(crawl, site, deadly):
     assert life(crawl.config("w2")) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == 1
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monkeypatch):
@@ -212,7 +212,7 @@ def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monke
     monkeypatch.setattr(crawler.replay.replay, "_meaning", crashing_parser.robots_record)
     everything(crawl, {"dead"})
     run_worker(crawl.config("w"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
 
 
@@ -243,7 +243,7 @@ def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, si
         deaths += 1
         assert deaths <= 5
     assert deaths == 5
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:lease_expired": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == len(slow)
 
@@ -279,7 +279,7 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
         found = [await leased(frontier, "w1")]
         await frontier.workers.reclaim("w1")
         found.append(await leased(frontier, "w2"))
-        await frontier.workers.reclaim("w2", died=True)
+        await frontier.workers.reclaim("w2", is_worker_dead=True)
         found.append(await leased(frontier, "w3"))
         await frontier.workers.reclaim("w3")
         return [*found, await leased(frontier, "w4")]
@@ -304,6 +304,6 @@ def test_what_the_errback_of_a_deadly_page_yields_is_taken(crawl, site, deadly, 
             yield scrapy.Request(failure.request.url.replace("deadly", "instead"))
     """
     crawl.seed(f"{site.url}/")
-    assert life(crawl.config("w1", guest=project.guest(code, "Careful"))) == 0
+    assert life(crawl.config("w1", spider=project.guest(code, "Careful"))) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert site.paths["/instead"] == 1

@@ -31,11 +31,11 @@ async def test_a_line_that_is_written_late_has_the_time_at_which_its_batch_began
         clock.now_ms += HOUR
 
     settler = Settler(
-        SimpleNamespace(add=0, open_file=None, commit=lambda: None, seal=lambda: None),
+        SimpleNamespace(appended=0, open_file=None, commit=lambda: None, seal=lambda: None),
         SimpleNamespace(settle=settle),
         lambda _: None,
         log=SimpleNamespace(append=lines.append, commit=lambda: None, seal=lambda: None, is_due=False),
-        gate=SimpleNamespace(flow=None),
+        gate=SimpleNamespace(state=None),
         heartbeat=SimpleNamespace(check=lambda: None),
         rotation=SimpleNamespace(),
         clock_ms=clock,

@@ -126,7 +126,7 @@ def test_who_has_it_already_is_told_so(ask):
 def test_the_log_has_every_request(trees, ask):
     begun = time.monotonic()
     ask("/style.css?log", User_Agent="one two/3")
-    hit = next(hit for hit in trees.hits() if hit.path == "/style.css?log")
+    hit = next(hit for hit in trees.requests() if hit.path == "/style.css?log")
     assert (hit.host, hit.status, hit.agent) == (ONE, 200, "one two/3")
     assert begun <= hit.at <= time.monotonic()
 
@@ -194,7 +194,7 @@ def test_the_reference_count_finds_what_links_lead_to(sites, site):
     ],
 )
 def test_empty_segments_count(sites, reference, absolute):
-    assert sites.joined("http://h/a//b/", reference) == absolute
+    assert sites.join_url("http://h/a//b/", reference) == absolute
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ BROKEN = {"name": "c", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions
     ("packages", "code", "said"),
     [
         ([CLEAN, CLEAN], 0, "audit: no known vulnerability in 2 packages"),
-        ([CLEAN, UNKNOWN], 0, "in 1 packages; NOT audited, for the registry does not know them: b"),
+        ([CLEAN, UNKNOWN], 0, "in 1 packages; NOT audited, because the registry does not know them: b"),
         ([UNKNOWN, UNKNOWN], 0, f"{NOT_AUDITED}: the registry knows none of the 2 packages"),
         ([CLEAN, UNKNOWN, BROKEN], 1, "audit: c 2 has PYSEC-1; fixed in 3"),
     ],

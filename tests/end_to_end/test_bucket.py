@@ -84,13 +84,13 @@ def test_everything_killed_and_run_again(user, web, place, server, undisturbed, 
     server.kill()
     server.start()
     before = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
-    user.types(*command(place))
+    user.run(*command(place))
     every = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
     twice = sum(every[page] - 1 for page in before if every[page] > 1)
     assert dataset(place) == undisturbed
     assert twice <= 2 * CONCURRENCY * (stage == "crawling")
     assert not any_of(place, "data/open/")
-    assert user.types("verify", "--json").json["damage"] == []
+    assert user.run("verify", "--json").json["damage"] == []
 
 
 @pytest.mark.slow
@@ -108,4 +108,4 @@ def test_the_server_killed_and_restarted_under_way_is_waited_for(user, web, plac
 def test_a_bucket_that_is_not_there_is_one_line(user, place, server):
     toml = (user.directory / "thresher.toml").read_text()
     (user.directory / "thresher.toml").write_text(toml.replace(BUCKET, "no-such-bucket"))
-    assert "no-such-bucket" in user.types("status", code=2).line
+    assert "no-such-bucket" in user.run("status", code=2).line

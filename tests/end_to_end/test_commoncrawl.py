@@ -35,20 +35,20 @@ def test_single_records_of_domains_become_documents(user, theirs):
         "--language",
         "eng",
     )
-    first = user.types(*words, "--json").json
+    first = user.run(*words, "--json").json
     assert first == {"found": 23, "known": 0, "added": 23, "files": 1, "unusable": {}}
-    said = user.types(*words)
+    said = user.run(*words)
     assert said.out == "docs: 23 records found, 23 of them known, 0 added in 0 archive files\n"
-    assert user.types("process", "docs", "--json").json["made"] == 1
+    assert user.run("process", "docs", "--json").json["made"] == 1
 
 
 def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
     theirs.plan = lambda asked: ErrorResponse(404, "NoSuchKey") if "00001.warc.wet" in asked.path else None
-    said = user.types("ingest", "texts", f"{ADDRESS}/wet", "--json", code=2)
+    said = user.run("ingest", "texts", f"{ADDRESS}/wet", "--json", code=2)
     assert (said.json["added"], len(said.json["refused"])) == (2, 1)
     assert "00001.warc.wet.gz: there is no such file" in said.line
     theirs.plan = lambda asked: None
-    again = user.types("ingest", "texts", f"{ADDRESS}/wet", "--json").json
+    again = user.run("ingest", "texts", f"{ADDRESS}/wet", "--json").json
     assert (again["added"], again["known"], again["refused"]) == (1, 2, [])
 
 
@@ -60,4 +60,4 @@ def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
     ],
 )
 def test_what_cannot_be_meant_is_one_line_and_exit_code_2(user, theirs, words, line):
-    assert line in user.types("ingest", "x", *words, code=2).line
+    assert line in user.run("ingest", "x", *words, code=2).line

@@ -47,7 +47,7 @@ def crawled(tmp_path_factory):
 
 
 def logged(user, *words):
-    return [json.loads(line) for line in user.types("log", *words, "--json").out.splitlines()]
+    return [json.loads(line) for line in user.run("log", *words, "--json").out.splitlines()]
 
 
 def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
@@ -64,7 +64,7 @@ def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
     ]
     # --verbose shows each line as the log has it.
     shown = [line for line in said.err.splitlines() if not line.startswith("crawl: ")]
-    assert sorted(shown) == sorted(user.types("log").out.splitlines())
+    assert sorted(shown) == sorted(user.run("log").out.splitlines())
 
     assert logged(user) == sorted(logged(user), key=lambda line: line["time"])
     (failed,) = logged(user, "--outcome", "failed")
@@ -77,49 +77,49 @@ def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
     assert logged(user, "--host", "elsewhere.example") == []
     assert re.fullmatch(
         rf"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d gone +404 +\d+ B +\d+ ms  {site.url}/gone  from {site.url}/",
-        next(line for line in user.types("log").out.splitlines() if "/gone" in line),
+        next(line for line in user.run("log").out.splitlines() if "/gone" in line),
     )
     # Nothing is left to do, and nothing failed this time.
-    again = user.types("crawl")
-    assert again.out == "main: nothing fetched, for nothing was waiting; the frontier is drained\n"
-    assert user.types("crawl", "--json").json["run"] == {"requests": 0, "outcomes": {}, "reasons": {}}
+    again = user.run("crawl")
+    assert again.out == "main: nothing fetched, because nothing waited; the frontier is drained\n"
+    assert user.run("crawl", "--json").json["run"] == {"requests": 0, "outcomes": {}, "reasons": {}}
 
 
 def test_show_says_what_is_known_of_a_url(crawled):
     user, site, _ = crawled
     url = f"{site.url}/1"
-    user.types("process")
-    said = user.types("show", url).out
+    user.run("process")
+    said = user.run("show", url).out
     assert said.startswith("main: settled\n")
     assert re.search(rf"fetched +200 .*{url}  from {site.url}/\n", said)
     assert re.search(r"captured 200 text/html in warc/main/\S+\.warc\.gz at \d+\n", said)
     assert "dropped by" in said
-    found = user.types("show", f"{site.url}/%31", "main", "--json").json
+    found = user.run("show", f"{site.url}/%31", "main", "--json").json
     assert found["url"] == url
     ((source,)) = found["sources"]
     assert source["frontier"]["state"] == "settled"
     assert [line["outcome"] for line in source["log"]] == ["fetched"]
     ((capture,)) = source["captures"]
     assert (capture["url"], capture["status"], capture["verdict"]["keep"]) == (url, 200, False)
-    assert "dead_refused" in user.types("show", NOBODY).out
-    assert user.types("show", f"{site.url}/never").out.startswith(f"{site.url}/never: unknown; ")
-    assert "is no URL" in user.types("show", "never", code=2).line
+    assert "dead_refused" in user.run("show", NOBODY).out
+    assert user.run("show", f"{site.url}/never").out.startswith(f"{site.url}/never: unknown; ")
+    assert "is no URL" in user.run("show", "never", code=2).line
 
 
 def test_hosts_that_rest_are_listed_with_reason_and_end(crawled):
     user, _, _ = crawled
     given_up = "127.0.0.2: host given up: connection refused (dead_refused); 0 pages wait\n"
-    assert user.types("frontier", "hosts", "main").out == given_up
-    user.types("frontier", "resume", "main", "127.0.0.2")
-    assert user.types("frontier", "hosts", "main").out == "main: 2 hosts, and none rests or was given up\n"
-    user.types("frontier", "hold", "main", "127.0.0.1", "--for", "2h")
-    said = user.types("frontier", "hosts", "main").out
+    assert user.run("frontier", "hosts", "main").out == given_up
+    user.run("frontier", "resume", "main", "127.0.0.2")
+    assert user.run("frontier", "hosts", "main").out == "main: 2 hosts, and none is held or was given up\n"
+    user.run("frontier", "hold", "main", "127.0.0.1", "--for", "2h")
+    said = user.run("frontier", "hosts", "main").out
     assert re.fullmatch(
         r"127\.0\.0\.1: held for (2 h|1 h 59 min), until .* UTC: held with `thresher frontier hold` \(operator\); "
         r"0 pages wait\n",
         said,
     )
-    hosts = user.types("frontier", "hosts", "main", "--all", "--json").json["hosts"]
+    hosts = user.run("frontier", "hosts", "main", "--all", "--json").json["hosts"]
     host = next(host for host in hosts if host["host"] == "127.0.0.1")
     assert len(hosts) == 2
     assert (host["host"], host["state"], host["reason"]) == ("127.0.0.1", "held", "operator")
@@ -135,7 +135,7 @@ def test_a_crawl_that_is_interrupted_says_so_and_ends_with_130(user, site):
         writer.write(front)
 
     site.answers["/"] = slow
-    user.types("seed", f"{site.url}/", "--scope", "prefix")
+    user.run("seed", f"{site.url}/", "--scope", "prefix")
     crawl = subprocess.Popen(
         user.command("crawl", "--json"),
         env=user.environment,
@@ -157,10 +157,10 @@ def test_a_crawl_that_is_interrupted_says_so_and_ends_with_130(user, site):
 
 
 def test_a_crawl_that_can_fetch_nothing_says_why(user, site):
-    user.types("seed", f"{site.url}/", "--scope", "prefix")
-    user.types("frontier", "hold", "main", "127.0.0.1", "--for", "1h")
-    assert user.types("crawl", "--max-time", "1").out.splitlines() == [
-        "main: nothing fetched: 1 host held, held with `thresher frontier hold`; 1 URL waits, run again to go on",
+    user.run("seed", f"{site.url}/", "--scope", "prefix")
+    user.run("frontier", "hold", "main", "127.0.0.1", "--for", "1h")
+    assert user.run("crawl", "--max-time", "1").out.splitlines() == [
+        "main: nothing fetched: 1 host held, held with `thresher frontier hold`; 1 URL waits, run again to continue",
         "  1 host held: held with `thresher frontier hold` (operator)",
         "  until when: thresher frontier hosts main",
     ]
@@ -169,15 +169,15 @@ def test_a_crawl_that_can_fetch_nothing_says_why(user, site):
 def test_a_crawl_that_waited_for_the_web_says_what_kept_it(user):
     nobody = '[crawler]\nnameservers = ["127.0.0.2:9"]'
     (user.directory / "thresher.toml").write_text(TOML.replace("[crawler]", nobody))
-    user.types("seed", "http://a.example/")
-    first, then = user.types("crawl", "--max-time", "4").out.splitlines()
+    user.run("seed", "http://a.example/")
+    first, then = user.run("crawl", "--max-time", "4").out.splitlines()
     cause = r"no name server answers \(127\.0\.0\.2:9\), for \d+ s"
-    assert re.fullmatch(rf"main: nothing fetched: {cause}; 1 URL waits, run again to go on", first)
+    assert re.fullmatch(rf"main: nothing fetched: {cause}; 1 URL waits, run again to continue", first)
     assert re.fullmatch(rf"  waited for the web: {cause}", then)
 
 
 def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
-    assert "has no log; run `thresher crawl main`" in user.types("log", code=2).line
+    assert "has no log; run `thresher crawl main`" in user.run("log", code=2).line
     follow = subprocess.Popen(
         user.command("log", "--follow", "--json", "--outcome", "fetched"),
         env=user.environment,
@@ -185,8 +185,8 @@ def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
         stderr=subprocess.PIPE,
         text=True,
     )
-    user.types("seed", f"{site.url}/", "--scope", "prefix")
-    user.types("crawl")
+    user.run("seed", f"{site.url}/", "--scope", "prefix")
+    user.run("crawl")
     seen = [json.loads(follow.stdout.readline())["url"] for _ in range(PAGES)]
     assert sorted(seen) == [f"{site.url}/", *(f"{site.url}/{n}" for n in range(1, PAGES))]
     follow.send_signal(signal.SIGINT)

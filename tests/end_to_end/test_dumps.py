@@ -25,7 +25,7 @@ def archived(user, source):
 
 def test_articles_of_a_wikipedia_dump_lie_in_the_archive(user):
     (user.directory / "anwiki.xml.bz2").write_bytes(bz2.compress(WIKI[:700]) + bz2.compress(WIKI[700:]))
-    said = user.types("ingest", "wiki", "anwiki.xml.bz2", "--json").json
+    said = user.run("ingest", "wiki", "anwiki.xml.bz2", "--json").json
     assert (said["added"], said["entries"]) == (1, 1)
     assert said["unusable"] == {"other_namespace": 1, "redirect": 1}
     (record,) = archived(user, "wiki")
@@ -38,7 +38,7 @@ def test_questions_of_a_stack_exchange_dump_lie_in_the_archive(user):
     site = user.directory / "unix.stackexchange.com"
     site.mkdir()
     (site / "Posts.xml").write_bytes(POSTS)
-    assert user.types("ingest", "qa", "unix.stackexchange.com/Posts.xml", "--json").json["entries"] == 1
+    assert user.run("ingest", "qa", "unix.stackexchange.com/Posts.xml", "--json").json["entries"] == 1
     (record,) = archived(user, "qa")
     assert record.url == "https://unix.stackexchange.com/questions/1"
     assert record.payload.index(b"rope") < record.payload.index(b"Slowly")
@@ -48,9 +48,9 @@ def test_questions_of_a_stack_exchange_dump_lie_in_the_archive(user):
 def test_what_lacks_its_site_or_must_be_unpacked_is_refused_with_the_remedy(user):
     (user.directory / "Posts.xml").write_bytes(POSTS)
     (user.directory / "qa.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(100))
-    said = user.types("ingest", "qa", "Posts.xml", "qa.7z", "--json", code=2)
+    said = user.run("ingest", "qa", "Posts.xml", "qa.7z", "--json", code=2)
     without_site, packed = (refused["reason"] for refused in said.json["refused"])
     assert "--site HOST" in without_site
     assert "7z x" in packed
-    user.types("ingest", "qa", "Posts.xml", "--site", "qa.example.org")
+    user.run("ingest", "qa", "Posts.xml", "--site", "qa.example.org")
     assert archived(user, "qa")[0].url == "https://qa.example.org/questions/1"

@@ -24,13 +24,13 @@ def test_a_job_whose_server_is_emptied_ends_with_an_error_and_exports_nothing(us
         assert "Traceback" not in said
         assert not list((user.directory / "out").rglob("*"))
 
-        assert "`thresher frontier rebuild main`" in user.types("crawl", "main", code=2).line
-        assert "main" in user.types("run", "seeds.txt", "--out", "out", "--scope", "host", code=2).line
+        assert "`thresher frontier rebuild main`" in user.run("crawl", "main", code=2).line
+        assert "main" in user.run("run", "seeds.txt", "--out", "out", "--scope", "host", code=2).line
         assert not list((user.directory / "out").rglob("*"))
         asked = {(entry.host, entry.path) for entry in web.log}
-        user.types("frontier", "rebuild", "main")
-        user.types("seed", "seeds.txt", "--scope", "host")
+        user.run("frontier", "rebuild", "main")
+        user.run("seed", "seeds.txt", "--scope", "host")
         before = len(web.log)
-        assert user.types("crawl", "main", "--json").json["drained"]
+        assert user.run("crawl", "main", "--json").json["drained"]
         again = {(entry.host, entry.path) for entry in web.log[before:]} & asked
         assert len({path for _, path in again} - {"/robots.txt"}) <= 2 * 64  # what was under way

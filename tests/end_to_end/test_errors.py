@@ -28,7 +28,7 @@ def test_seeds_that_are_missing_empty_or_binary(user, content, said):
     path = user.directory / "seeds.txt"
     if content is not None:
         path.write_bytes(content)
-    said_line = user.types("run", path, "--out", "out", code=2).line
+    said_line = user.run("run", path, "--out", "out", code=2).line
     assert said in said_line
     assert "seeds.txt" in said_line
     assert not (user.directory / "out").exists()
@@ -36,7 +36,7 @@ def test_seeds_that_are_missing_empty_or_binary(user, content, said):
 
 def test_a_line_that_is_no_url_is_named_and_the_others_are_added(user):
     path = seeds(user, "http://127.0.0.1:9/\nno url at all\n")
-    said = user.types("seed", path, "--crawl", "main", "--json")
+    said = user.run("seed", path, "--crawl", "main", "--json")
     assert said.json["added"] == 1
     assert said.json["refused"] == 1
     assert "line 2: 'no url at all' is no URL" in said.err
@@ -44,13 +44,13 @@ def test_a_line_that_is_no_url_is_named_and_the_others_are_added(user):
 
 def test_no_contact(user):
     (user.directory / "thresher.toml").write_text("[project]\n")
-    line = user.types("run", seeds(user), "--out", "out", code=2).line
+    line = user.run("run", seeds(user), "--out", "out", code=2).line
     assert "project.contact is not set" in line
 
 
 def test_an_unknown_key_names_the_nearest_known_one(user):
     (user.directory / "thresher.toml").write_text("[crawler]\nmin_dealy = 2\n")
-    line = user.types("status", code=2).line
+    line = user.run("status", code=2).line
     assert "crawler.min_dealy" in line
     assert "'min_delay'" in line
 
@@ -59,7 +59,7 @@ def test_an_output_directory_with_other_files_is_left_as_it_is(user):
     out = user.directory / "out"
     out.mkdir()
     (out / "thesis.doc").write_text("mine")
-    line = user.types("run", seeds(user), "--out", out, code=2).line
+    line = user.run("run", seeds(user), "--out", out, code=2).line
     assert "holds other files" in line
     assert [path.name for path in out.iterdir()] == ["thesis.doc"]
 
@@ -68,7 +68,7 @@ def test_an_output_directory_with_other_files_is_left_as_it_is(user):
 def test_a_tokenizer_file_that_is_none(user, content):
     path = user.directory / "tokenizer.json"
     path.write_text(content)
-    line = user.types("run", seeds(user), "--out", "out", "--tokenizer", path, code=2).line
+    line = user.run("run", seeds(user), "--out", "out", "--tokenizer", path, code=2).line
     assert "tokenizer.json" in line
 
 
@@ -77,17 +77,17 @@ def test_redis_that_cannot_be_reached(user):
     (user.directory / "thresher.toml").write_text(
         toml.replace("[project]", '[project]\nredis = "redis://127.0.0.1:1/0"')
     )
-    line = user.types("run", seeds(user), "--out", "out", code=2).line
+    line = user.run("run", seeds(user), "--out", "out", code=2).line
     assert "127.0.0.1:1" in line
 
 
 def test_with_json_the_error_is_one_object(user):
-    said = user.types("crawl", "nobody", "--json", code=2)
+    said = user.run("crawl", "nobody", "--json", code=2)
     assert "nobody" in said.json["error"]
 
 
 def test_a_crawl_that_was_never_seeded(user):
-    assert "thresher seed" in user.types("crawl", "nobody", code=2).line
+    assert "thresher seed" in user.run("crawl", "nobody", code=2).line
 
 
 @pytest.mark.parametrize(
@@ -107,26 +107,26 @@ def test_a_crawl_that_was_never_seeded(user):
 )
 def test_outside_a_project_a_command_says_so_and_makes_nothing(user, words):
     (user.directory / "thresher.toml").unlink()
-    line = user.types(*words, code=2).line
+    line = user.run(*words, code=2).line
     assert f"{user.directory}: no project here" in line
     assert f"thresher init {user.directory}" in line
     assert list(user.directory.iterdir()) == []
 
 
 def test_verify_that_finds_nothing_says_so(user):
-    said = user.types("verify", "--json", code=2)
+    said = user.run("verify", "--json", code=2)
     assert "nothing is sealed in the storage" in said.json["error"]
     assert "project.storage" in said.line
 
 
 def test_a_source_that_is_not_there(user):
     for command in (("process", "nobody"), ("dedup", "nobody"), ("report", "nobody")):
-        assert "nobody" in user.types(*command, code=2).line
+        assert "nobody" in user.run(*command, code=2).line
 
 
 def test_init_leaves_an_existing_file_alone(user):
     before = (user.directory / "thresher.toml").read_bytes()
-    assert "was left as it is" in user.types("init", user.directory, code=2).line
+    assert "was left as it is" in user.run("init", user.directory, code=2).line
     assert (user.directory / "thresher.toml").read_bytes() == before
 
 
@@ -143,13 +143,13 @@ def test_the_project_may_be_named_before_the_verb_and_behind_it(user):
     name = str(user.directory)
     elsewhere = replace(user, directory=user.directory.parent)
     for words in (("--project", name, "status"), ("status", "--project", name)):
-        assert elsewhere.types(*words, "--json").json["sources"] == []
-    assert "/nowhere" in elsewhere.types("--project", "/nowhere", "status", code=2).line
+        assert elsewhere.run(*words, "--json").json["sources"] == []
+    assert "/nowhere" in elsewhere.run("--project", "/nowhere", "status", code=2).line
 
 
 def test_the_version_is_told(user):
-    assert re.fullmatch(r"thresher \d+\.\d+\.\d+\n", user.types("--version").out)
-    assert "3    a crawl is drained, and some of its pages failed" in user.types("--help").out
+    assert re.fullmatch(r"thresher \d+\.\d+\.\d+\n", user.run("--version").out)
+    assert "3    a crawl is drained, and some of its pages failed" in user.run("--help").out
 
 
 def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monkeypatch):
@@ -165,7 +165,7 @@ def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monk
         where = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", where)
         begun = time.monotonic()
-        line = user.types("status", code=2).line
+        line = user.run("status", code=2).line
     assert f"s3://bucket/prefix at {where} has not answered for 10 s" in line
     assert "correct AWS_ENDPOINT_URL_S3" in line
     assert time.monotonic() - begun < 40  # ten seconds, and as long as a busy machine takes for the rest

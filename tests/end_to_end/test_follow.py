@@ -25,12 +25,12 @@ def seeded(user, web):
         TOML.replace("[crawler]", f'[crawler]\nmax_backlog = "{LIMIT}B"')
     )
     (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
-    user.types("seed", "seeds.txt", "--scope", "host")
+    user.run("seed", "seeds.txt", "--scope", "host")
     return user
 
 
 def source(user):
-    (found,) = user.types("status", "--json").json["sources"]
+    (found,) = user.run("status", "--json").json["sources"]
     return found
 
 
@@ -55,7 +55,7 @@ def archived_bytes(user):
 
 def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded):
     follower = seeded.start("process", "main", "--follow", "--workers", "1")
-    crawled = seeded.types("crawl", "main", "--json").json
+    crawled = seeded.run("crawl", "main", "--json").json
     assert follower.wait(120) == 0
     found = source(seeded)
     assert crawled["drained"]
@@ -63,7 +63,7 @@ def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded
     assert found["flow"] is None
     assert found["files"] > 1
     followed = texts(seeded)
-    seeded.types("process", "main", "--redo")
+    seeded.run("process", "main", "--redo")
     assert texts(seeded) == followed
 
 
@@ -109,4 +109,4 @@ def archived_urls(user):
 
 
 def test_a_follower_of_nothing_is_told_so_in_one_line(user):
-    assert "no such crawl or ingest" in user.types("process", "nothing", "--follow", code=2).line
+    assert "no such crawl or ingest" in user.run("process", "nothing", "--follow", code=2).line

@@ -57,7 +57,7 @@ def test_killed_and_run_again(user, web, undisturbed, stage):
     assert wait_until(lambda: STAGES[stage](user.directory, asked), process), "it ended before it was killed"
     kill_tree(process)
     before = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
-    user.types(*COMMAND)
+    user.run(*COMMAND)
     every = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
     twice = sum(every[page] - 1 for page in before if every[page] > 1)
     assert dataset(user.directory) == undisturbed
@@ -77,7 +77,7 @@ def test_interrupted_while_crawling_it_drains_and_the_same_command_finishes(user
     assert not (user.directory / "out").exists()
     assert list((user.directory / "data" / "warc" / "main").glob(".open/*")) == []
     before = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
-    user.types(*COMMAND)
+    user.run(*COMMAND)
     every = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
     assert [page for page in before if every[page] > 1] == []
     assert dataset(user.directory) == undisturbed

@@ -52,17 +52,17 @@ def test_a_crawl_whose_frontier_was_lost_is_crawled_to_its_end(user, web, storag
         TOML.replace("[project]", f'[project]\nstorage = "{storage}"')
     )
     (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
-    user.types("seed", "seeds.txt", "--scope", "host")
+    user.run("seed", "seeds.txt", "--scope", "host")
     begun = len(web.log)
     process = user.start("crawl", "main", "--workers", "2")
     assert wait_until(lambda: len(web.log) - begun > 150, process)
     kill_tree(process)
     shutil.rmtree(user.directory / ".thresher")
 
-    refused = user.types("crawl", "main", code=2)
+    refused = user.run("crawl", "main", code=2)
     assert "the frontier does not know it" in refused.line
     assert "thresher frontier rebuild main" in refused.line
-    said = user.types("frontier", "rebuild", "main", "--json").json
+    said = user.run("frontier", "rebuild", "main", "--json").json
     store = storage_at(storage, user.directory)
     kept = archived(store)
     assert said["no_log"] == 0
@@ -70,8 +70,8 @@ def test_a_crawl_whose_frontier_was_lost_is_crawled_to_its_end(user, web, storag
     assert said["waiting"] > 0
 
     before = len(web.log)
-    user.types("seed", "seeds.txt", "--scope", "host")  # those that were not fetched
-    assert user.types("crawl", "main", "--workers", "2", "--json").json["drained"]
+    user.run("seed", "seeds.txt", "--scope", "host")  # those that were not fetched
+    assert user.run("crawl", "main", "--workers", "2", "--json").json["drained"]
     again = {f"http://{entry.host}{entry.path}" for entry in web.log[before:]}
     assert {url for url in again if not url.endswith("/robots.txt")}.isdisjoint(kept)
     final = Counter(line.url for line in log_line.lines(store, "main") if line.is_final)
@@ -88,10 +88,10 @@ def test_a_second_project_on_the_same_server_is_told_whose_the_crawl_is(user, we
         other = type(user)(tmp_path / "other")
         other.directory.mkdir()
         (other.directory / "thresher.toml").write_text(text)
-        user.types("seed", web.seeds[0])
+        user.run("seed", web.seeds[0])
         for words in (("seed", web.seeds[0]), ("crawl", "main"), ("frontier", "hold", "main", "example.org")):
-            line = other.types(*words, code=2).line
+            line = other.run(*words, code=2).line
             assert str(user.directory / "data") in line
             assert str(other.directory / "data") in line
-        assert "in another storage" in other.types("status").out
-        other.types("seed", web.seeds[0], "--crawl", "theirs")
+        assert "in another storage" in other.run("status").out
+        other.run("seed", web.seeds[0], "--crawl", "theirs")

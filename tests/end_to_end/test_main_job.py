@@ -122,7 +122,7 @@ def test_no_text_is_there_twice(job):
 
 def test_the_report_adds_up(job):
     user, said, _ = job
-    funnel = user.types("report", "--json").json
+    funnel = user.run("report", "--json").json
     assert funnel == said["funnel"] == json.loads((user.directory / "out" / "report.json").read_text())
     stages = funnel["stages"]
     assert sum(stage["documents"] for stage in stages) == funnel["records"]
@@ -136,7 +136,7 @@ def test_the_report_adds_up(job):
 
 def test_the_funnel_is_drawn(job):
     user, _, _ = job
-    user.types("report", "--plot", "funnel.png")
+    user.run("report", "--plot", "funnel.png")
     assert (user.directory / "funnel.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -151,13 +151,13 @@ def test_the_dataset_is_read_as_the_demo_says(job):
 
 def test_everything_verifies_and_any_damage_is_found(job):
     user, _, _ = job
-    assert user.types("verify", "--json").json["damage"] == []
-    assert user.types("verify", "out", "--json").json["damage"] == []
+    assert user.run("verify", "--json").json["damage"] == []
+    assert user.run("verify", "out", "--json").json["damage"] == []
     shard = next((user.directory / "out").glob("data/shard-*.parquet"))
     data = shard.read_bytes()
     shard.chmod(0o644)
     shard.write_bytes(data[:100] + b"X" + data[101:])
-    damaged = user.types("verify", "out", "--json", code=1)
+    damaged = user.run("verify", "out", "--json", code=1)
     assert shard.name in damaged.json["damage"][0]
     shard.write_bytes(data)
 
@@ -166,7 +166,7 @@ def test_running_it_again_fetches_nothing_and_changes_no_byte(job, web):
     user, said, _ = job
     before = {path: path.read_bytes() for path in (user.directory / "out").rglob("*") if path.is_file()}
     asked = len(web.log)
-    again = user.types(
+    again = user.run(
         "run", "seeds.txt", "--out", "out", "--tokenizer", "tokenizer.json", "--scope", "host", "--json"
     )
     assert len(web.log) == asked
@@ -178,7 +178,7 @@ def test_running_it_again_fetches_nothing_and_changes_no_byte(job, web):
 
 def test_another_dataset_is_refused_and_the_difference_named(job):
     user, _, _ = job
-    line = user.types("run", "seeds.txt", "--out", "out", "--scope", "host", code=2).line
+    line = user.run("run", "seeds.txt", "--out", "out", "--scope", "host", code=2).line
     assert "holds another dataset" in line
     assert "tokenizer" in line
 
@@ -188,12 +188,12 @@ def test_other_filters_are_refused_until_redone(job):
     toml = user.directory / "thresher.toml"
     before = toml.read_text()
     toml.write_text(before.replace('preset = "gopher"', 'preset = "none"'))
-    line = user.types("process", code=2).line
+    line = user.run("process", code=2).line
     assert "--redo" in line
     assert "filters" in line
     toml.write_text(before)
-    user.types("process", "--redo")
-    assert user.types("report", "--json").json == said["funnel"]
+    user.run("process", "--redo")
+    assert user.run("report", "--json").json == said["funnel"]
 
 
 def test_an_ingested_archive_gives_the_same_texts(job, tmp_path_factory):

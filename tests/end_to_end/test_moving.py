@@ -84,7 +84,7 @@ def test_a_project_with_a_login_and_a_list_made_by_a_script(user, site, monkeypa
     monkeypatch.setenv("SHOP_COOKIE", cookie.strip())
     words = commands[2].replace("https://shop.example", site.url).split()
     assert words.pop(0) == "thresher"
-    assert user.types(*words, "--json").json["drained"]
+    assert user.run(*words, "--json").json["drained"]
     assert sorted(items(user.directory / "orders"), key=lambda item: item["url"]) == [
         {"url": f"{site.url}/order/1", "total": "10.00"},
         {"url": f"{site.url}/order/2", "total": "20.00"},
@@ -124,7 +124,7 @@ def test_start_requests_becomes_start(user, site):
         + "\n    def parse_list(self, response):\n        yield {'url': response.url}\n"
     )
     site.answers |= {f"/list/{number}": page("x") for number in range(10)}
-    user.types(*small(user, site, code))
+    user.run(*small(user, site, code))
     assert {item["url"] for item in items(user.directory / "items")} == {
         f"{site.url}/list/{number}" for number in range(10)
     }
@@ -132,7 +132,7 @@ def test_start_requests_becomes_start(user, site):
 
 def test_a_spider_that_still_has_start_requests_is_told_so_in_one_line(user, site):
     code = example("async def start").replace("async def start(", "def start_requests(")
-    line = user.types(*small(user, site, code), code=2).line
+    line = user.run(*small(user, site, code), code=2).line
     assert line.endswith(
         "spider small: nobody calls `start_requests` any more (Scrapy 2.13 replaced it); make it `async def start(self)`"
     )
@@ -144,7 +144,7 @@ def test_json_needs_no_browser(user, site):
         following = f', "next": "/api?page={number + 1}"' if number < 2 else ""
         body = f'{{"orders": [{{"number": {number}}}]{following}}}'
         site.answers[f"/api?page={number}"] = page(body, kind="application/json")
-    user.types(*small(user, site, start + example("def parse_list")))
+    user.run(*small(user, site, start + example("def parse_list")))
     assert [item["number"] for item in items(user.directory / "items")] == [1, 2]
 
 
@@ -160,7 +160,7 @@ def test_json_needs_no_browser(user, site):
 )
 def test_what_only_a_page_in_a_browser_could_do_ends_the_crawl_with_one_line(user, site, meta, why):
     code = f"    async def start(self):\n        yield scrapy.Request('https://shop.example/', meta={meta})\n"
-    assert why in user.types(*small(user, site, code), code=2).line
+    assert why in user.run(*small(user, site, code), code=2).line
 
 
 def test_who_asks_for_a_browser_where_there_is_none_is_told_so_once(user, site):
@@ -173,7 +173,7 @@ def test_who_asks_for_a_browser_where_there_is_none_is_told_so_once(user, site):
         yield {'url': response.url}
 """
     site.fallback = lambda _: page("x")
-    said = user.types(*small(user, site, code)).err
+    said = user.run(*small(user, site, code)).err
     assert said.count('meta["playwright"] asks for a browser; set crawler.render') == 1
     assert len(items(user.directory / "items")) == 3
 
@@ -234,7 +234,7 @@ def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
         "/search?q=chairs": page("<p>chair</p>"),
     }
     (user.directory / "kinds.py").write_text(KINDS.replace("SITE", site.url))
-    user.types("crawl", "kinds", "--spider", f"kinds:{name}")
+    user.run("crawl", "kinds", "--spider", f"kinds:{name}")
     assert items(user.directory / "items") == [{"found": "chair"}]
 
 

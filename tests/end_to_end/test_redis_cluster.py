@@ -19,7 +19,7 @@ def pages(hits):
 def test_a_master_dies_under_a_crawl_and_every_page_is_fetched_once(user, demo_web, tmp_path):
     (user.directory / "seeds.txt").write_text("\n".join(demo_web.seeds))
     for command in COMMANDS:
-        user.types(*command)
+        user.run(*command)
     undisturbed = pages(demo_web.log)
     begun = len(demo_web.log)
     with valkey_cluster(tmp_path / "cluster") as cluster:
@@ -27,10 +27,10 @@ def test_a_master_dies_under_a_crawl_and_every_page_is_fetched_once(user, demo_w
         (user.directory / "thresher.toml").write_text(
             TOML.replace("[project]", f'[project]\nredis = "{nodes}"\nstorage = "file:again"')
         )
-        user.types(*COMMANDS[0])
+        user.run(*COMMANDS[0])
         process = user.start(*COMMANDS[1])
         assert wait_until(lambda: len(demo_web.log) - begun > 60, process)
         cluster.master_of(0).kill()
         assert process.wait() == 0, (user.directory / "killed.log").read_text()
-        assert user.types("status", "--json").json
+        assert user.run("status", "--json").json
     assert pages(list(demo_web.log)[begun:]) == undisturbed

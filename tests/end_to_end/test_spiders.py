@@ -63,7 +63,7 @@ def test_the_guides_example_does_what_the_guide_says(user, site):
     command = re.search(r"\nthresher (crawl shop .* --workers 2)\n", GUIDE)[1]
     words = command.replace("https://shop.example/", f"{site.url}/list/1").split()
     for turn in range(2):
-        stats = user.types(*words, "--json").json
+        stats = user.run(*words, "--json").json
         assert stats["drained"]
         assert stats["outcomes"]["fetched"] == 18, turn
     found = items(user.directory / "prices")
@@ -88,7 +88,7 @@ def test_killed_with_all_its_processes_the_same_command_goes_on_and_every_item_i
     process = user.start(*words)
     assert wait_until(lambda: len(site.requests) > 25, process)
     kill_tree(process)
-    stats = user.types(*words, "--json").json
+    stats = user.run(*words, "--json").json
     assert stats["drained"]
     assert stats["outcomes"]["fetched"] == 80
     found = Counter(item["url"].rpartition("/")[2] for item in items(user.directory / "items"))
@@ -101,7 +101,7 @@ def test_a_spider_that_has_had_enough_ends_the_crawl_for_all_workers(user, site)
     (user.directory / "follow.py").write_text(FOLLOW)
     site.fallback = slowly(web(2000), 0.02)
     arguments = ("-a", f"first={site.url}/0", "-a", "last=/7")
-    said = user.types("crawl", "x", "--spider", "follow:Follow", *arguments, "--workers", "2", "--json")
+    said = user.run("crawl", "x", "--spider", "follow:Follow", *arguments, "--workers", "2", "--json")
     assert not said.json["drained"]
     assert said.json["leased"] == 0
     assert said.json["outcomes"]["fetched"] < 2000
@@ -118,7 +118,7 @@ def test_a_spider_that_has_had_enough_ends_the_crawl_for_all_workers(user, site)
 )
 def test_what_is_wrong_with_a_spider_is_one_line(user, words, why):
     (user.directory / "follow.py").write_text(FOLLOW)
-    assert why in user.types("crawl", "x", *words, code=2).line
+    assert why in user.run("crawl", "x", *words, code=2).line
 
 
 def test_settings_that_the_crawl_decides_are_named_in_one_line(user, site):
@@ -127,6 +127,6 @@ def test_settings_that_the_crawl_decides_are_named_in_one_line(user, site):
     (user.directory / "own.py").write_text(settings)
     site.answers["/"] = page("x")
     words = ("--spider", "follow:Follow", "--settings", "own", "-a", f"first={site.url}/")
-    said = user.types("crawl", "x", *words)
+    said = user.run("crawl", "x", *words)
     (line,) = [line for line in said.err.splitlines() if "the crawl decides these settings" in line]
     assert line.endswith(": DOWNLOAD_DELAY, ROBOTSTXT_OBEY")

@@ -1,4 +1,5 @@
-"""Pages made to cost an extractor hours, and pages made of pieces at random, end as a text or as a skip; the same each time.
+"""Pages made to cost an extractor hours, and pages made of pieces at random, end as a text or as a skip; the same each
+time.
 
 No time is asserted: a step that is quadratic in what these pages have many of does not end within a test's bound.
 """

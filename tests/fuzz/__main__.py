@@ -1,4 +1,6 @@
-"""`python -m tests.fuzz [READER...] --seconds N --seed S`: fuzz for N CPU seconds a reader; findings go into the corpus."""
+"""`python -m tests.fuzz [READER...] --seconds N --seed S`: fuzz for N CPU seconds a reader; findings go into the
+corpus.
+"""
 
 import argparse
 import sys

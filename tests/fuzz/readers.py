@@ -184,8 +184,8 @@ class _Pool:
 def _resp(data: bytes) -> None:
     """What is a reply, or nonsense, to calls of the frontier, with the questions after replicas around them.
 
-    hiredis makes a list as long as a reply says that it is before the items come: 8 bytes and 6 ns of each. The server of a frontier is trusted
-    not to say a thousand million (docs/security.md).
+    hiredis makes a list as long as a reply says that it is before the items come: 8 bytes and 6 ns of each. The server
+    of a frontier is trusted not to say a thousand million (docs/security.md).
     """
     if _LONG_LIST.search(data):
         return
@@ -548,18 +548,18 @@ def readers() -> dict[str, Reader]:
         "inputs.csv": Reader(
             read=_input("x.csv"),
             tokens=(b",", b";", b'"', b"\n", b"\r", b"\0", b"text"),
-            samples=(made_inputs.delimited(made_inputs.ROW_FACTORS),),
+            samples=(made_inputs.delimited(made_inputs.ROWS),),
         ),
         "inputs.parquet": Reader(
             read=_input("x.parquet"),
             tokens=(b"PAR1", b"\xff\xff\xff\x7f", b"\0\0\0\0"),
-            samples=(made_inputs.parquet(made_inputs.ROW_FACTORS),),
+            samples=(made_inputs.parquet(made_inputs.ROWS),),
             us_a_byte=200.0,
         ),
         "inputs.arrow": Reader(
             read=_input("x.arrow"),
             tokens=(b"ARROW1\0\0", b"\xff\xff\xff\xff", b"\0\0\0\0"),
-            samples=(made_inputs.arrow(made_inputs.ROW_FACTORS),),
+            samples=(made_inputs.arrow(made_inputs.ROWS),),
             us_a_byte=200.0,
         ),
         "inputs.tar": Reader(

@@ -1,4 +1,6 @@
-"""Readers of other people's bytes stand what was ever found, and some hundred inputs more: no exception, no time or memory out of proportion."""
+"""Readers of other people's bytes stand what was ever found, and some hundred inputs more: no exception, no time or
+memory out of proportion.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""What must be true of every file that a crawl has sealed, whatever the web did to it. Each check is a function of `Played`."""
+"""What must be true of every file that a crawl has sealed, whatever the web did to it. Each check is a function of a
+`CrawlRun`.
+"""
 
 import gzip
 import json
@@ -23,7 +25,7 @@ HOSTILE_ONLY = {
     "content encodings are kept",
     "payload digests are of the transfer decoded entity",
 }
-"""Checks that count what only the hostile web has."""
+"""Checks that count things that only the hostile web has."""
 Check = Callable[[CrawlRun], None]
 CHECKS: dict[str, Check] = {}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
@@ -33,13 +35,13 @@ TRUNCATIONS = {None, "length", "time", "disconnect", "unspecified"}
 
 
 def check(make: Check) -> Check:
-    """Count a function among the checks, under its name in words."""
+    """Register a function as a check, under its name in words."""
     CHECKS[make.__name__.replace("_", " ")] = make
     return make
 
 
 def files(played: CrawlRun) -> list[Path]:
-    """Every sealed WARC file."""
+    """Return every sealed WARC file."""
     return warc.sealed(played.project.directory / "data")
 
 
@@ -48,7 +50,7 @@ def http(played: CrawlRun, *types: str) -> Iterator[warc.Record]:
 
 
 def by_wire(played: CrawlRun) -> dict[str, list[Exchange]]:
-    """What every host sent, by URL; h2 apart, whose frames are no message."""
+    """Return what every host sent, by URL; without h2, whose frames are no message."""
     found = defaultdict(list)
     for row in played.web.rows:
         if row.tls != "h2":
@@ -59,7 +61,7 @@ def by_wire(played: CrawlRun) -> dict[str, list[Exchange]]:
 
 
 def entity(record: warc.Record) -> bytes | None:
-    """After transfer decoding, by a decoder that knows no mercy; None where the framing is not whole."""
+    """Return the body after transfer decoding, by a strict decoder; None if the framing is incomplete."""
     head = record.http_head.lower()
     if not re.search(rb"^transfer-encoding:[ \t]*chunked[ \t]*\r?$", head, re.MULTILINE):
         return record.body if b"\ntransfer-encoding" not in head else None
@@ -141,7 +143,7 @@ def payload_digests_are_of_the_transfer_decoded_entity(played):
 
 @check
 def every_response_has_its_request_and_says_so(played):
-    """In either direction, as the standard has it."""
+    """In either direction, as the standard requires."""
 
     def named(record):
         return {value for key, value in record.head if key.lower() == "warc-concurrent-to"}
@@ -184,7 +186,7 @@ def responses_are_byte_for_byte_what_was_sent(played):
 
 @check
 def what_is_shorter_than_was_sent_says_why(played):
-    """Or was cut where its framing ends."""
+    """Or the body was cut where its framing ends."""
     sent = by_wire(played)
     for record in http(played, "response"):
         assert record.get("WARC-Truncated") in TRUNCATIONS, record.head
@@ -234,7 +236,7 @@ def no_record_of_what_never_answered(played):
 
 @check
 def addresses_are_those_of_the_hosts(played):
-    """As its URL says, or as DNS answers for its name."""
+    """As the URL says, or as DNS answers for its name."""
     names = {row.host: [played.web.hosts[row.name].address] for row in played.web.rows if row.host}
     names |= {name: said for name, said in played.web.names.items() if isinstance(said, list)}
     for record in http(played, "request", "response", "revisit"):
@@ -350,7 +352,7 @@ def gzip_alone_can_read_every_file(played):
 
 @check
 def what_was_spoken_stands_in_the_record(played):
-    """`WARC-Protocol`, for h1 and h2 and TLS."""
+    """`WARC-Protocol` names h1, h2 and TLS."""
     for record in http(played, "response"):
         said = [value for key, value in record.head if key.lower() == "warc-protocol"]
         assert said, record.url

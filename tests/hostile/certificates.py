@@ -1,4 +1,4 @@
-"""Certificates of the hostile web: good ones of a CA that a test trusts, and ones that nobody should."""
+"""Certificates of the hostile web: good ones of a CA that a test trusts, and ones that no client should trust."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -24,15 +24,16 @@ class Authority:
         made = (
             _certificate(self._name, self._name, self._key.public_key(), NOW + timedelta(days=2))
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .symptom(self._key, hashes.SHA256())
+            .sign(self._key, hashes.SHA256())
         )
         self.bundle = directory / "ca.pem"
-        """What a client must trust (`SSL_CERT_FILE`)."""
+        """The file of authorities that a client must trust (`SSL_CERT_FILE`)."""
         self.bundle.write_bytes(made.public_bytes(serialization.Encoding.PEM))
 
     def context(self, kind: str, *names: str) -> ssl.SSLContext:
-        """A server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`, `early` (not yet valid), `unknown` (of an authority that nobody trusts),
-        `sni` (which wants to be called by name) or `old`."""
+        """Return a server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`, `early` (not yet
+        valid), `unknown` (of an authority that nobody trusts), `sni` (which requires a server name) or `old`.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
         ends = NOW - timedelta(days=1) if kind == "expired" else NOW + timedelta(days=2)
@@ -44,7 +45,7 @@ class Authority:
         made = (
             _certificate(subject, issuer, key.public_key(), ends, early=kind == "early")
             .add_extension(x509.SubjectAlternativeName([_name(name) for name in wanted]), critical=False)
-            .symptom(signer, hashes.SHA256())
+            .sign(signer, hashes.SHA256())
         )
         path = self._directory / f"{kind}-{names[0]}.pem".replace(":", "_")
         path.write_bytes(

@@ -1,6 +1,6 @@
-"""`python -m tests.hostile.command`: the thresher command itself, which also writes down how every lease ended (`ledger`).
+"""`python -m tests.hostile.command`: the thresher command itself, which also logs how every lease ended (`lease_log`).
 
-Its crawl workers do the same: what each is told to begin with is a function of that module.
+Its crawl workers do the same: each starts in a function of that module.
 """
 
 from pipeline.__main__ import main

@@ -33,8 +33,8 @@ def run_crawl(
     limit_s: float = 900,
     spider: Sequence[str] = (),
 ) -> CrawlRun:
-    """Crawl a web until its frontier is drained. With the words that name a `spider` to the command, that one says what is
-    fetched first. Raises where the crawl does not end by itself.
+    """Crawl a web until its frontier is drained. With the command's options for a `spider`, that spider says what is
+    fetched first. Raise if the crawl does not end by itself.
     """
     toml = TOML.format(min_delay=min_delay, min_ip_delay=min_ip_delay, timeout=timeout, most=400)
     toml += f"nameservers = {json.dumps(web.names.servers)}\n"

@@ -1,4 +1,6 @@
-"""A server of HTTP/2 that is wrong where it is asked to be. Frames are made by hand: no library sends what it must not."""
+"""A server of HTTP/2 that breaks the rules it is told to break. Frames are made by hand, because no library sends what
+it must not.
+"""
 
 import asyncio
 import struct
@@ -168,7 +170,7 @@ class _Connection:
             await self.send(frame(CONTINUATION, 0, stream, piece))
 
     async def _bomb(self, stream, answer, exchange) -> None:
-        """One large header, and then its index (62, the newest entry) over and over."""
+        """Yield one large header, and then its index (62, the newest entry) over and over."""
         head = self.encoder.encode([(":status", "200")]) + b"\x40\x06x-bomb\x7f\xb9\x16" + b"y" * 3000
         head += b"\xbe" * 10_000
         await self.send(frame(HEADERS, END_HEADERS, stream, head) + frame(DATA, END_STREAM, stream, b"boom"))
@@ -204,7 +206,7 @@ class _Connection:
 
 
 def h2_server(greeting: str):
-    """Speak h2 where ALPN chose it, HTTP/1.1 where it did not; `greeting` says what is wrong with the connection."""
+    """Speak h2 if ALPN chose it, otherwise HTTP/1.1; `greeting` names what is wrong with the connection."""
 
     async def speak(host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         chosen = writer.get_extra_info("ssl_object").selected_alpn_protocol()

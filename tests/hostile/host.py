@@ -1,4 +1,4 @@
-"""`Host`: one host of the hostile web. It answers as it is told and remembers every byte in both directions."""
+"""`Host`: one host of the hostile web. It responds as it is told, and records every byte in both directions."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 LONGEST_REQUEST = 1 << 20
-AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s: closing sends RST
+AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s: close() sends RST
 
 ALLOW_ALL = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\nno such page."
@@ -18,12 +18,12 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Lengt
 
 @dataclass(slots=True)
 class Exchange:
-    """One request as it came, and what was answered so far."""
+    """One request as it came, and what was sent in response so far."""
 
     raw: bytes
     connection: int
     begun: float
-    """Seconds since the epoch at which the whole request was there."""
+    """Seconds since the epoch at which the whole request had arrived."""
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     sent: bytearray = field(default_factory=bytearray)
@@ -41,7 +41,7 @@ class Exchange:
         return None
 
     async def send(self, data: bytes) -> None:
-        """Send bytes. Raises `ConnectionError` where the client is gone."""
+        """Send bytes. Raise `ConnectionError` if the client is gone."""
         self.sent += data
         await send(self.writer, data)
 
@@ -51,25 +51,25 @@ class Exchange:
             pass
 
     def reset(self) -> None:
-        """Break the connection with RST."""
+        """Abort the connection with RST."""
         reset(self.writer)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.writer.close()
 
 
 async def send(writer: asyncio.StreamWriter, data: bytes) -> None:
-    """Send bytes. Raises `ConnectionError` where the client is gone."""
+    """Send bytes. Raise `ConnectionError` if the client is gone."""
     if writer.transport.is_closing():
         raise ConnectionResetError
     writer.write(data)
     await writer.drain()
-    await asyncio.sleep(0)  # a connection that is lost is not known to be before others have had their turn
+    await asyncio.sleep(0)  # a lost connection is noticed only after other tasks have run
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """Break a connection with RST."""
+    """Abort a connection with RST."""
     found = writer.get_extra_info("socket")
     if found is not None:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
@@ -81,7 +81,7 @@ ConnectionHandler = Callable[["Host", asyncio.StreamReader, asyncio.StreamWriter
 
 
 class Host:
-    """Paths to answers: bytes to send, or an async function of the exchange."""
+    """Paths and their responses: bytes to send, or an async function of the exchange."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Host:
         tls: ssl.SSLContext | None = None,
         talk: ConnectionHandler | None = None,
     ) -> None:
-        """`talk` takes the whole connection over, where a host does not speak HTTP as others do."""
+        """`talk` handles the whole connection, if a host does not speak HTTP as others do."""
         self.address, self.answers, self.fallback, self.tls, self.talk = address, answers, fallback, tls, talk
         self.log: list[Exchange] = []
         self.connected: list[float] = []
@@ -101,17 +101,17 @@ class Host:
 
     @property
     def paths(self) -> Counter[str]:
-        """How often each was asked for."""
+        """Return how often each path was requested."""
         return Counter(exchange.path for exchange in list(self.log))
 
     async def serve(self, port: int) -> None:
-        """Listen. Raises `OSError` where the port is taken."""
+        """Listen. Raise `OSError` if the port is taken."""
         self._server = await asyncio.start_server(
             self._connected, self.address, port, ssl=self.tls, limit=LONGEST_REQUEST, backlog=512
         )
 
     async def close(self) -> None:
-        """Stop, and break every connection."""
+        """Stop, and abort every connection."""
         if self._server is not None:
             self._server.close()
         for task in list(self._serving):
@@ -136,13 +136,13 @@ class Host:
             writer.close()
 
     async def http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-        """HTTP/1.1 with keep-alive, until one of the two closes."""
+        """Speak HTTP/1.1 with keep-alive, until one side closes."""
         while not writer.is_closing():
             raw = await reader.readuntil(b"\r\n\r\n")
             await self.answer(Exchange(raw, number, time.time(), reader, writer))
 
     async def answer(self, exchange: Exchange) -> None:
-        """Take the request down, and answer it."""
+        """Record the request, and respond to it."""
         self.log.append(exchange)
         answer = self.answers.get(exchange.path) or self.fallback(exchange.path) or NOT_FOUND
         try:

@@ -1,11 +1,12 @@
-"""A crawl that is killed again and again with SIGKILL, one of its two workers or every process of it, and then run to its end.
+"""A crawl that is killed again and again with SIGKILL, one of its two workers or all its processes, and then run to its
+end.
 
 What must be true of it:
 
-1. Nothing is lost: every page that can be had is in the archive, whole.
-2. Nothing is half visible: whatever is sealed can be read to its end at any time, and in the end nothing is left open.
-3. No host is asked sooner than its delay, over all kills together.
-4. Nothing is asked for again but what was leased at a kill.
+1. Nothing is lost: every page that can be fetched is in the archive, complete.
+2. Nothing is half visible: every sealed file can be read to its end at any time, and in the end no file is left open.
+3. No host is requested sooner than its delay, over all kills together.
+4. Nothing is requested again except what was leased at a kill.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ from tests.hostile.web import Web
 DELAY_S = 0.05
 WORKERS = 2
 ALL = 0.15
-"""How many of the kills are of every process; a run gives up where a sixth worker of it dies."""
+"""Share of the kills that kill every process; a run gives up once a sixth worker of it dies."""
 MOST = 40
 """Requests between two kills, at most."""
 PATIENCE_S = 120
@@ -45,7 +46,7 @@ SLOW = ("Retry-After", "Crawl-delay")
 
 
 def rows(there: WebAddress) -> list[Row]:
-    """The polite web, but for what waits on purpose, and much of the hostile one."""
+    """Return the polite web, except the rows that wait on purpose, and much of the hostile one."""
     hostile = [row for module in (framing, heads, bodies, documents) for row in module.rows(there)]
     return [
         row for row in (*polite(there), *hostile) if not (row.host or any(word in row.name for word in SLOW))
@@ -54,24 +55,24 @@ def rows(there: WebAddress) -> list[Row]:
 
 @dataclass(slots=True, kw_only=True)
 class KillResult:
-    """What came of it."""
+    """The result of the kills."""
 
     kills: int = 0
     leased: int = 0
     """Leases that were open at the kills, together."""
     again: int = 0
-    """Requests for what had been asked for already, where nothing but a kill is a reason."""
+    """Requests for URLs that had been requested already, if only a kill can be the reason."""
     archived_twice: int = 0
     lost: list[str] = field(default_factory=list)
     torn: list[str] = field(default_factory=list)
     bursts: list[str] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)
     pages: int = 0
-    """Archived, and counted here: those of which the web knows what they should be."""
+    """Pages of known content that are in the archive."""
 
     @property
     def faults(self) -> list[str]:
-        """Everything that should not have been; empty where all is well."""
+        """Return every violation; empty if there is none."""
         found = [*self.lost, *self.torn, *self.bursts, *self.forbidden]
         if self.again > self.leased:
             found.append(f"{self.again} asked for again, {self.leased} were leased at kills")
@@ -87,7 +88,7 @@ def kill(
     limit_s: float = math.inf,
     say: Callable[[str], None] = lambda _: None,
 ) -> KillResult:
-    """Crawl the web with so many kills at random moments, or as many as come within the limit, then to the end."""
+    """Crawl the web with `times` kills at random moments, or as many as fit into the limit, then to the end."""
     draw = random.Random(seed)
     project = Project(
         directory, web, toml=TOML.format(min_delay=DELAY_S, min_ip_delay=0, timeout=3.0, most=400)
@@ -125,7 +126,7 @@ def kill(
 
 
 def _until(web: Web, running: subprocess.Popen, more: int) -> bool:
-    """Crawl until so many requests more have come in; False where the crawl ended before."""
+    """Crawl until this number of further requests has come in; return False if the crawl ended before."""
     before = _requests(web)
     deadline = time.monotonic() + PATIENCE_S
     while _requests(web) < before + more and time.monotonic() < deadline:
@@ -149,7 +150,7 @@ def _end(running: subprocess.Popen) -> None:
 
 
 def _kill_one_worker(running: subprocess.Popen, draw: random.Random, look: Callable[[], None]) -> bool:
-    """Kill one worker, and `look` before anybody can have noticed; False where there is none."""
+    """Kill one worker, and call `look` before anybody can have noticed; return False if there is no worker."""
     try:
         parent = psutil.Process(running.pid)
         parent.suspend()
@@ -171,7 +172,7 @@ def _kill_one_worker(running: subprocess.Popen, draw: random.Random, look: Calla
 
 
 def _is_worker(process: psutil.Process) -> bool:
-    with suppress(psutil.NoSuchProcess):  # which a zombie counts as
+    with suppress(psutil.NoSuchProcess):  # a zombie counts as one
         return any("spawn_main" in word for word in process.cmdline())
     return False
 
@@ -185,7 +186,7 @@ def _requests(web: Web) -> int:
 
 
 def _leased(project: Project) -> int:
-    """Leases that dead workers hold."""
+    """Return the number of leases that dead workers hold."""
 
     async def ask(address: str) -> int:
         link = await connect(address)
@@ -204,7 +205,7 @@ def _leased(project: Project) -> int:
 
 
 def _torn(project: Project, read: set[Path]) -> list[str]:
-    """What is sealed and cannot be read, of what was not `read` before: what is sealed never changes."""
+    """Return the sealed files that cannot be read, without those in `read`, because sealed files never change."""
     torn = []
     for path in warc.sealed(project.directory / "data"):
         if path not in read:
@@ -249,10 +250,10 @@ def _judge(
 
 
 def _is_expected(row: Row, path: str) -> bool:
-    """Whether a response comes that is archived whole."""
+    """Return whether the path has a response that is archived whole."""
     return row.kept.get(path, ABSENT) is None if path in row.ended or path in row.kept else True
 
 
 def _page(url: str) -> str:
-    """Which page a URL stands for: where it is written in several ways, any of them may be the one that is asked for."""
+    """Return the page that a URL stands for: if it is written in several ways, any of them may be requested."""
     return canonicalize(url).text

@@ -1,6 +1,6 @@
-"""Every process that imports this writes down how each lease ended, which it settles.
+"""Every process that imports this module logs how each lease ended that it settles.
 
-The frontier counts outcomes and forgets whose they were; a test of one host among hundreds has to know.
+The frontier counts outcomes and does not keep their URLs; a test of one host among hundreds needs them.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from frontier import Frontier
 
 LEDGER = "HOSTILE_LEDGER"
-"""Names the file in the environment."""
+"""The environment variable that names the log file."""
 
 _settle, _settle_robots, _retry_robots = Frontier.settle, Frontier.settle_robots, Frontier.retry_robots
 
@@ -73,10 +73,10 @@ async def retry_robots(self, lease, **options):
     return await _retry_robots(self, lease, **options)
 
 
-if LEDGER in os.environ:  # whoever imports a name from here goes on as before
+if LEDGER in os.environ:  # without it, importing a name from here changes nothing
     Frontier.settle, Frontier.settle_robots, Frontier.retry_robots = settle, settle_robots, retry_robots
 
 
 def run_with_log(work: Callable[..., None], *args: object) -> None:
-    """What a worker does, in a process that has imported this module."""
+    """Run a worker's function, in a process that has imported this module."""
     work(*args)

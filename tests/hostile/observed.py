@@ -1,4 +1,6 @@
-"""`Played`: a crawl over a web, after its end. `Seen`: what can be seen of one row of it, and whether that is as it should be."""
+"""`CrawlRun`: a crawl over a web, after its end. `RowObservation`: what was observed of one row, and whether it is as
+it should be.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -23,22 +25,22 @@ class CrawlRun:
     settled: list[dict]
     leaps: list[tuple[float, float]]
     stats: dict
-    """Of the frontier, at the end."""
+    """The frontier's, at the end."""
     begun: float
     ended: float
 
     def seen(self, row: Row) -> "RowObservation":
-        """What was seen of one row."""
+        """Return what was observed of one row."""
         return RowObservation(self, row)
 
     @cached_property
     def row_of(self) -> dict[str, Row]:
-        """By name."""
+        """Return a row by its name."""
         return {row.name: row for row in self.web.rows}
 
 
 class RowObservation:
-    """What was seen of one row: at its host, in the archive, in the frontier."""
+    """What was observed of one row: at its host, in the archive, in the frontier."""
 
     def __init__(self, played: CrawlRun, row: Row) -> None:
         self._played, self.row = played, row
@@ -48,7 +50,7 @@ class RowObservation:
 
     @property
     def canary(self) -> int:
-        """How often anybody connected to the canary."""
+        """Return how often anybody connected to the canary."""
         return len(self._played.web.canary.connected)
 
     @cached_property
@@ -61,13 +63,13 @@ class RowObservation:
 
     @property
     def outcomes(self) -> Counter[str]:
-        """Of the whole crawl: pages by `outcome:reason`, where there is a reason."""
+        """Return the pages of the whole crawl by `outcome:reason`, for those with a reason."""
         return Counter(self._played.stats["reasons"])
 
     def ended(self, path: str) -> str:
-        """`outcome:reason` of a path's last lease; the third RETRY is FAILED, as the frontier has it.
+        """Return `outcome:reason` of a path's last lease; the third RETRY is FAILED, as in the frontier.
 
-        What was never leased because nobody could have a robots.txt was given up with its host.
+        A page that was never leased because nobody could fetch a robots.txt was given up with its host.
         """
         one = self._ends.get(canonicalize(self.url + path).text[len(self.url) :])
         if one is None:
@@ -80,11 +82,11 @@ class RowObservation:
         return f"{'failed' if last else one['outcome']}:{one['reason']}"
 
     def between(self, first: float, second: float) -> float:
-        """Seconds from one moment to another, by the frontier's clock."""
+        """Return the seconds from one moment to another, by the frontier's clock."""
         return second - first + sum(by for at, by in self._played.leaps if first < at <= second)
 
     def responses(self, path: str) -> list[warc.Record]:
-        """What the archive has of a path, revisits included, as they came."""
+        """Return the archived responses of a path, revisits included, in order."""
         found = (
             record
             for record in self.records
@@ -93,7 +95,7 @@ class RowObservation:
         return sorted(found, key=lambda record: record.get("WARC-Date") or "")
 
     def response(self, path: str) -> warc.Record:
-        """The last response record of a path."""
+        """Return the last response record of a path."""
         found = self.responses(path)
         assert found, f"no record of {path}"
         return found[-1]
@@ -102,17 +104,17 @@ class RowObservation:
         raise AssertionError(message)
 
     def reason(self, word: str) -> None:
-        """Some lease of this host ended for a reason with that word in it."""
+        """Assert that some lease of this host ended for a reason that contains the word."""
         reasons = {one["reason"] for one in self._ends.values()}
         reasons |= {one["reason"] for one in self._played.settled if one["url"].startswith(f"{self.url}/")}
         assert any(word in reason for reason in reasons), reasons
 
     def unconnected(self) -> None:
-        """Nobody ever came to the host."""
+        """Assert that nobody ever connected to the host."""
         assert not self.host.connected, "somebody connected"
 
     def fetched(self, *paths: str) -> None:
-        """These were fetched, once, and are archived with the bytes that were sent."""
+        """Assert that these paths were fetched once, and are archived with the bytes that were sent."""
         for path in paths:
             assert self.ended(path).startswith("fetched:"), f"{path} ended as {self.ended(path)}"
             whole = [record for record in self.responses(path) if record.get("WARC-Truncated") is None]
@@ -120,7 +122,7 @@ class RowObservation:
             assert self._sent(whole[0].block, path), f"{path}: the record is not what was sent"
 
     def payload(self, path: str, entity: bytes) -> None:
-        """The payload digest is of this entity."""
+        """Assert that the payload digest is that of this entity."""
         record = self.response(path)
         assert record.get("WARC-Payload-Digest") == warc.sha1(entity), record.block
 
@@ -128,7 +130,7 @@ class RowObservation:
         return {record.get("WARC-Payload-Digest") or "" for record in self.responses(path)}
 
     def body(self, path: str, body: bytes) -> None:
-        """The record's body is this, byte for byte."""
+        """Assert that the record's body is this, byte for byte."""
         assert self.response(path).body == body
 
     def address(self, path: str, address: str) -> None:
@@ -140,9 +142,9 @@ class RowObservation:
         assert [one.upper() for one in asked] == [wanted.upper()], f"{asked}, not {wanted}"
 
     def judge(self) -> list[str]:
-        """Everything that is not as the row has it; empty where all is."""
+        """Return everything that is not as the row requires; empty if all is."""
         wrong: list[str] = []
-        for check in (self._good, self._ended, self._kept, self._asked, self._bytes, self._also):
+        for check in (self._good, self._ended, self._kept, self._asked, self._bytes, self._extra_check):
             try:
                 check()
             except (AssertionError, StopIteration, ValueError, IndexError) as error:
@@ -150,7 +152,9 @@ class RowObservation:
         return wrong
 
     def judge_by_log(self) -> list[str]:
-        """What the host alone can tell, of any crawler: the good pages were had, nothing was asked for too often."""
+        """Return what the host alone can tell of any crawler: the good pages were fetched, nothing was requested too
+        often.
+        """
         paths = self.host.paths
         wrong = [f"{path} was not asked for" for path in GOOD if self.row.good and not paths[path]]
         if self.row.number == 35 and self.canary:
@@ -219,13 +223,13 @@ class RowObservation:
                 return True
         return False
 
-    def _also(self) -> None:
-        if self.row.also is not None:
-            self.row.also(self)
+    def _extra_check(self) -> None:
+        if self.row.extra_check is not None:
+            self.row.extra_check(self)
 
 
 def final(sent: bytes) -> bytes:
-    """What was sent without the interim responses before the response, and without empty lines before its status line."""
+    """Return the sent bytes without the interim responses, and without the empty lines before the status line."""
     sent = sent.lstrip(b"\r\n")
     while sent.startswith((b"HTTP/1.1 100", b"HTTP/1.1 102", b"HTTP/1.1 103")):
         sent = sent.partition(b"\r\n\r\n")[2]

@@ -1,6 +1,6 @@
 """The polite web: hosts that do nothing wrong, and can tell whether a crawler does.
 
-Each is a row as those of the hostile web are. What is measured is measured at the host, in real time.
+Each is a row like those of the hostile web. Everything is measured at the host, in real time.
 """
 
 import gzip
@@ -21,12 +21,12 @@ from tests.hostile.rows.sitemaps import index, urlset
 MIN_DELAY = 0.25
 MIN_IP_DELAY = 0.12
 GRACE = 0.97
-"""A gap may be so much of what it should be: two clocks, and the way to the host."""
+"""Share of a required gap that is enough: there are two clocks, and the way to the host."""
 SITE = 60
 
 
 def gaps(exchanges) -> list[float]:
-    """Seconds from the end of each exchange to the beginning of the next."""
+    """Return the seconds from the end of each exchange to the start of the next."""
     found = sorted(exchanges, key=lambda one: one.begun)
     return [two.begun - one.ended for one, two in itertools.pairwise(found)]
 
@@ -41,7 +41,7 @@ def spaced(seconds):
 
 
 def exactly(row: Row) -> Row:
-    """Everything the row answers is asked for once, and nothing else."""
+    """Return a row of which every answer is requested once, and nothing else."""
 
     def judge(seen):
         wanted = {"/", "/robots.txt", *GOOD, *(path for path, (least, _) in row.asked.items() if least)}
@@ -49,14 +49,14 @@ def exactly(row: Row) -> Row:
         assert set(paths) == wanted, f"missed {wanted - set(paths)}, too many {set(paths) - wanted}"
         twice = {path: count for path, count in paths.items() if count > row.asked.get(path, (1, 1))[1]}
         assert not twice, twice
-        if row.also is not None:
-            row.also(seen)
+        if row.extra_check is not None:
+            row.extra_check(seen)
 
-    return Row(**{**{name: getattr(row, name) for name in Row.__slots__}, "also": judge})
+    return Row(**{**{name: getattr(row, name) for name in Row.__slots__}, "extra_check": judge})
 
 
 def site(number, name, found, **more) -> Row:
-    """Every path in `found` is had once."""
+    """Return a row of which every path in `found` is fetched once."""
     row = {"links": tuple(found), "answers": {}, **more}
     row["answers"] = {
         path: page(f"<p>This is {spelled(n)}: {name}</p>") for n, path in enumerate(found)
@@ -87,7 +87,8 @@ def canonicalisation(there: WebAddress) -> list[Row]:
         "/two?b=%32&a=1",
     ]
     apart = [
-        "/One", "/one/", "/two?a=1&b=2", "/two?a=1&a=2", "/two?a=2&a=1", "/a%2Fb", "/a/b", "//one", "/three?a", "/three?a=",
+        "/One", "/one/", "/two?a=1&b=2", "/two?a=1&a=2", "/two?a=2&a=1", "/a%2Fb", "/a/b", "//one", "/three?a",
+            "/three?a=",
         "/one%20", "/plus+plus", "/plus%20plus", "/q?x=a%26b", "/~tilde", "/semi;v=1", "/index.html", "/%E2%82%AC",
     ]  # fmt: skip
     spelt = [f"http://{here}{path}" if path.startswith("//one") else path for path in apart]
@@ -133,17 +134,18 @@ def graph() -> list[Row]:
                 links=("/page/0",),
                 fallback=answer,
                 asked=pages,
-                extra_work=spaced(MIN_DELAY),
+                extra_check=spaced(MIN_DELAY),
             )
         )
     ]
 
 
 def link_kinds() -> list[Row]:
-    """How a page may lead to another."""
+    """Return rows for the ways in which a page may lead to another."""
 
     def way(name, body, found, more=(), **kinds):
-        return site(103, f"a link by {name}", [f"/{name.split()[0]}-page", found, *more], links=(f"/{name.split()[0]}-page",),
+        return site(103, f"a link by {name}", [f"/{name.split()[0]}-page", found, *more],
+            links=(f"/{name.split()[0]}-page",),
                     answers={f"/{name.split()[0]}-page": page(body, **kinds)})  # fmt: skip
 
     word = "größe"
@@ -162,19 +164,27 @@ def link_kinds() -> list[Row]:
         way("relative", '<a href="relative-found?x=1">x</a>', "/relative-found?x=1"),
         way("entities", '<a href="/ent?a=1&amp;b=2">x</a>', "/ent?a=1&b=2"),
         way("unquoted", "<A HREF=/unquoted-found>x</A>", "/unquoted-found"),
-        way("latin-1", f'<a href="/{word}">x</a>'.encode("latin-1"), f"/{quote(word)}", kind="text/html; charset=latin-1"),
-        way("meta-charset", f'<meta charset=koi8-r><a href="/{russian}">x</a>'.encode("koi8-r"), f"/{quote(russian)}", kind="text/html"),
-        way("shift_jis", '<a href="/\u6f22">x</a>'.encode("shift_jis"), f"/{quote(chr(0x6F22))}", kind="text/html; charset=Shift_JIS"),
+        way("latin-1", f'<a href="/{word}">x</a>'.encode("latin-1"), f"/{quote(word)}",
+            kind="text/html; charset=latin-1"),
+        way("meta-charset", f'<meta charset=koi8-r><a href="/{russian}">x</a>'.encode("koi8-r"),
+            f"/{quote(russian)}", kind="text/html"),
+        way("shift_jis", '<a href="/\u6f22">x</a>'.encode("shift_jis"), f"/{quote(chr(0x6F22))}",
+            kind="text/html; charset=Shift_JIS"),
         way("utf-16", '<a href="/utf16-found">x</a>'.encode("utf-16"), "/utf16-found", kind="text/html"),
         way("noscript", '<noscript><a href="/noscript-found">x</a></noscript>', "/noscript-found"),
         way("svg", '<svg><a href="/svg-found"><text>x</text></a></svg>', "/svg-found"),
-        way("shadow", '<div><template shadowrootmode=open><a href="/shadow-found">x</a></template></div>', "/shadow-found"),
+        way("shadow", '<div><template shadowrootmode=open><a href="/shadow-found">x</a></template></div>',
+            "/shadow-found"),
         way("select", '<select><option>1<option>2</select><a href="/select-found">x</a>', "/select-found"),
-        way("many", "".join(f'<a href="/many-{n}">x</a>' for n in range(30)), "/many-0", [f"/many-{n}" for n in range(1, 30)]),
-        way("utf-16be", '<a href="/utf16be-found">x</a>'.encode("utf-16-be"), "/utf16be-found", kind="text/html; charset=utf-16be"),
+        way("many", "".join(f'<a href="/many-{n}">x</a>' for n in range(30)), "/many-0",
+            [f"/many-{n}" for n in range(1, 30)]),
+        way("utf-16be", '<a href="/utf16be-found">x</a>'.encode("utf-16-be"), "/utf16be-found",
+            kind="text/html; charset=utf-16be"),
         way("untyped", '<!doctype html><a href="/untyped-found">x</a>', "/untyped-found", kind=""),
-        site(103, "a link on a page of 404", ["/lost"], answers={"/lost": page('<a href="/not-this">x</a>', status="404 Not Found")}),
-        site(103, "a link in gzip", ["/gzip-page", "/in-gzip"], links=("/gzip-page",), answers={"/gzip-page": page(squeezed, "Content-Encoding: gzip")}),
+        site(103, "a link on a page of 404", ["/lost"], answers={"/lost": page('<a href="/not-this">x</a>',
+            status="404 Not Found")}),
+        site(103, "a link in gzip", ["/gzip-page", "/in-gzip"], links=("/gzip-page",),
+            answers={"/gzip-page": page(squeezed, "Content-Encoding: gzip")}),
         site(
             103,
             "a link in brotli and chunks",
@@ -187,20 +197,29 @@ def link_kinds() -> list[Row]:
             "a link in XHTML",
             ["/x-page", "/in-x"],
             links=("/x-page",),
-            answers={"/x-page": page('<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><a href="/in-x"/></body></html>', kind="application/xhtml+xml")},
+            answers={"/x-page": page(
+                '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><a href="/in-x"/></body></html>',
+                kind="application/xhtml+xml",
+            )},
         ),
-        site(103, "no link in what is no HTML", ["/text"], answers={"/text": page('<a href="/not-this">x</a>', kind="text/plain")}),
-        site(103, "no link in comments and scripts", ["/c"], answers={"/c": page('<!-- <a href="/no-1">x</a> --><script>"<a href=/no-2>"</script><template><a href="/no-3">')}),
+        site(103, "no link in what is no HTML", ["/text"], answers={"/text": page('<a href="/not-this">x</a>',
+            kind="text/plain")}),
+        site(103, "no link in comments and scripts", ["/c"],
+            answers={"/c": page('<!-- <a href="/no-1">x</a> --><script>"<a href=/no-2>"</script>'
+                '<template><a href="/no-3">')}),
     ]  # fmt: skip
 
 
 def _chunked(body: bytes, encoding: str) -> bytes:
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = (
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+        f"Content-Encoding: {encoding}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
     return head.encode() + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
 def delay_rows() -> list[Row]:
-    """Delays and waits."""
+    """Return rows for delays and waits."""
 
     def after(path, seconds):
         def judge(seen):
@@ -223,7 +242,8 @@ def delay_rows() -> list[Row]:
     busy = in_turn(page("later", "Retry-After: 2", status="429 Slow"), page("here"))
 
     def waits(name, answer, seconds):
-        return Row(number=104, name=name, answers={"/busy": answer}, asked={"/busy": (2, 2)}, ended={"/busy": "fetched:"}, extra_work=after("/busy", seconds))  # fmt: skip
+        return Row(number=104, name=name, answers={"/busy": answer}, asked={"/busy": (2, 2)},
+            ended={"/busy": "fetched:"}, extra_check=after("/busy", seconds))  # fmt: skip
 
     def delayed(value, seconds, agent="*"):
         rules = f"User-agent: {agent}\nCrawl-delay: {value}\n\nUser-agent: else\nCrawl-delay: 9\n"
@@ -231,7 +251,7 @@ def delay_rows() -> list[Row]:
             number=104,
             name=f"Crawl-delay {value} for {agent}",
             robots=text(rules),
-            extra_work=spaced(seconds),
+            extra_check=spaced(seconds),
         )
 
     return [
@@ -239,7 +259,7 @@ def delay_rows() -> list[Row]:
             number=104,
             name="our own delay",
             answers={f"/d-{n}": page(spelled(n)) for n in range(5)},
-            extra_work=spaced(MIN_DELAY),
+            extra_check=spaced(MIN_DELAY),
         ),
         delayed("1", 1),
         delayed("1.5", 1.5, "Thresher"),
@@ -254,13 +274,13 @@ def delay_rows() -> list[Row]:
                 "/e-1": b"HTTP/1.1 204 No Content\r\n\r\n",
                 "/e-2": page("gone", status="410 Gone"),
             },
-            extra_work=spaced(MIN_DELAY),
+            extra_check=spaced(MIN_DELAY),
         ),
         Row(
             number=104,
             name="our own delay where each connection is closed",
             answers={f"/d-{n}": then_close(page(spelled(n), "Connection: close")) for n in range(5)},
-            extra_work=spaced(MIN_DELAY),
+            extra_check=spaced(MIN_DELAY),
         ),
         waits("429 and Retry-After in seconds", busy, 2),
         waits(
@@ -279,17 +299,28 @@ def robots() -> list[Row]:
 
     return [
         forbids("rules for all", "User-agent: *\nDisallow: /no\nAllow: /no/but", ["/yes", "/no/but"], ["/no", "/no/x"]),
-        forbids("rules for us", "User-agent: *\nDisallow: /\n\nUser-agent: thresher\nDisallow: /no", ["/yes"], ["/no/x"]),
+        forbids("rules for us", "User-agent: *\nDisallow: /\n\nUser-agent: thresher\nDisallow: /no", ["/yes"],
+            ["/no/x"]),
         forbids("rules for others", "User-agent: Googlebot\nDisallow: /\n", ["/yes"], []),
-        forbids("rules of query and end", "User-agent: *\nDisallow: /*?print\nDisallow: /*.pdf$", ["/a.pdfx", "/b?x=1"], ["/a?print=1", "/x.pdf"]),
+        forbids("rules of query and end", "User-agent: *\nDisallow: /*?print\nDisallow: /*.pdf$", ["/a.pdfx",
+            "/b?x=1"], ["/a?print=1", "/x.pdf"]),
         site(105, "no rules", ["/yes"], robots=ALLOW_ALL),
         forbids("rules behind a BOM, with CRLF", b"\xef\xbb\xbfUser-agent: *\r\nDisallow: /no\r\n", ["/yes"], ["/no"]),
-        forbids("a folder, and all but one page of it", "User-agent: *\nAllow: /f/one$\nDisallow: /f/\n", ["/f/one", "/f"], ["/f/", "/f/one/x", "/f/two"]),
-        forbids("rules of a parameter", "User-agent: *\nDisallow: /*sort=\nDisallow: /s?*&p=\n", ["/s?p=1", "/sorted"], ["/a?sort=1", "/b?x=1&sort=2", "/s?q=1&p=2"]),
-        forbids("rules of our name among others", "User-agent: one\nUser-agent: Thresher\nUser-agent: two\nDisallow: /no\n\nUser-agent: *\nDisallow: /yes\n", ["/yes"], ["/no"]),
-        forbids("rules in %-encoding", "User-agent: *\nDisallow: /caf%C3%A9\nDisallow: /%7Eme\n", ["/cafe"], ["/caf%C3%A9/x", "/~me/x"]),
-        exactly(Row(number=105, name="rules behind a redirect", robots=redirect("/r.txt"), answers={"/r.txt": text("User-agent: *\nDisallow: /no"), "/no": page("x"), "/yes": page("yes")}, links=("/no", "/yes"), asked={"/r.txt": (1, 1), "/yes": (1, 1), "/no": (0, 0)})),
-        site(105, "rules that are long", ["/yes"], robots=text("# x\n" * 9_000 + "User-agent: *\nDisallow: /no"), answers={"/no": page("x")}, links=("/no", "/yes")),
+        forbids("a folder, and all but one page of it", "User-agent: *\nAllow: /f/one$\nDisallow: /f/\n",
+            ["/f/one", "/f"], ["/f/", "/f/one/x", "/f/two"]),
+        forbids("rules of a parameter", "User-agent: *\nDisallow: /*sort=\nDisallow: /s?*&p=\n", ["/s?p=1",
+            "/sorted"], ["/a?sort=1", "/b?x=1&sort=2", "/s?q=1&p=2"]),
+        forbids("rules of our name among others",
+            "User-agent: one\nUser-agent: Thresher\nUser-agent: two\nDisallow: /no\n\nUser-agent: *\nDisallow: /yes\n",
+            ["/yes"], ["/no"]),
+        forbids("rules in %-encoding", "User-agent: *\nDisallow: /caf%C3%A9\nDisallow: /%7Eme\n", ["/cafe"],
+            ["/caf%C3%A9/x", "/~me/x"]),
+        exactly(Row(number=105, name="rules behind a redirect", robots=redirect("/r.txt"),
+            answers={"/r.txt": text("User-agent: *\nDisallow: /no"), "/no": page("x"), "/yes": page("yes")},
+            links=("/no", "/yes"), asked={"/r.txt": (1, 1), "/yes": (1, 1), "/no": (0, 0)})),
+        site(105, "rules that are long", ["/yes"],
+            robots=text("# x\n" * 9_000 + "User-agent: *\nDisallow: /no"), answers={"/no": page("x")},
+            links=("/no", "/yes")),
     ]  # fmt: skip
 
 
@@ -353,7 +384,7 @@ def sitemap_rows(there: WebAddress) -> list[Row]:
 
 
 def shared_address_rows(there: WebAddress) -> list[Row]:
-    """Six names of one address: the host that answers for all is the first row's."""
+    """Return six names of one address: the host that responds for all is the first row's."""
 
     def apart(seen):
         found = sorted(one.begun for one in seen.host.log)
@@ -372,7 +403,7 @@ def shared_address_rows(there: WebAddress) -> list[Row]:
             seeds=("/",),
             links=tuple(f"http://{name}:{there.port}/" for name in names[1:]),
             good=False,
-            extra_work=apart,
+            extra_check=apart,
         )
     ]
 

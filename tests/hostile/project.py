@@ -1,4 +1,4 @@
-"""`Project`: a directory of thresher's and the commands that are run in it; `Hurry`, which moves its clock."""
+"""`Project`: a project directory and the commands that are run in it; `ClockMover`, which moves its clock."""
 
 import json
 import os
@@ -21,24 +21,25 @@ from tests.hostile.web import Web
 
 ROOT = Path(__file__).parents[2]
 LEAP_MS = 5_000
-"""The first leap; each one that brings nothing is followed by one twice as long,"""
+"""The first leap; each leap without effect is followed by one twice as long,"""
 LONGEST_LEAP_MS = 640_000
 """up to this."""
 LOOK_S = 0.05
 
 
 class ClockMover:
-    """Moves the frontier's clock ahead whenever nothing is under way: what waits an hour waits some tenths of a second.
+    """Moves the frontier's clock ahead while nothing is in progress: a wait of an hour takes some tenths of a second.
 
-    Nothing is moved while a lease is open, so time-outs and delays under way are what they are. Every leap is noted.
-    The robots.txt of origins in `stale` are made a day older, and the set is emptied; where it does not `leap` that is all.
+    The clock is not moved while a lease is open, so time-outs and delays in progress stay what they are. Every leap is
+    recorded. The robots.txt of origins in `stale` are made a day older, and the set is emptied; without `leap` the
+    mover does only that.
     """
 
     def __init__(self, address: str, stale: set[str], *, leap: bool = True) -> None:
         self._stale, self._leap = stale, leap
         self._redis = Redis(unix_socket_path=address.removeprefix("unix://"))
         self.leaps: list[tuple[float, float]] = []
-        """When, in seconds since the epoch, and by how many seconds."""
+        """When each leap was, in seconds since the epoch, and by how many seconds."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -63,14 +64,16 @@ class ClockMover:
             open_ = sum(self._redis.hlen(key[: -len(b"count")] + b"leases") for key in keys)
             walls = [self._redis.hget(key, "wall") for key in keys]
             if walls == before:
-                continue  # nobody has asked since: the worker is busy with itself
+                continue  # no request has come since: the worker is busy with itself
             before = walls
             idle = idle + 1 if keys and not open_ else 0
             if idle % 2:
                 continue
             leap = min(LEAP_MS << max(idle // 2 - 1, 0), LONGEST_LEAP_MS) if idle else 0
             if leap:
-                self.leaps.append((time.time(), leap / 1000))  # before it is done: who crawls is quick
+                self.leaps.append(
+                    (time.time(), leap / 1000)
+                )  # before the leap, because the crawler reacts at once
             for key in keys if leap else ():
                 self._redis.hincrby(key, "steady", leap)
 
@@ -85,7 +88,7 @@ class ClockMover:
 
 
 class Project:
-    """A directory of thresher's, and the commands that are run in it."""
+    """A project directory, and the commands that are run in it."""
 
     def __init__(self, directory: Path, web: Web | None, *, toml: str) -> None:
         self.directory, self.ledger = directory, directory / "ledger.jsonl"
@@ -99,7 +102,7 @@ class Project:
         return [sys.executable, "-m", "tests.hostile.command", *words]
 
     def run(self, *words: str, limit_s: float = 900) -> dict:
-        """What a command answers in JSON. Raises `AssertionError` where it fails, or takes too long. A crawl in which pages
+        """Return a command's JSON output. Raise `AssertionError` if it fails, or takes too long. A crawl in which pages
         failed has not failed.
         """
         done = subprocess.run(
@@ -117,7 +120,7 @@ class Project:
         return json.loads(done.stdout)
 
     def start(self, *words: str) -> subprocess.Popen:
-        """A command that runs by itself, in a session of its own."""
+        """Start a command in a session of its own."""
         log = (self.directory / "log").open("a")
         return subprocess.Popen(
             self.command(*words),
@@ -135,13 +138,13 @@ class Project:
 
     @contextmanager
     def frontier(self) -> Iterator[str]:
-        """Address of the embedded frontier, which runs as long as the context at least."""
+        """Yield the address of the embedded frontier, which runs at least as long as the context."""
         with embedded_server(self.directory / ".thresher" / "redis") as address:
             yield address
 
     @property
     def settled(self) -> list[dict]:
-        """How every lease ended, in order."""
+        """Return how every lease ended, in order."""
         return (
             [json.loads(line) for line in self.ledger.read_text().splitlines()]
             if self.ledger.exists()

@@ -1,4 +1,4 @@
-"""Killed at any moment, a crawl loses nothing, shows nothing half made, and keeps its manners."""
+"""Killed at any moment, a crawl loses nothing, shows nothing half made, and stays polite."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The polite web, in one crawl and in real time: everything is had, once, and nobody is asked too soon."""
+"""The polite web, in one crawl and in real time: everything is fetched once, and no host is requested too soon."""
 
 import pytest
 

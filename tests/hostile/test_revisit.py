@@ -1,4 +1,6 @@
-"""A crawl, and then the same pages again: servers are asked whether something has changed, and the archive says what had not."""
+"""A crawl, and then the same pages again: the crawler asks servers whether a page has changed, and the archive names
+the unchanged ones.
+"""
 
 import asyncio
 import time
@@ -33,7 +35,7 @@ TWIN = " ".join(f"the same words on two pages, line {n}" for n in range(100))
 
 
 def later(answer):
-    """When what was asked before is durable."""
+    """Return an answer that comes once the records of earlier requests are durable."""
 
     async def wait(exchange: Exchange):
         await asyncio.sleep(0.5)
@@ -46,7 +48,7 @@ def later(answer):
 
 
 def validated(name, value, asked, *more, text="a page that says what it is"):
-    """Answers 304 to whoever asks with the validator that it gave."""
+    """Answer 304 to a request with the validator that was given."""
 
     async def answer(exchange: Exchange):
         if exchange.header(asked) == value:
@@ -117,7 +119,7 @@ def again(tmp_path_factory, request):
 
 
 def due(address: str) -> None:
-    """All that is to be visited again is due."""
+    """Make every page that is visited again due."""
     with closing(Redis(unix_socket_path=address.removeprefix("unix://"))) as redis:
         for key in redis.scan_iter("*visits"):
             redis.zadd(key, dict.fromkeys(redis.zrange(key, 0, -1), 1))
@@ -156,7 +158,9 @@ def test_the_same_bytes_become_a_revisit_without_them(again, path):
 
 @pytest.mark.parametrize("twin", ["twin", "tagged"])
 def test_a_page_that_came_as_another_did_is_a_revisit_of_a_response(again, twin):
-    """Of the other's where it comes but once, of its own first where it is visited again."""
+    """A page that comes only once is a revisit of the other page; one that is visited again, of its own first
+    response.
+    """
     seen, _, _ = again
     first, *others = [*seen.responses(f"/{twin}-a"), *seen.responses(f"/{twin}-b")]
     assert first.type == "response"

@@ -1,4 +1,4 @@
-"""Every row of the hostile web, in one crawl: the crawl ends, and of each row holds what the row says."""
+"""Every row of the hostile web, in one crawl: the crawl ends, and what each row says holds."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def played(tmp_path_factory):
 
 
 def marked(names):
-    """Those that fail for now say why, and shout once they do not."""
+    """Checks that fail for now say why; the test fails once they hold."""
     failing = {name: [pytest.mark.xfail(reason=why, strict=True)] for name, why in FAILING.items()}
     return [pytest.param(name, marks=failing.get(name, [])) for name in names]
 

@@ -1,4 +1,6 @@
-"""A user's spider on the whole hostile web: of every page its callback or its errback hears, once, and as the guide says."""
+"""A user's spider on the whole hostile web: its callback or its errback is called once for every page, as the guide
+says.
+"""
 
 import json
 from collections import Counter, defaultdict
@@ -59,7 +61,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def heard(played):
-    """What the spider heard of each URL that was leased."""
+    """Return what the spider received for each URL that was leased."""
     found = defaultdict(list)
     for path in (played.project.directory / "heard").glob("*.jsonl"):
         for line in path.read_text().splitlines():
@@ -71,7 +73,7 @@ def heard(played):
 
 @pytest.fixture(scope="module")
 def ends(played):
-    """How each page ended for good."""
+    """Return how each page ended for good."""
     return {one["url"]: one for one in played.settled if one["kind"] == "page"}
 
 
@@ -107,7 +109,7 @@ def test_what_it_hears_is_what_the_guide_says(heard, ends):
             text = item["text"].partition(":")[0]
             if reason.startswith("status_") and not text.startswith("truncated_"):
                 assert item["type"] == HttpError.__name__, (end, item)
-            elif not text.startswith("truncated_"):  # a body that is not whole goes before
+            elif not text.startswith("truncated_"):  # an incomplete body counts first
                 assert item["type"] in {kind.__name__ for kind in told[reason]}, (end, item)
                 assert text in {reason, "Ignoring non-200 response"}, (end, item)
             else:

@@ -1,4 +1,4 @@
-"""WARC files read by hand: nothing of ours stands between the bytes on disk and what a test sees."""
+"""WARC files read by hand, so that no code of ours stands between the bytes on disk and what a test sees."""
 
 import base64
 import hashlib
@@ -18,10 +18,10 @@ class Record:
     offset: int
     length: int
     rest: bytes
-    """What stands behind the block: two line ends in every file that is right."""
+    """The bytes after the block: two line ends in every correct file."""
 
     def get(self, name: str) -> str | None:
-        """The value of a field of the head, None where it is not there."""
+        """Return the value of a field of the head; None if it is missing."""
         return next((value for key, value in self.head if key.lower() == name.lower()), None)
 
     @property
@@ -38,13 +38,13 @@ class Record:
 
     @property
     def status(self) -> int:
-        """Of the HTTP message; 0 where it has none."""
+        """Status of the HTTP message; 0 if it has none."""
         words = self.block.split(b"\n", 1)[0].split()
         return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
     @property
     def http_head(self) -> bytes:
-        """Up to and including the empty line."""
+        """The head, up to and including the empty line."""
         ends = [at + len(end) for end in (b"\r\n\r\n", b"\n\n") if (at := self.block.find(end)) >= 0]
         return self.block[: min(ends, default=len(self.block))]
 
@@ -55,7 +55,7 @@ class Record:
 
 
 def members(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Offset, stored length and content of each gzip member or zstd frame. Raises where one is not whole."""
+    """Yield offset, stored length and content of each gzip member or zstd frame. Raise if one is incomplete."""
     data = path.read_bytes()
     at = 0
     while at < len(data):
@@ -74,7 +74,7 @@ def members(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """Every record of a file. Raises `ValueError` where the file is not right."""
+    """Yield every record of a file. Raise `ValueError` if the file is malformed."""
     for offset, length, content in members(path):
         head, end, rest = content.partition(b"\r\n\r\n")
         version, *lines = head.decode().split("\r\n")
@@ -93,16 +93,16 @@ def read(path: Path) -> Iterator[Record]:
 
 
 def sealed(directory: Path) -> list[Path]:
-    """Every sealed file under a project's storage."""
+    """Return every sealed file under a project's storage."""
     found = (directory / "warc").rglob("*.warc*")
     return sorted(path for path in found if path.suffix in {".gz", ".zst"} and ".open" not in path.parts)
 
 
 def archived(directory: Path) -> list[Record]:
-    """Every record of them."""
+    """Yield every record of the sealed files."""
     return [record for path in sealed(directory) for record in read(path)]
 
 
 def sha1(data: bytes) -> str:
-    """As WARC files write it."""
+    """Return a digest as WARC files write it."""
     return f"sha1:{base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()}"

@@ -1,6 +1,6 @@
-"""`Web`: the hostile web, served from a thread of its own. A row's host is an address of its own in 127.1.0.0/16.
+"""`Web`: the hostile web, served from a thread of its own. Each row's host has its own address in 127.1.0.0/16.
 
-All listen on one port, so that rows can name each other before anybody listens. The canary listens on 127.0.0.1.
+All hosts listen on one port, so that rows can name each other before any host listens. The canary listens on 127.0.0.1.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Web:
         self._make = make
         self.authority = Authority(directory)
         self.hosts: dict[str, Host] = {}
-        """By the name of the row."""
+        """The hosts, by the name of the row."""
         self.rows: list[Row] = []
         self.canary = Host("127.0.0.1", {}, fallback=lambda _: page("the canary sings"))
         self.names = NameServer()
@@ -36,7 +36,7 @@ class Web:
 
     @contextmanager
     def served(self) -> Iterator["Web"]:
-        """Serve for the time of the context."""
+        """Serve within this context."""
         self._loop = LoopThread()
         try:
             self._call(self._open())
@@ -47,7 +47,7 @@ class Web:
             self._loop.close()
 
     def url(self, row: Row) -> str:
-        """Of the row's host, without a slash."""
+        """Return the URL of the row's host, without a slash at its end."""
         host = row.host or self.hosts[row.name].address
         scheme = "https" if row.tls else "http"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.there.port}"
@@ -91,7 +91,7 @@ class Web:
 
 
 def names(row: Row, address: str):
-    """What DNS knows of a row."""
+    """Return what DNS knows of a row."""
     found = {row.host: ["@"]} if row.host else {}
     for name, said in {**found, **row.names}.items():
         found[name] = [address if one == "@" else one for one in said] if isinstance(said, list) else said
@@ -99,7 +99,7 @@ def names(row: Row, address: str):
 
 
 def answers(row: Row):
-    """Of a row's host: what the row says, the index, and the good pages."""
+    """Return the responses of a row's host: the row's own, the index, and the good pages."""
     bad = [path for path in row.answers if path != "/"] if row.links is None else row.links
     index = links(
         GOOD[0], *(path.replace('"', "&quot;") for path in bad), *GOOD[1:], text=f"The index of {row.name}."

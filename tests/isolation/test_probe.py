@@ -57,4 +57,4 @@ except Unavailable as error:
 
 def test_a_copy_that_dies_is_one_line():
     done = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True, check=False)
-    assert "ended before it could begin (exit code 7)" in done.stderr
+    assert "ended before it could start (exit code 7)" in done.stderr

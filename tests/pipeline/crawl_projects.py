@@ -5,6 +5,7 @@ from itertools import count
 
 from crawler import WorkerConfig, run_worker
 from crawler.replay.outbox import OutboxRelay
+from crawler.scheduling.scheduling_settings import SchedulingSettings
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline import configuration
@@ -64,13 +65,10 @@ def crawl_in_process(project, *, max_pages=None, max_requests=None, max_time_s=N
                 worker=worker,
                 redis=address,
                 store=project.store,
-                timeout_s=settings.timeout,
-                allow_networks=settings.allow_networks,
-                auth=settings.auth,
-                cookies=settings.cookies,
-                max_pages=max_pages,
-                max_requests=max_requests,
-                max_time_s=max_time_s,
+                wire=settings.wire,
+                scheduling=SchedulingSettings(
+                    max_pages=max_pages, max_requests=max_requests, max_time_s=max_time_s
+                ),
             )
         )
 

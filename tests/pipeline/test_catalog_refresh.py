@@ -25,7 +25,7 @@ def thresher(*words):
 
 def test_it_tells_what_was_read(project):
     said = thresher("catalog", "rebuild", "--project", project)
-    assert said.output == "read 4 manifests and 2 runs; they tell of 3 archive files of 2 sources\n"
+    assert said.output == "read 4 manifests and 2 runs; they list 3 archive files of 2 sources\n"
     said = thresher("catalog", "rebuild", "--project", project, "--json")
     assert json.loads(said.output) == {"manifests": 4, "runs": 2, "files": 3, "sources": 2}
 

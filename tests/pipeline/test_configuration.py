@@ -1,13 +1,16 @@
 """thresher.toml: defaults for all but the contact, and one clear line for every mistake."""
 
+import pickle
 from pathlib import Path
 
 import pytest
 
 from core import InputError
+from core.settings import parse_size
 from filters.dedup import signature
 from frontier import UrlPolicy
 from pipeline import configuration
+from pipeline.configuration_template import template
 from pipeline.project import Project
 
 HERE = Path("project")
@@ -23,8 +26,8 @@ def refusal(text):
 
 def test_everything_but_the_contact_has_a_default():
     parsed = configuration.parse("", HERE)
-    assert parsed.crawler.min_delay == 1.0
-    assert parsed.crawler.max_body_bytes == 10 * 2**20
+    assert parsed.crawler.pace.min_delay == 1.0
+    assert parsed.crawler.wire.max_body == 10 * 2**20
     assert parsed.dedup.bands_and_rows == (14, 8)
     with pytest.raises(InputError, match=r"project\.contact is not set"):
         _ = parsed.contact
@@ -33,10 +36,38 @@ def test_everything_but_the_contact_has_a_default():
 def test_the_template_of_init_is_valid_and_says_the_defaults():
     uncommented = "\n".join(
         line.removeprefix("# ") if line.startswith("# ") and " = " in line else line
-        for line in configuration.TEMPLATE.splitlines()
+        for line in template().splitlines()
         if line.strip()
     )
     assert configuration.parse(uncommented, HERE) == configuration.parse("", HERE)
+
+
+def test_every_key_is_declared_once():
+    for section in configuration.SECTIONS:
+        names = [setting.name for setting in configuration.settings_of(section)]
+        assert names
+        assert len(set(names)) == len(names)
+
+
+def test_the_template_shows_every_key():
+    for section in configuration.SECTIONS:
+        text = template().partition(f"[{section}]")[2].partition("\n\n")[0]
+        for setting in configuration.settings_of(section):
+            assert f"{setting.name} = " in text or f"#   {setting.key.example or setting.name} " in text
+
+
+def test_tables_come_last_so_that_any_line_of_the_template_may_be_uncommented():
+    for section in configuration.SECTIONS:
+        lines = template().partition(f"[{section}]")[2].partition("\n\n")[0].splitlines()
+        is_table = [line.startswith("#   [") for line in lines]
+        assert is_table == sorted(is_table)
+
+
+def test_the_settings_of_the_owners_go_to_another_process_whole():
+    parsed = configuration.parse("[crawler]\ntimeout = 5\nmax_body = '1MiB'\nrender = 'auto'", HERE)
+    assert pickle.loads(pickle.dumps(parsed)) == parsed
+    assert (parsed.crawler.wire.timeout, parsed.crawler.wire.max_body) == (5.0, 1 << 20)
+    assert parsed.crawler.rendering.render == "auto"
 
 
 def test_the_size_of_a_signature_is_the_filters():
@@ -84,6 +115,22 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ("[crawler]\nmax_hosts_per_domain = true", "must be a whole number"),
         ("[project]\ncontact = 'me'", "project.contact must be"),
         ('[project]\ncontact = "a@b.org\\nX-Evil: 1"', "project.contact must be"),
+        ("[crawler]\nrender = 'maybe'", "crawler.render must be 'never', 'auto' or 'always', not 'maybe'"),
+        ("[crawler]\narchive = 1", "crawler.archive must be 'all' or 'kept', not 1"),
+        ("[crawler]\nobey = ['noai']", "crawler.obey must name 'nofollow' and 'noarchive' at most"),
+        ("[crawler]\nallow_networks = [1]", "crawler.allow_networks must be a list of strings"),
+        ("[crawler]\nmax_body = 10", "crawler.max_body must be a string, not a whole number"),
+        ("[crawler]\nhosts = 1", 'crawler.hosts must be tables such as [crawler.hosts."example.org"]'),
+        (
+            "[crawler.hosts]\nx = 1",
+            'crawler.hosts."x" must be a table, written as [crawler.hosts."x"], not a whole',
+        ),
+        ("[crawler]\ntimeout = 0", "crawler.timeout must be more than 0 and finite, not 0.0"),
+        ("[crawler]\nproxy = 1979-05-27", "crawler.proxy must be a string, not a date"),
+        (
+            "[project]\nengine = 'slurm'",
+            "project.engine must be 'local', 'ray' or 'ray:HOST:PORT', not 'slurm'",
+        ),
         ("[project", "not valid TOML"),
     ],
 )
@@ -95,7 +142,7 @@ def test_a_mistake_is_named_with_what_would_be_right(text, said):
     ("text", "expected"), [("10MiB", 10 * 2**20), ("500 kB", 500_000), ("1.5GB", 1_500_000_000), ("12", 12)]
 )
 def test_sizes(text, expected):
-    assert configuration.parse_size(text) == expected
+    assert parse_size(text) == expected
 
 
 def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
@@ -131,6 +178,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
         ('"shop.example.org:80"]\ntraps = true', "is no host name"),
         ('"http://shop.example.org"]\ntraps = true', "is no host name"),
         ('""]\ntraps = true', "is no host name"),
+        ("x]\nhosts = 1\n[crawler]\nhosts = 1", "thresher.toml: not valid TOML"),
     ],
 )
 def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):

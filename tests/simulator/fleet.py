@@ -10,11 +10,14 @@ from collections.abc import Callable
 from functools import partial
 
 from core import ThresherError
+from crawler.archive_settings import ArchiveSettings
 from crawler.machine.activity import Activity
 from crawler.machine.heartbeat import TakeoverError
 from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
+from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.wire import WireSettings
 from crawler.worker import WorkerConfig, crawl
 from frontier import Frontier
 from tests.simulator.object_store import ObjectStore, ProcessStore
@@ -165,11 +168,13 @@ class Fleet:
             redis="",
             user_agent="thresher/0 (+mailto:crawl@example.org)",
             store=store,
-            concurrency=8,
-            timeout_s=2.0,
+            wire=WireSettings(timeout=2.0),
+            scheduling=SchedulingSettings(concurrency=8),
+            archive=ArchiveSettings(
+                max_file_bytes=self.world.random.choice([4_000, 20_000, 1 << 30]),
+                max_file_age_s=self.world.random.choice([1, 5, 3600]),
+            ),
             ttl_s=TTL_S,
-            max_file_bytes=self.world.random.choice([4_000, 20_000, 1 << 30]),
-            max_file_age_s=self.world.random.choice([1, 5, 3600]),
         )
         process.start(self._work(process, config))
         return process

@@ -17,7 +17,7 @@ from tests.simulator.faults import ALL, UNSUPPORTED
 from tests.simulator.modelserver import ModelServer
 from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
-from tests.simulator.wire import Inline, SimulatedClient
+from tests.simulator.wire import InlineProcess, SimulatedClient
 
 SEEDS = 60
 
@@ -90,7 +90,7 @@ def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
 
 def test_code_of_ours_that_raises_is_not_taken_for_a_page_that_cannot_be_read(monkeypatch):
     """Here a child process that cannot be called as the true one can: `accepts` has a default there."""
-    monkeypatch.setattr(Inline, "call", lambda self, work, *args, returns, accepts: None)
+    monkeypatch.setattr(InlineProcess, "call", lambda self, work, *args, returns, accepts: None)
     assert found(["kill"], promise="nothing raises")
 
 

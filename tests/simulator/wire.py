@@ -1,4 +1,4 @@
-"""`Wire`: the client of a worker in a world without a network; and `Inline`, its child process in a world without any."""
+"""`SimulatedClient`: the client of a worker in a world without a network; `InlineProcess`: its child process there."""
 
 import asyncio
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class SimulatedClient:
     def __init__(self, web: Web, process: Process, is_calm: Callable[[], bool], **told: Any) -> None:
         self._web, self._process, self._is_calm = web, process, is_calm
         self._on_request = told["on_request"]
-        self._timeout_s = told["timeout_s"]
+        self._timeout_s = told["settings"].timeout
         self.user_agent = told["user_agent"]
         self.probes = Probes(web)
 

@@ -55,6 +55,9 @@ class PlainStore:
     def list(self, prefix=""):
         return self.files.list(prefix)
 
+    def list_stamps(self, prefix=""):
+        return self.files.list_stamps(prefix)
+
     def delete(self, name):
         self.files.delete(name)
 

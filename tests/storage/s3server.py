@@ -45,7 +45,7 @@ class Server:
         until = time.monotonic() + UP_S
         while True:
             try:
-                self.client().put_object(Bucket=BUCKET, IndexKey="up", Body=b"")
+                self.client().put_object(Bucket=BUCKET, Key="up", Body=b"")
             except ClientError as error:
                 if error.response["Error"]["Code"] == "NoSuchBucket":
                     self.client().create_bucket(Bucket=BUCKET)

@@ -202,7 +202,7 @@ def test_a_process_hashes_a_file_once_for_all_of_its_ranges(files, monkeypatch):
 def test_the_block_of_a_record_is_what_lies_behind_its_head(files):
     span = archived(files, "gzip")
     seen = []
-    for _ in read(files.path(span.name), name=span.name, seen=seen.append):
+    for _ in read(files.path(span.name), name=span.name, on_member=seen.append):
         member = seen.pop()
         assert member.data.endswith(block_of(member) + b"\r\n\r\n")
         assert f"Content-Length: {len(block_of(member))}\r\n".encode() in member.data

@@ -140,8 +140,8 @@ def test_what_is_not_published_is_gone(store):
 
 
 def test_a_large_file_is_adopted_once_and_whole(store, large):
-    assert store.adopt(large, "deep/large") is True
-    assert store.adopt(large, "deep/large") is False
+    assert store.put_file(large, "deep/large") is True
+    assert store.put_file(large, "deep/large") is False
     assert large.exists()
     assert store.size("deep/large") == ONE_PART_MORE
     assert store.read("deep/large") == large.read_bytes()
@@ -152,7 +152,7 @@ def test_one_of_many_adopted_files_wins(store, tmp_path):
     for number, path in enumerate(paths):
         path.write_bytes(bytes([number]) * ONE_PART_MORE)
     with ThreadPoolExecutor(3) as pool:
-        created = list(pool.map(lambda path: store.adopt(path, "name"), paths))
+        created = list(pool.map(lambda path: store.put_file(path, "name"), paths))
     winners = [path.read_bytes() for path, won in zip(paths, created, strict=True) if won]
     assert store.read("name") in winners
     # Of a server that knows no condition for multipart uploads, each may have been the first (`storage.s3.put`).
@@ -231,7 +231,7 @@ def test_listing_has_byte_order_and_any_prefix(store, monkeypatch, page):
     prefix=st.text("ab-/é", max_size=3).filter(lambda text: not text.startswith("/") and "//" not in text),
 )
 def test_listing_is_sorting_and_filtering(store, names, prefix):
-    root = store.within(f"d{os.urandom(6).hex()}")
+    root = store.substore(f"d{os.urandom(6).hex()}")
     stored = []
     for name in sorted(names):
         if not any(name.startswith(f"{other}/") for other in stored):  # a directory has no name under a name
@@ -242,18 +242,31 @@ def test_listing_is_sorting_and_filtering(store, names, prefix):
     )
 
 
+def test_names_are_listed_with_the_stamps_of_their_objects(store):
+    for name in ("a/x", "a-b", "a/y/z", "b"):
+        store.put(name, name.encode())
+    store.substore(".work").put("x", b"")
+    listed = list(store.list_stamps())
+    assert [name for name, _ in listed] == list(store.list()) == ["a-b", "a/x", "a/y/z", "b"]
+    assert [stamp for _, stamp in listed] == [store.stamp(name) for name, _ in listed]
+    store.delete("a/x")
+    store.put("a/x", b"other bytes")
+    ((_, changed),) = store.list_stamps("a/x")
+    assert changed == store.stamp("a/x") != listed[1][1]
+
+
 def test_listing_passes_over_what_begins_with_a_dot(store):
     store.put("warc/a", b"")
-    store.within("warc/.open").put("x", b"")
-    store.within(".work").put("x", b"")
+    store.substore("warc/.open").put("x", b"")
+    store.substore(".work").put("x", b"")
     with store.stage("warc/b"):
         assert list(store.list()) == ["warc/a"]
-    assert list(store.within(".work").list()) == ["x"]
+    assert list(store.substore(".work").list()) == ["x"]
 
 
 def test_clearing_a_part_leaves_the_rest(store):
     store.put("keep", b"")
-    work = store.within(".work")
+    work = store.substore(".work")
     for number in range(5):
         work.put(f"d/{number}", b"")
     work.clear()
@@ -264,7 +277,7 @@ def test_clearing_a_part_leaves_the_rest(store):
 
 @pytest.fixture
 def opened(store, large):
-    store.adopt(large, "large")
+    store.put_file(large, "large")
     with store.open("large") as file, large.open("rb") as bytes_:
         yield file, bytes_
 
@@ -314,7 +327,7 @@ def test_gzip_and_parquet_read_open_objects(store, tmp_path):
 
 
 def test_threads_read_side_by_side(store, large):
-    store.adopt(large, "large")
+    store.put_file(large, "large")
     data = large.read_bytes()
 
     def read(first):

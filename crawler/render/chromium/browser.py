@@ -1,14 +1,15 @@
-"""`Browser`: one Chromium that cannot reach anything, and the memory that it may take.
+"""`Browser`: one Chromium without a network, and the limits of its memory.
 
-1. It is started so that it has no way to the network, whatever a page makes it do: no name resolves, and the only proxy
-   is a port of this machine at which nobody listens, loopback included. No QUIC, no UDP of WebRTC, no services of its own
-   in the background. What its pages see of the web is given to them (`crawler.render.tab`).
-2. Playwright speaks with it over a pipe, through a driver that has no secret of ours (`crawler.render.chromium.driver`). When the worker ends, in
-   whatever way, the pipe closes and Chromium ends itself.
-3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
-4. What it writes lies in a directory of ours, which is removed with it, or by the next one that is started (`crawler.render.chromium.directory`).
-5. It is begun confined (`isolation.browser_launch`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
-   user has said that it may be off.
+1. Whatever a page makes it do, it has no way to the network: no name resolves, and the only proxy, for loopback too, is
+   a port of this machine on which nobody listens. It has no QUIC, no UDP of WebRTC, and no background services of its
+   own. Its pages receive from us whatever they see of the web (`crawler.render.tab`).
+2. Playwright controls it over a pipe, through a driver that has no secret of ours (`crawler.render.chromium.driver`).
+   However the worker ends, the pipe closes and Chromium ends itself.
+3. A tab that takes more memory than `TAB_BYTES` is killed, and no other tab.
+4. It writes into a directory of ours, which is removed with it, or by the next browser that is started
+   (`crawler.render.chromium.directory`).
+5. It starts confined (`isolation.browser_launch`), and never as root: root starts it as nobody. Its own sandbox is on,
+   unless the user has switched it off.
 """
 
 import asyncio
@@ -34,20 +35,20 @@ from isolation.environment import scrub_environment
 
 TAB_BYTES = 1 << 30
 BROWSER_BYTES = 3 << 30
-"""All processes together, shared memory counted in each; a browser that has more gets no further pages."""
+"""Bytes of all its processes together, shared memory counted in each; a browser that has more gets no further pages."""
 HEAP_MB = 512
-"""Of V8, each tab."""
+"""MiB of V8's heap, for each tab."""
 MEMORY_CHECK_S = 0.25
 START_S = 30.0
 STOP_S = 5.0
 NO_SANDBOX = "No usable sandbox"
-"""What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
+"""Chromium's message if it cannot have its sandbox (`zygote_host_impl_linux.cc`)."""
 AS_ROOT = "Running as root without --no-sandbox"
-"""What it says where root has begun it and could not become another user."""
+"""Chromium's message if root has started it and it could not become another user."""
 _SHUT = re.compile(rf"{UNREACHABLE_DIRECTORY} (.*)")
 ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
+    "--proxy-bypass-list=<-loopback>",  # otherwise loopback bypasses the proxy
     "--disable-quic",
     "--dns-prefetch-disable",
     "--no-pings",
@@ -62,7 +63,7 @@ ARGUMENTS = (
     "--mute-audio",
     "--disable-notifications",
     "--deny-permission-prompts",
-    "--disable-site-isolation-trials",  # frames are not loaded, so there is nothing to keep apart
+    "--disable-site-isolation-trials",  # frames are not loaded, so there is nothing to isolate
     f"--js-flags=--max-old-space-size={HEAP_MB}",
 )
 
@@ -81,19 +82,19 @@ class Browser:
         self._playwright, self.chromium, self.pid = playwright, chromium, pid
         self._dead_proxy, self._directory = dead_proxy, directory
         self.total_pages = 0
-        """Opened in all."""
+        """Pages that it has opened in all."""
         self.open_pages = 0
         self.is_over_memory = False
         """Whether it has taken more memory than it should."""
         self.tab_killed_at = -1.0
-        """When a tab was killed for its memory last, by the monotonic clock."""
+        """When a tab was last killed for its memory, in seconds of the monotonic clock."""
         self.exit_event = asyncio.Event()
         chromium.on("disconnected", lambda _: self.exit_event.set())
         self._watching = asyncio.create_task(self._watch())
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be spoken with."""
+        """Whether the driver is connected to it."""
         return bool(self.chromium.is_connected())
 
     @property
@@ -102,7 +103,7 @@ class Browser:
         return f"chromium/{self.chromium.version}"
 
     async def stop(self) -> None:
-        """End it, by force where it does not end by itself."""
+        """Stop it; kill its processes if they do not end."""
         self._watching.cancel()
         pids = [process.pid for process in process_tree(self.pid)]
         await _at_most(STOP_S, self.chromium.close())
@@ -132,12 +133,13 @@ class Browser:
 
 
 async def start_browser(path: str, *, sandbox: bool) -> Browser:
-    """Start the program at `path`, in its own sandbox or not.
+    """Start the program at `path`, with its own sandbox or without.
 
-    Raises `InputError` where the system does not let it have its sandbox, or root begin it as nobody, `Unavailable` where it does not come up.
+    Raise `InputError` if the system does not let it have its sandbox, or does not let root start it as nobody, and
+    `Unavailable` if it does not start.
     """
-    nowhere = socket.socket()
-    nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
+    dead_proxy = socket.socket()
+    dead_proxy.bind(("127.0.0.1", 0))  # bound and never listening: every connection is refused
     directory = BrowserDirectory()
     playwright = await start_driver(directory.path)
     try:
@@ -147,7 +149,7 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
                     executable_path=write_launcher(path, Path(beginning), temporary),
-                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
+                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}"],
                     ignore_default_args=["--disable-popup-blocking"],
                     env=dict(scrub_environment(os.environ)),
                     chromium_sandbox=sandbox,
@@ -155,31 +157,32 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
-                return Browser(playwright, chromium, await _pid(chromium), nowhere, directory)
+                return Browser(playwright, chromium, await _pid(chromium), dead_proxy, directory)
     except (Error, TimeoutError) as error:
         await _at_most(STOP_S, playwright.stop())
-        nowhere.close()
+        dead_proxy.close()
         directory.remove()
         raise _start_error(path, str(error)) from None
 
 
-def _start_error(path: str, said: str) -> ThresherError:
-    if NO_SANDBOX in said:
+def _start_error(path: str, message: str) -> ThresherError:
+    if NO_SANDBOX in message:
         return InputError(
             f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "
             "them (docs/security.md), or set crawler.browser_sandbox = false to render without"
         )
-    if AS_ROOT in said:
+    if AS_ROOT in message:
         return InputError(
-            f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other user; run "
-            "the crawl as another user, or set crawler.browser_sandbox = false to render without (docs/security.md)"
+            f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other "
+            "user; run the crawl as another user, or set crawler.browser_sandbox = false to render without "
+            "(docs/security.md)"
         )
-    if shut := _SHUT.search(said):
+    if shut := _SHUT.search(message):
         return InputError(
-            f"crawler.render: root begins {path} as nobody, who may not enter {shut[1]}; name another directory for temporary files "
-            "(TMPDIR=/tmp), or run the crawl as another user"
+            f"crawler.render: root starts {path} as nobody, who may not enter {shut[1]}; name another directory for "
+            "temporary files (TMPDIR=/tmp), or run the crawl as another user"
         )
-    lines = said.strip().splitlines() or ["no answer"]
+    lines = message.strip().splitlines() or ["no answer"]
     return Unavailable(f"{path} does not start: {lines[0]}; run it by hand with --headless to see why")
 
 

@@ -1,6 +1,8 @@
-"""`Directory`: what a browser and its driver write on disk lies in one directory of ours, and goes with it.
+"""`BrowserDirectory`: a browser and its driver write their files into one directory of ours, which is removed with
+them.
 
-It is locked for as long as the process lives that made it, in whatever way that ends. Who makes the next one removes those that nobody holds.
+The directory is locked as long as the process lives that created it, however that process ends. The next process that
+creates one removes the directories that nobody has locked.
 """
 
 import fcntl
@@ -15,23 +17,25 @@ _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class BrowserDirectory:
-    """One directory under that for temporary files. Every user may enter it: root begins the browser as nobody."""
+    """One directory under that for temporary files. Every user may enter it, because root starts the browser as
+    nobody.
+    """
 
     def __init__(self) -> None:
-        """Make one, and remove those that are left of dead processes."""
+        """Create a directory, and remove those of dead processes."""
         remove_stale()
         while True:
             self.path = Path(mkdtemp(prefix=PREFIX))
             self._lock = os.open(self.path, _FLAGS)
-            # Somebody may take it for a stale one until it is locked.
+            # Another process may take it for a stale one until it is locked.
             if _lock(self._lock) is not False and self.path.exists():
                 break
             os.close(self._lock)
         self.path.chmod(0o755)
 
     def remove(self) -> None:
-        """Remove it, with all that it holds."""
-        # What a browser that ends just now writes meanwhile is left for the next one.
+        """Remove the directory, with all that it holds."""
+        # Files that an ending browser writes meanwhile stay for the next process to remove.
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
@@ -40,7 +44,7 @@ class BrowserDirectory:
 
 
 def remove_stale() -> None:
-    """Remove the directories of this user that no living process holds."""
+    """Remove the directories of this user that no living process has locked."""
     for path in Path(gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):
             lock = os.open(path, _FLAGS)
@@ -52,7 +56,7 @@ def remove_stale() -> None:
 
 
 def _lock(directory: int) -> bool | None:
-    """Lock a directory, if nobody else holds it; None where its file system has no locks for directories, as NFS."""
+    """Lock a directory; return whether that succeeded. None if its file system cannot lock directories, such as NFS."""
     try:
         fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,14 +1,16 @@
-"""`dom`: a page as its reader sees it, written as HTML, from all the trees that it is made of.
+"""`dom`: a page as its reader sees it, written as HTML, from all the trees of which it consists.
 
-1. What a shadow root shows stands in its host, and what is slotted stands in the place of its slot, so that a reader of HTML that
-   knows of neither finds text and links where they are seen. What a host holds and does not show is marked `hidden`: its
-   links count, its text does not. Closed shadow roots are read as open ones are.
-2. A frame without an address of its own (`srcdoc`, or written by a script) stands behind its element, in a `div`.
-3. Where the page's address has changed (`history.pushState`) or its base depends on that, a `<base>` says what its relative links
-   are meant against now.
-4. What is in a `<template>`, comments, and what a stylesheet would insert is what it is in the document: no text of the page.
-5. All is read in a world whose functions the page cannot replace, by getters that its named elements cannot hide, and up to
-   a length; however deep it is nested, for nothing here is recursive.
+1. The content of a shadow root stands in its host, and slotted nodes stand in place of their slot, so that a reader of
+   HTML that knows neither finds text and links where a person sees them. Nodes that a host holds and does not show are
+   marked `hidden`: their links count, their text does not. Closed shadow roots are read like open ones.
+2. The content of a frame without an address of its own (`srcdoc`, or written by a script) follows its element, in a
+   `div`.
+3. If the page's address has changed (`history.pushState`), or its base depends on that, a `<base>` says what its
+   relative links refer to now.
+4. The content of a `<template>`, comments, and text that a stylesheet would insert stay what they are in the document:
+   no text of the page.
+5. Everything is read in a world whose functions the page cannot replace, by getters that its named elements cannot
+   hide, and up to a length. Any depth of nesting is fine, because nothing here is recursive.
 """
 
 import re
@@ -21,9 +23,9 @@ from playwright.async_api import CDPSession, Error
 from crawler.render.chromium.isolated_world import call_function
 
 MAX_SEARCHED_NODES = 40_000
-"""Nodes of a page that is looked through for closed shadow roots: that takes some 20 to 40 µs each."""
+"""Nodes of a page up to which it is searched for closed shadow roots: the search takes some 20 to 40 µs a node."""
 MAX_CLOSED_ROOTS = 1_000
-"""Closed shadow roots that are read."""
+"""Closed shadow roots that are read at most."""
 _DECLARES_CLOSED = re.compile(rb"shadowrootmode\s*=\s*[\"']?closed", re.IGNORECASE)
 _SIZE = """
 function () {
@@ -46,12 +48,15 @@ function (limit, asked, ...closed) {
     const get = Object.getOwnPropertyDescriptor(type.prototype, name).get;
     return node => get.call(node);
   };
-  const childNodes = getter(Node, "childNodes"), nodeType = getter(Node, "nodeType"), parentNode = getter(Node, "parentNode");
-  const ownerDocument = getter(Node, "ownerDocument"), baseURI = getter(Node, "baseURI"), data = getter(CharacterData, "data");
+  const childNodes = getter(Node, "childNodes"), nodeType = getter(Node, "nodeType");
+  const parentNode = getter(Node, "parentNode");
+  const ownerDocument = getter(Node, "ownerDocument"), baseURI = getter(Node, "baseURI");
+  const data = getter(CharacterData, "data");
   const attributes = getter(Element, "attributes"), localName = getter(Element, "localName");
   const shadowRoot = getter(Element, "shadowRoot"), outerHTML = getter(Element, "outerHTML");
   const contentDocument = getter(HTMLIFrameElement, "contentDocument"), body = getter(Document, "body");
-  const find = (root, selector) => (root instanceof Document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector);
+  const find = (root, selector) =>
+    (root instanceof Document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector);
   const bare = url => url.split("#")[0];
 
   const document_ = document, root = getter(Document, "documentElement")(document_);
@@ -82,10 +87,12 @@ function (limit, asked, ...closed) {
   };
   if (isPlain()) return {html: (type + outerHTML(root)).slice(0, limit), title};
 
-  const VOID = new Set("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(" "));
+  const VOID = new Set(
+    "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(" "));
   const RAW = new Set("style script xmp iframe noembed noframes plaintext noscript".split(" "));
   const LINKS = new Set(["href", "src", "action"]);
-  const text = value => value.replace(/[&\u00a0<>]/g, each => ({"&": "&amp;", "\u00a0": "&nbsp;", "<": "&lt;", ">": "&gt;"})[each]);
+  const ENTITIES = {"&": "&amp;", "\u00a0": "&nbsp;", "<": "&lt;", ">": "&gt;"};
+  const text = value => value.replace(/[&\u00a0<>]/g, each => ENTITIES[each]);
   const quoted = value => `"${text(value).replaceAll('"', "&quot;")}"`;
   const absolute = (value, from) => {
     try {
@@ -110,7 +117,8 @@ function (limit, asked, ...closed) {
     let tag = "<" + name;
     for (const {name: key, value} of attributes(element)) {
       if (name === "iframe" && key === "srcdoc") continue;
-      const told = element === base && key === "href" ? bare(home) : isElsewhere && LINKS.has(key) ? absolute(value, from) : value;
+      const link = isElsewhere && LINKS.has(key) ? absolute(value, from) : value;
+      const told = element === base && key === "href" ? bare(home) : link;
       tag += ` ${key}=${quoted(told)}`;
     }
     put(tag + ">");
@@ -165,12 +173,14 @@ function (limit, asked, ...closed) {
 
 
 def declares_closed(html: bytes) -> bool:
-    """Whether a page has a closed shadow root without any script."""
+    """Return whether a page declares a closed shadow root in its HTML."""
     return _DECLARES_CLOSED.search(html) is not None
 
 
 async def dom_size(session: CDPSession, world: int) -> tuple[int, int]:
-    """Return how many elements a page has, and characters of text, in open shadow roots too: who still works on it changes that."""
+    """Return how many elements a page has, and characters of text, in open shadow roots too: who still works on it
+    changes that.
+    """
     elements, text = await call_function(session, world, _SIZE)
     return int(elements), int(text)
 
@@ -178,8 +188,8 @@ async def dom_size(session: CDPSession, world: int) -> tuple[int, int]:
 async def read_dom(
     session: CDPSession, world: int, *, requested_url: str, most_bytes: int, has_closed: bool
 ) -> tuple[bytes, str]:
-    """Return the HTML of the page that a tab shows, in UTF-8, and its title. `requested_url` is the address that it was opened with;
-    `has_closed` says that it may have closed shadow roots. Raises `Error` where the tab is gone.
+    """Return the HTML of the page that a tab shows, in UTF-8, and its title. `requested_url` is the address that it was
+    opened with; `has_closed` says that it may have closed shadow roots. Raise `Error` if the tab is gone.
     """
     closed = await _closed_root_handles(session, world) if has_closed else []
     arguments: list[dict[str, Any]] = [
@@ -192,7 +202,7 @@ async def read_dom(
 
 
 async def _closed_root_handles(session: CDPSession, world: int) -> list[str]:
-    """Handles of nodes in closed shadow roots, in the world that reads them: from there a root can be had."""
+    """Return handles of nodes in closed shadow roots, in the world that reads them: a node leads to its root."""
     counted: dict[str, int] = await session.send("Memory.getDOMCounters")
     if counted["nodes"] > MAX_SEARCHED_NODES:
         return []
@@ -205,13 +215,15 @@ async def _closed_root_handles(session: CDPSession, world: int) -> list[str]:
                 "DOM.resolveNode", {"backendNodeId": identity, "executionContextId": world}
             )
         except Error:
-            continue  # it is gone by now, or it is a frame's
+            continue  # the node is gone by now, or belongs to a frame
         handles.append(str(node["object"]["objectId"]))
     return handles
 
 
 def _closed_root_nodes(snapshot: dict[str, Any]) -> Iterator[int]:
-    """Identities of nodes, one at least of each closed shadow root of a snapshot: it has no roots, but says what lies in one."""
+    """Yield identities of nodes, at least one of each closed shadow root. A snapshot has no roots, but says which nodes
+    lie in one.
+    """
     strings = snapshot["strings"]
     for document in snapshot["documents"]:
         nodes = document["nodes"]
@@ -222,7 +234,8 @@ def _closed_root_nodes(snapshot: dict[str, Any]) -> Iterator[int]:
         known, parents = set(inside), set[int]()
         for at in inside:
             parent = nodes["parentIndex"][at]
-            # A root has no place in a snapshot: what is in it is its host's. A host within a root is an element of its own making.
+            # A root has no node in a snapshot: its nodes have the host as parent. A host within a root is a custom
+            # element, whose name has a hyphen.
             is_host = parent not in known or "-" in strings[nodes["nodeName"][parent]]
             if is_host and parent not in parents:
                 parents.add(parent)

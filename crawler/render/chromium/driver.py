@@ -1,7 +1,8 @@
-"""`driver`: Playwright's driver, a Node.js process between us and the browser, begun with nothing that is worth taking.
+"""`driver`: Playwright's driver, a Node.js process between us and the browser, started without secrets.
 
-It reads what a browser says that a page may have taken over. Playwright gives it our whole environment, and lets its program be named
-(`PLAYWRIGHT_NODEJS_PATH`). So it is told to start a script, which clears the environment and becomes Node.js.
+A page may have taken over the browser whose messages the driver reads. Playwright passes our whole environment to the
+driver, and takes the path of Node.js from a variable (`PLAYWRIGHT_NODEJS_PATH`). So that variable names a script, which
+clears the environment and becomes Node.js.
 """
 
 import os
@@ -20,7 +21,7 @@ NODE = "PLAYWRIGHT_NODEJS_PATH"
 
 
 async def start_driver(directory: Path) -> Playwright:
-    """Start the driver; what it and its children write lies in `directory`."""
+    """Start the driver; it and its children write their files under `directory`."""
     node, _ = compute_driver_executable()
     environment = {**scrub_environment(os.environ), "TMPDIR": str(directory)}
     words = ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), node]

@@ -1,4 +1,6 @@
-"""`INIT_SCRIPT`: what runs in each page, and each frame of it, before its own scripts; and what it says when it is asked."""
+"""`INIT_SCRIPT`: the script that runs in each page, and in each frame of it, before the page's own scripts; and the
+query of what it noticed.
+"""
 
 from typing import Literal
 
@@ -7,16 +9,17 @@ from playwright.async_api import CDPSession
 from crawler.render.chromium.isolated_world import call_function
 
 PageFeature = Literal["closed", "view"]
-"""What a page has done: attached a closed shadow root; begun to wait for what comes into view."""
+"""What a page has done. `closed`: it attached a closed shadow root. `view`: it waits for elements to come into view."""
 _EVENT = "thresher-"
 _CALM = """
 window.open = () => null; window.print = window.close = () => {};
-for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "ServiceWorker", "ServiceWorkerContainer",
-                    "ServiceWorkerRegistration"]) delete window[name];
+for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "ServiceWorker",
+                    "ServiceWorkerContainer", "ServiceWorkerRegistration"]) delete window[name];
 delete Navigator.prototype.serviceWorker;
 """
-"""What would be refused anyway is refused sooner. A page sees a browser without service workers, as on every address that is not
-secure."""
+"""Removes features that would be refused anyway. The page sees a browser without service workers, as on every address
+that is not secure.
+"""
 _NOTICE = f"""
 (() => {{
   const notice = (type, name, what, matters) => {{
@@ -32,11 +35,11 @@ _NOTICE = f"""
   notice(IntersectionObserver, "observe", "view", () => true);
 }})();
 """
-"""What the page does is not changed, and nothing that it can see is left behind: who asks sends an event."""
+"""Notices two calls without changing them, and without a trace that the page can see: we query it with an event."""
 _ASK = "function (name) { return !window.dispatchEvent(new Event(name, {cancelable: true})); }"
 INIT_SCRIPT = _CALM + _NOTICE
 
 
 async def has_used(session: CDPSession, world: int, what: PageFeature) -> bool:
-    """Whether the page has done it. Its scripts must be allowed to run."""
+    """Return whether the page has done `what`. Its scripts must be allowed to run."""
     return bool(await call_function(session, world, _ASK, {"value": f"{_EVENT}{what}"}))

@@ -1,4 +1,4 @@
-"""A world of our own in a tab: JavaScript that sees the page, and that the page does not see (Chromium's isolated worlds)."""
+"""Isolated worlds of Chromium: JavaScript of ours in a tab that sees the page, and that the page does not see."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from playwright.async_api import CDPSession
 
 
 async def create_world(session: CDPSession) -> int:
-    """Make one, for the document that the tab has now; returns its id."""
+    """Create a world for the document that the tab has now; return its id."""
     tree: dict[str, Any] = await session.send("Page.getFrameTree")
     made: dict[str, Any] = await session.send(
         "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "thresher"}
@@ -15,7 +15,9 @@ async def create_world(session: CDPSession) -> int:
 
 
 async def call_function(session: CDPSession, context: int, function: str, *arguments: dict[str, Any]) -> Any:
-    """Return what a function returns there. Arguments are values or objects, as Runtime.callFunctionOn has them."""
+    """Return what a function returns in a world. Arguments are values or objects, as Runtime.callFunctionOn
+    takes them.
+    """
     found: dict[str, Any] = await session.send(
         "Runtime.callFunctionOn",
         {

@@ -1,4 +1,4 @@
-"""The processes of a browser, as Linux tells of them in /proc; elsewhere there are none to be seen."""
+"""The processes of a browser, from Linux's /proc; on other systems none are visible."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ class Process:
 
     @property
     def is_renderer(self) -> bool:
-        """Whether it is one of Chromium's that run pages."""
+        """Whether it is one of Chromium's processes that run pages."""
         try:
             return b"--type=renderer" in (PROC / str(self.pid) / "cmdline").read_bytes()
         except OSError:
@@ -30,7 +30,7 @@ class Process:
 
 
 def process_tree(root: int) -> list[Process]:
-    """A process and all that descend from it; nothing where it is gone."""
+    """Return a process and all its descendants; nothing if it has ended."""
     every = {process.pid: process for process in _every()}
     inside = {root}
     grows = True
@@ -42,7 +42,7 @@ def process_tree(root: int) -> list[Process]:
 
 
 def kill(pid: int) -> None:
-    """End a process at once, if it is still there."""
+    """Kill a process, if it still exists."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
@@ -57,6 +57,6 @@ def _every() -> Iterator[Process]:
             stat = (place / "stat").read_bytes()
         except OSError:
             continue  # it ended meanwhile
-        # The name of the program, in brackets, may hold anything (proc_pid_stat(5)).
+        # The program's name, in brackets, may contain any character (proc_pid_stat(5)).
         fields = stat[stat.rfind(b")") + 2 :].split()
         yield Process(pid=int(place.name), parent=int(fields[1]), resident=int(fields[21]) * PAGE)

@@ -1,4 +1,4 @@
-"""`program`: the browser that is installed here, or what to do where there is none."""
+"""`find_browser`: the path of the installed browser, or an error that says what to do without one."""
 
 import os
 import shutil
@@ -13,13 +13,14 @@ MAX_TABS = 4
 
 
 def find_browser(configured_path: str) -> str:
-    """Path of the program. `configured_path` is the user's (`crawler.browser`), or empty.
+    """Return the path of the browser. `configured_path` is the user's (`crawler.browser`), or empty.
 
-    Raises `InputError` where it, or Playwright, is not there.
+    Raise `InputError` if the browser or Playwright is not installed.
     """
     if find_spec("playwright") is None:
         raise InputError(
-            "crawler.render needs Playwright; install the extra 'render' (docs/guides/install.md), or set it to \"never\""
+            "crawler.render needs Playwright; install the extra 'render' (docs/guides/install.md), "
+            'or set it to "never"'
         )
     if configured_path:
         if os.access(configured_path, os.X_OK) and Path(configured_path).is_file():
@@ -31,5 +32,6 @@ def find_browser(configured_path: str) -> str:
         if path := shutil.which(name):
             return path
     raise InputError(
-        "crawler.render needs Chromium and none is found; run `apt install chromium`, or set crawler.browser to its path"
+        "crawler.render needs Chromium and none is found; run `apt install chromium`, "
+        "or set crawler.browser to its path"
     )

@@ -1,1 +1,3 @@
-"""One exchange over HTTP/1.1 or HTTP/2: `request`, `http1`, `http2`, `response_reader`, `message`, kept open in `pool`."""
+"""One exchange over HTTP/1.1 or HTTP/2: `request`, `http1`, `http2`, `response_reader` and `message`; `pool` keeps
+connections.
+"""

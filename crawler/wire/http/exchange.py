@@ -1,4 +1,4 @@
-"""`Heard`: what came of one request, whatever was spoken. And `Watch`: how long it is waited for."""
+"""`ExchangeResult`: the result of one request, in either protocol. `ExchangeTimer`: how long it may take."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,30 +9,31 @@ from crawler.wire.http.message import Message
 from crawler.wire.limits import MIN_BYTES_PER_S, QUIET_S, Limits
 
 STALL_S = 0.25
-"""Seconds by which a timer may be late before the loop counts as stalled; a loop at work is late by some milliseconds."""
+"""Seconds by which a timer may be late before the loop counts as stalled; a busy loop is late by some milliseconds."""
 
 ExchangeFailure = Literal["disconnect", "first_byte", "time", "protocol", "broken"]
-"""Why an exchange ended before its response did: `broken` is a body that is not framed as its head says."""
+"""Why an exchange ended before its response did. `broken`: the body is not framed as its head says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeResult:
-    """One request and what was heard of its response."""
+    """One request and as much of its response as came."""
 
     request: bytes
-    """As it is archived."""
+    """The request as it is archived."""
     message: Message | None = None
     failure: ExchangeFailure | None = None
     detail: str = ""
     first_byte_ms: int | None = None
-    """None where not a byte came."""
+    """Milliseconds; None if not a byte came."""
 
 
 class ExchangeTimer:
-    """The clock of one exchange: one timer, that looks now and then whether enough has come.
+    """The clock of one exchange: one timer, which checks now and then whether enough bytes came.
 
-    `expire` is called once, with `first_byte` or `time`; with None where it was `quiet` that was waited for. A look that comes
-    late, because the event loop was busy with something else, is put off once by as much: what came meanwhile lies unread.
+    It calls `expire` once: with `first_byte` or `time`, or with None if it waited for a silence (`wait_for_close`). If
+    a check runs late, because the event loop was busy with something else, it is put off once by the same time: nobody
+    has read yet what came meanwhile.
     """
 
     __slots__ = (
@@ -57,7 +58,7 @@ class ExchangeTimer:
         left_s: float,
         expire: Callable[[ExchangeFailure | None], None],
     ) -> None:
-        """`left_s` is what the exchange may take from here on."""
+        """`left_s`: seconds that the exchange may still take."""
         self._loop, self._limits, self._expire = loop, limits, expire
         self._begun = self._window_at = loop.time()
         self._until = self._begun + left_s
@@ -65,28 +66,28 @@ class ExchangeTimer:
         self._seen = 0
         self._spared = False
         self.received_bytes = 0
-        """Bytes."""
+        """Bytes that came so far."""
         self._timer = loop.call_at(self._next(), self._look)
 
     @property
     def first_byte_ms(self) -> int | None:
-        """Milliseconds until the first byte; None as long as there is none."""
+        """Milliseconds until the first byte; None until it came."""
         return round((self._first_at - self._begun) * 1000) if self.received_bytes else None
 
     def add_bytes(self, count: int) -> None:
-        """So many bytes came."""
+        """Note that `count` bytes came."""
         if not self.received_bytes:
             self._first_at = self._window_at = self._loop.time()
         self.received_bytes += count
 
     def wait_for_close(self) -> None:
-        """Only the end of the connection is waited for: it is taken for the end when it stays quiet."""
+        """Take `QUIET_S` without a byte for the end of the connection: only that end is outstanding."""
         self._silent = self._loop.time() + QUIET_S
         self._timer.cancel()
         self._timer = self._loop.call_at(min(self._silent, self._next()), self._look)
 
     def cancel(self) -> None:
-        """Look no more."""
+        """Stop the timer."""
         self._timer.cancel()
 
     def _next(self) -> float:

@@ -1,20 +1,22 @@
-"""`Frames`: an eye on the frames of h2 as they come. Pure.
+"""`FrameLimiter`: bounds the size and the number of h2 frames as they arrive. Pure.
 
-The library reads them; it would wait for one of 16 MiB, and answer as many empty ones as somebody sends.
+The library `h2` parses the frames; alone it would wait for a frame of 16 MiB, and answer any number of empty frames.
 """
 
 MAX_EMPTY_FRAMES = 1_000
-"""Frames of one exchange that carry nothing of a response."""
+"""Frames of one exchange that carry no part of a response, at most."""
 MAX_FRAMES = 100_000
-"""Frames of one exchange in all: a body of 10 MiB in pieces of a hundred bytes."""
+"""Frames of one exchange in all, at most: a body of 10 MiB in pieces of a hundred bytes."""
 MAX_FRAME_BYTES = 16 << 10
-"""Bytes of a frame: we allow no more than the standard lets everybody send (RFC 9113, section 6.5.2)."""
+"""Bytes of a frame at most: the size that the standard lets everybody send (RFC 9113, section 6.5.2)."""
 _HEADER = 9
 _DATA = 0
 
 
 class FrameLimiter:
-    """Counts the frames of one exchange, and measures each before it is waited for, which the library does not."""
+    """Counts the frames of one exchange, and checks the size of each before its bytes arrive, which the library does
+    not.
+    """
 
     __slots__ = ("_empty", "_header", "_left", "_pieces")
 
@@ -24,11 +26,11 @@ class FrameLimiter:
         self.reset()
 
     def reset(self) -> None:
-        """Another exchange."""
+        """Start to count another exchange."""
         self._empty = self._pieces = 0
 
     def feed(self, data: bytes) -> None:
-        """Look at what came; `ValueError` where it is too much of something."""
+        """Count the frames in `data`. Raise `ValueError` if a frame is too large, or if there are too many."""
         at = 0
         while at < len(data):
             if self._left:

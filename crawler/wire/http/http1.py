@@ -1,10 +1,10 @@
 """`Http1`: a connection that speaks HTTP/1.1, one exchange after the other.
 
-1. What comes is handed to a `Reading` as it comes; the connection is torn down as soon as that wants no more than it
-   may have, so that memory is bounded whatever the server sends.
-2. Bytes that arrive while nothing is asked answer nothing. The connection is closed, so that they can never be taken for
-   the answer to the next request; also where they lie in the socket when it is to be used again.
-3. It is used again only where the framing alone has said where the response ends, and nothing came behind that.
+1. Bytes go to a `ResponseReader` as they arrive. The connection is aborted as soon as the reader wants no more, so that
+   memory is bounded whatever the server sends.
+2. Bytes that arrive without a request answer nothing. The connection is closed, so that they can never be taken for the
+   response to the next request. This also holds if they lie in the socket when the connection is to be used again.
+3. A connection is used again only if the framing alone says where the response ends, and nothing followed that end.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _VERSIONS: dict[str, HttpProtocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
 
 
 class Http1(asyncio.Protocol):
-    """One connection. `absolute_form` requests go to a proxy, with headers of its own that are not archived."""
+    """One connection. With `absolute_form` the requests go to a proxy, and `proxy_headers` are not archived."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, *, absolute_form: bool = False, proxy_headers: HeaderList = ()
@@ -37,28 +37,28 @@ class Http1(asyncio.Protocol):
         self.tls: TlsSession | None = None
         self.protocol: HttpProtocol = "http/1.1"
         self.is_usable = True
-        """Whether another exchange may be begun."""
+        """Whether another exchange may start."""
         self.on_close: Callable[[], None] | None = None
         """Called when an idle connection ends."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
-        reading, watch = self._reader, self._timer
-        if reading is None or watch is None:
+        """Pass the bytes to the reader; close the connection if there is no exchange."""
+        reader, timer = self._reader, self._timer
+        if reader is None or timer is None:
             self.close()
             return
-        watch.add_bytes(len(data))
-        if reading.feed(data):
-            self._end("protocol" if reading.fault else None, reading.fault or "")
-        elif reading.awaits_close:
-            watch.wait_for_close()
+        timer.add_bytes(len(data))
+        if reader.feed(data):
+            self._end("protocol" if reader.fault else None, reader.fault or "")
+        elif reader.awaits_close:
+            timer.wait_for_close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what is open."""
+        """End the exchange, if there is one."""
         self.is_usable = False
         if self._reader is not None:
             self._reader.close()
@@ -67,7 +67,7 @@ class Http1(asyncio.Protocol):
             self.on_close()
 
     def is_quiet(self) -> bool:
-        """Whether it is still open, and nothing has come that nobody asked for."""
+        """Return whether the connection is still open, and no byte came without a request."""
         if not self.is_usable or self._transport is None or self._transport.is_closing():
             return False
         found = self._transport.get_extra_info("socket")
@@ -76,57 +76,59 @@ class Http1(asyncio.Protocol):
         return not poll.poll(0)
 
     async def exchange(self, request: Request, limits: Limits, left_s: float) -> ExchangeResult:
-        """Ask, and read the response to its end or as far as it comes. Never raises for what a server does."""
+        """Send a request, and read the response to its end or as far as it comes. Never raise for what a server
+        does.
+        """
         assert self._transport is not None
         assert self._reader is None
         sent = wire_bytes(request, absolute_form=self._absolute, proxy_headers=self._proxy)
-        reading = self._reader = ResponseReader(limits.max_body, method=request.method)
+        reader = self._reader = ResponseReader(limits.max_body, method=request.method)
         self._waiter = self._loop.create_future()
-        watch = self._timer = ExchangeTimer(self._loop, limits, left_s, self._expire)
+        timer = self._timer = ExchangeTimer(self._loop, limits, left_s, self._expire)
         self._transport.write(sent)
         if self._transport.is_closing():
             self._end("disconnect", "the connection was closed")
         try:
-            trouble, detail = await self._waiter
+            failure, detail = await self._waiter
         finally:
-            watch.cancel()
+            timer.cancel()
             self._reader = self._timer = None
-            if not reading.keep_alive:
+            if not reader.keep_alive:
                 self.close()
-        if reading.head is not None:
-            self.protocol = _VERSIONS.get(reading.head.version, "http/1.1")
+        if reader.head is not None:
+            self.protocol = _VERSIONS.get(reader.head.version, "http/1.1")
         return ExchangeResult(
             request=archive_bytes(request, absolute_form=self._absolute)
             if request.secret_names or self._proxy
             else sent,
-            message=reading.message(),
-            failure="broken" if reading.is_broken and trouble in {None, "disconnect"} else trouble,
+            message=reader.message(),
+            failure="broken" if reader.is_broken and failure in {None, "disconnect"} else failure,
             detail=detail,
-            first_byte_ms=watch.first_byte_ms,
+            first_byte_ms=timer.first_byte_ms,
         )
 
     def close(self) -> None:
-        """Close it, whatever is under way."""
+        """Abort the connection, even during an exchange."""
         self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
 
-    def _expire(self, trouble: ExchangeFailure | None) -> None:
+    def _expire(self, failure: ExchangeFailure | None) -> None:
         if self._reader is not None:
             self._reader.close()
-        self._end(trouble, "time-out")
+        self._end(failure, "time-out")
 
-    def _end(self, trouble: ExchangeFailure | None, detail: str) -> None:
+    def _end(self, failure: ExchangeFailure | None, detail: str) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result((trouble, detail))
+            self._waiter.set_result((failure, detail))
 
     def __repr__(self) -> str:
         return f"<{self.protocol} with {self.peer or 'nobody'}>"
 
 
-def _close_failure(reading: ResponseReader, error: Exception | None) -> ExchangeFailure | None:
-    """What the end of a connection is, as far as the response goes."""
-    if reading.ends_at_close and error is None:
+def _close_failure(reader: ResponseReader, error: Exception | None) -> ExchangeFailure | None:
+    """Return which failure the end of the connection is for the response; None if the response is complete."""
+    if reader.ends_at_close and error is None:
         return None
-    whole = reading.message()
+    whole = reader.message()
     return None if whole is not None and whole.is_complete else "disconnect"

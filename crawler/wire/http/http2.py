@@ -1,10 +1,10 @@
 """`Http2`: a connection that speaks HTTP/2 (library `h2`), one exchange after the other.
 
-1. An exchange is written down in the syntax of HTTP/1.1: the pseudo headers as the request line, `host` and the status
-   line, the others in the order and the case in which they went over the wire, the body as the DATA frames carry it.
-   Nothing is put in that was not sent.
-2. The server pushes nothing, and its frames are numbered: a flood of those that carry nothing ends the connection.
-3. Whatever breaks before a response has begun is `protocol` trouble, and whoever asked may ask again in HTTP/1.1.
+1. An exchange is recorded in the syntax of HTTP/1.1: the pseudo headers as the request line, `host` and the status
+   line, the other headers in the order and the case in which they went over the wire, the body as the DATA frames carry
+   it. The record contains nothing that was not sent.
+2. The server may not push, and its frames are counted: a flood of frames without content ends the connection.
+3. A failure before the response has begun is a `protocol` failure, and the caller may repeat the request in HTTP/1.1.
 """
 
 import asyncio
@@ -64,27 +64,22 @@ class Http2(asyncio.Protocol):
         self.on_close: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Say the preface and our settings."""
+        """Send the preface and our settings."""
         self._transport = cast("asyncio.Transport", transport)
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(WINDOW)
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, a piece at a time, so that a flood is noticed while it comes."""
+        """Read the bytes piece by piece, so that a flood is noticed while it comes."""
         for at in range(0, len(data), _PIECE):
             piece = data[at : at + _PIECE]
             try:
                 self._frames.feed(piece)
                 for event in self._h2.receive_data(piece):
                     self._handle_event(event)
-            except (
-                H2Error,
-                ValueError,
-                IndexError,
-                TypeError,
-                KeyError,
-            ) as error:  # hpack raises more than its own
+            # hpack raises more than its own exceptions.
+            except (H2Error, ValueError, IndexError, TypeError, KeyError) as error:
                 self._fail(one_line(error))
                 break
         self._flush()
@@ -92,44 +87,46 @@ class Http2(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what is open."""
+        """End the exchange, if there is one."""
         self.is_usable = False
         self._fail(one_line(exc, "the connection was closed"), "disconnect")
         if self.on_close is not None:
             self.on_close()
 
     def is_quiet(self) -> bool:
-        """Whether it is still open. What comes between two exchanges says which stream it belongs to."""
+        """Return whether the connection is open. Bytes between two exchanges name the stream that they belong to."""
         return self.is_usable and self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, request: Request, limits: Limits, left_s: float) -> ExchangeResult:
-        """Ask, and take the response to its end or as far as it comes. Never raises for what a server does."""
+        """Send a request, and read the response to its end or as far as it comes. Never raise for what a server
+        does.
+        """
         assert self._transport is not None
         self._frames.reset()
         waiter: asyncio.Future[tuple[ExchangeFailure | None, str]] = self._loop.create_future()
-        watch = ExchangeTimer(self._loop, limits, left_s, lambda trouble: self._finish(trouble, "time-out"))
-        response = self._stream = _Stream(waiter, watch, limits.max_body, request.method)
+        timer = ExchangeTimer(self._loop, limits, left_s, lambda failure: self._finish(failure, "time-out"))
+        response = self._stream = _Stream(waiter, timer, limits.max_body, request.method)
         try:
             response.stream = self._h2.get_next_available_stream_id()
             self._send(request, response.stream)
-            trouble, detail = await waiter
+            failure, detail = await waiter
         except H2Error as error:
-            trouble, detail = "protocol", one_line(error)
+            failure, detail = "protocol", one_line(error)
         finally:
-            watch.cancel()
+            timer.cancel()
             self._stream = None
             if not response.ended:
                 self.close()
         return ExchangeResult(
             request=archive_bytes(request, header_case="lower"),
             message=response.message(),
-            failure=trouble,
+            failure=failure,
             detail=detail,
-            first_byte_ms=watch.first_byte_ms,
+            first_byte_ms=timer.first_byte_ms,
         )
 
     def close(self) -> None:
-        """Close it, whatever is under way."""
+        """Abort the connection, even during an exchange."""
         self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
@@ -161,8 +158,8 @@ class Http2(asyncio.Protocol):
             self._handle_stream_event(response, event)
 
     def _handle_stream_event(self, response: "_Stream", event: Event) -> None:
-        """Something of the stream that is open."""
-        response.watch.add_bytes(len(getattr(event, "data", None) or b"head"))
+        """Handle an event of the open stream."""
+        response.timer.add_bytes(len(getattr(event, "data", None) or b"head"))
         match event:
             case DataReceived(data=data):
                 response.add(data or b"")
@@ -180,17 +177,17 @@ class Http2(asyncio.Protocol):
                 self._finish(None if response.ended else "protocol", "no HTTP response")
             case StreamReset(error_code=code):
                 response.ended = bool(response.head) and code == ErrorCodes.NO_ERROR
-                trouble: ExchangeFailure = "disconnect" if response.head else "protocol"
-                self._finish(None if response.ended else trouble, f"RST_STREAM {code}")
+                failure: ExchangeFailure = "disconnect" if response.head else "protocol"
+                self._finish(None if response.ended else failure, f"RST_STREAM {code}")
 
-    def _fail(self, why: str, trouble: ExchangeFailure = "protocol") -> None:
+    def _fail(self, why: str, failure: ExchangeFailure = "protocol") -> None:
         self.is_usable = False
         if self._stream is not None:
-            self._finish("disconnect" if self._stream.head else trouble, why)
+            self._finish("disconnect" if self._stream.head else failure, why)
 
-    def _finish(self, trouble: ExchangeFailure | None, detail: str) -> None:
+    def _finish(self, failure: ExchangeFailure | None, detail: str) -> None:
         if self._stream is not None and not self._stream.waiter.done():
-            self._stream.waiter.set_result((trouble, detail))
+            self._stream.waiter.set_result((failure, detail))
 
     def _flush(self) -> None:
         data = self._h2.data_to_send()
@@ -213,19 +210,19 @@ class _Stream:
         "head",
         "interim",
         "stream",
+        "timer",
         "waiter",
-        "watch",
     )
 
-    def __init__(self, waiter: Any, watch: ExchangeTimer, max_body: int, method: str) -> None:
-        self.waiter, self.watch, self._max_body, self._method = waiter, watch, max_body, method
+    def __init__(self, waiter: Any, timer: ExchangeTimer, max_body: int, method: str) -> None:
+        self.waiter, self.timer, self._max_body, self._method = waiter, timer, max_body, method
         self.stream = self.interim = 0
         self.head = b""
         self._body = bytearray()
         self.cut = self.ended = False
 
     def begin(self, headers: Any) -> bool:
-        """The head came; whether it can be written in the syntax of HTTP/1.1."""
+        """Take in the head; return whether it can be written in the syntax of HTTP/1.1."""
         status = next((value for name, value in headers if name == b":status"), b"")
         rest = [(name, value) for name, value in headers if not name.startswith(b":")]
         if not status.isdigit() or any(
@@ -237,12 +234,12 @@ class _Stream:
         return True
 
     def add(self, data: bytes) -> None:
-        """A piece of the body came."""
+        """Take in a piece of the body."""
         self._body += data
         self.cut = len(self._body) > self._max_body
 
     def message(self) -> Message | None:
-        """The response as far as it came."""
+        """Return the response as far as it came."""
         head = read_head(self.head) if self.head else None
         if head is None:
             return None

@@ -1,12 +1,12 @@
-"""An HTTP response read from the bytes that came over the wire, as browsers read it. Pure.
+"""Read an HTTP response from the bytes that came over the wire, as browsers read it. Pure.
 
-1. A head begins with a status line, with or without a reason; Icecast's `ICY` is one as well. Its code is recorded as it
-   is, be it 0 or 999. What begins otherwise is no HTTP/1 (HTTP/0.9 neither).
-2. A head ends with the first empty line; line feeds alone end lines too. A line without colon or with a NUL in it is no
-   header and is passed over; a folded line continues the one before; blanks around a name are no part of it.
-3. `Transfer-Encoding: chunked` goes before a length; of several lengths the first that is a number counts, and whoever
-   says more than one thing is not asked again over the same connection. Where nothing of that is said, the end of the
-   connection is the end of the body. 204, 304 and what answers HEAD have no body, whatever they say.
+1. A head begins with a status line, with or without a reason; Icecast's `ICY` line is one as well. Its code is recorded
+   as it is, even 0 or 999. Anything else is no HTTP/1 (HTTP/0.9 is none either).
+2. A head ends with the first empty line; line feeds alone end lines too. A line without a colon or with a NUL is no
+   header and is skipped; a folded line continues the line before; blanks around a name are no part of it.
+3. `Transfer-Encoding: chunked` counts before a length; of several lengths the first number counts. If a server states
+   more than one of these, its connection is not used again. If it states none, the end of the connection is the end of
+   the body. 204, 304 and responses to HEAD have no body, whatever they state.
 """
 
 import re
@@ -23,7 +23,7 @@ _STATUS_LINE = re.compile(rb"(?:HTTP/(\d)(?:\.(\d+))?|ICY)[ \t]+(\d{1,3})(?!\d)"
 _BEGINNINGS = (b"HTTP/", b"ICY ")
 _LINE = re.compile(r"\r?\n")
 _OF_FRAMING = ("connection", "content-length", "transfer-encoding")
-_LONGEST_NUMBER = 18  # digits: more than any body has, and less than the parser of integers refuses
+_LONGEST_NUMBER = 18  # digits: more than any body's length has, and fewer than `int` refuses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,40 +35,42 @@ class Message:
     status: int
     headers: Headers
     payload: bytes
-    """After transfer decoding."""
+    """The body after transfer decoding."""
     is_complete: bool
-    """The framing itself says that the body is whole; never so where only the connection's end can say it."""
+    """Whether the framing itself says that the body is whole; false if only the end of the connection can say it."""
     is_over_limit: bool
-    """The body was longer than allowed."""
+    """Whether the body was longer than allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What the head of a response says of what follows."""
+    """The head of a response, and how it frames the body."""
 
     length: int
     """Bytes of the head, blank line included."""
     status: int
     version: str
-    """`1.1`; empty for what is not HTTP by name."""
+    """Such as `1.1`; empty if the status line does not name HTTP."""
     headers: Headers
     chunked: bool
     body_length: int | None
-    """Bytes of the body; None where chunks or the end of the connection say it."""
+    """Bytes of the body; None if chunks or the end of the connection state it."""
     transfer: str
     """The value of `Transfer-Encoding`."""
     keep_alive: bool
-    """Whether the connection may be used again, once the body has ended where it should."""
+    """Whether the connection may be used again, if the body ends where the head says."""
 
 
 def may_begin_response(beginning: bytes) -> bool:
-    """Whether these bytes can be the first of a response, or of its beginning."""
+    """Return whether these bytes can begin a response; fewer than five bytes are enough."""
     upper = beginning[:5].upper()
     return any(upper.startswith(one[: len(upper)]) for one in _BEGINNINGS)
 
 
 def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
-    """The head that `raw` is, from its status line to its blank line; None where it does not begin with one."""
+    """Return the head that `raw` is, from its status line to its blank line; None if it does not begin with a status
+    line.
+    """
     status_line = _STATUS_LINE.match(raw)
     if status_line is None:
         return None
@@ -76,12 +78,12 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
     major, minor, code = status_line.groups()
     status = int(code)
     version = "" if major is None else f"{major.decode()}.{(minor or b'0').decode()}"
-    said = dict.fromkeys(_OF_FRAMING, "")
+    framing = dict.fromkeys(_OF_FRAMING, "")
     for name, value in headers:
-        if (key := name.lower()) in said:
-            said[key] = f"{said[key]},{value}" if said[key] else value
-    transfer = said["transfer-encoding"]
-    lengths = [each.strip() for each in said["content-length"].split(",")]
+        if (key := name.lower()) in framing:
+            framing[key] = f"{framing[key]},{value}" if framing[key] else value
+    transfer = framing["transfer-encoding"]
+    lengths = [each.strip() for each in framing["content-length"].split(",")]
     numbers = [int(each) for each in lengths if _is_number(each)]
     bodiless = status in _BODILESS or method == "HEAD"
     chunked = not bodiless and "chunked" in transfer.lower()
@@ -94,7 +96,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
         chunked=chunked,
         body_length=body,
         transfer=transfer,
-        keep_alive=_keeps_alive(version, said["connection"])
+        keep_alive=_keeps_alive(version, framing["connection"])
         and len(set(lengths)) == 1
         and (lengths == [""] or len(numbers) == len(lengths))
         and not (transfer and numbers)
@@ -104,7 +106,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
 
 
 def build_message(head: Head, response: bytes, *, is_complete: bool, is_over_limit: bool) -> Message:
-    """The message of a head and the bytes from it on, as far as they are to be kept."""
+    """Return the message of a head and of the bytes from it on, as far as they are kept."""
     body = response[head.length :]
     transfer = head.transfer if body else ""
     return Message(
@@ -119,7 +121,7 @@ def build_message(head: Head, response: bytes, *, is_complete: bool, is_over_lim
 
 
 def header_value(headers: Headers, name: str) -> str:
-    """All values of a header, joined by commas (RFC 9110, section 5.2); empty where there is none."""
+    """Return all values of a header, joined by commas (RFC 9110, section 5.2); empty if there is none."""
     return ",".join([value for key, value in headers if key.lower() == name])
 
 
@@ -143,7 +145,7 @@ def _is_number(text: str) -> bool:
 
 
 def _keeps_alive(version: str, connection: str) -> bool:
-    said = [each.strip() for each in connection.lower().split(",")]
+    options = [each.strip() for each in connection.lower().split(",")]
     if version == "1.0":
-        return "keep-alive" in said and "close" not in said
-    return version >= "1.1" and "close" not in said
+        return "keep-alive" in options and "close" not in options
+    return version >= "1.1" and "close" not in options

@@ -1,7 +1,7 @@
-"""`Pool`: connections that wait for another exchange.
+"""`Pool`: idle connections that wait for another exchange.
 
-A connection is used again only for the same scheme, host, port and address, and through the same proxy. It is kept for
-`KEEP_ALIVE_S`; of too many those go first that have waited longest.
+A connection is used again only for the same scheme, host, port and address, and through the same proxy. The pool keeps
+it for `KEEP_ALIVE_S`; if there are too many, it closes those first that have waited longest.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from crawler.wire.http.http1 import Http1
 from crawler.wire.http.http2 import Http2
 
 KEEP_ALIVE_S = 15.0
-"""Seconds that an idle connection is kept: as long as most servers do (nginx 75, Apache 5)."""
+"""Seconds that an idle connection is kept; servers keep one for times like this (nginx 75 s, Apache 5 s)."""
 MAX_IDLE = 1_000
 """Idle connections at most."""
 
@@ -20,7 +20,7 @@ Connection = Http1 | Http2
 
 
 class Pool:
-    """Keeps idle connections; to be made inside a running event loop."""
+    """Keeps idle connections; create it inside a running event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -29,7 +29,7 @@ class Pool:
         self._sweep: asyncio.TimerHandle | None = None
 
     def take(self, key: Hashable) -> Connection | None:
-        """A connection for that key that is still good, the one used last."""
+        """Return the connection for `key` that was used last and is still open; None if there is none."""
         while waiting := self._by_key.get(key):
             connection = waiting[-1]
             self._forget(connection)
@@ -49,7 +49,7 @@ class Pool:
             self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
 
     def close(self) -> None:
-        """Close all."""
+        """Close all connections."""
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None

@@ -1,9 +1,9 @@
-"""`Request`: what is asked, as the bytes of HTTP/1.1 and as what is archived of it. Pure.
+"""`Request`: one request, as the bytes of HTTP/1.1 and as the bytes that are archived of it. Pure.
 
 1. The target and the host are sent as the URL has them; nothing is re-encoded.
-2. A header that the caller gives takes the place of ours of the same name. None can hold a line break.
-3. What a configuration keeps secret goes over the wire and not into the archive: `redacted` stands in its place there.
-   That is the only way in which what is archived is not what was sent.
+2. A header of the caller replaces our own header of the same name. No header can hold a line break.
+3. What a configuration keeps secret goes over the wire and not into the archive: the archive has `redacted` in its
+   place. Only in this way do the archived bytes differ from the sent ones.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ class Target:
 
     scheme: str
     authority: str
-    """As it stands in the URL: with its port, where that is not the scheme's own."""
+    """As it stands in the URL: with its port, unless that is the scheme's default."""
     host: str
-    """Without port, brackets and final dot: what DNS and certificates call it."""
+    """Without port, brackets and final dot, as DNS and certificates write it."""
     port: int
     path: str
     """With its query."""
@@ -41,14 +41,14 @@ class Request:
     target: Target
     method: str
     headers: tuple[tuple[str, str], ...]
-    """Behind Host, in order."""
+    """The headers that follow Host, in order."""
     secret_names: frozenset[str] = frozenset()
     """Names, in lower case, of headers whose values are not archived."""
     body: bytes = b""
 
 
 def parse_target(wire: str) -> Target:
-    """Take the wire form of a URL apart."""
+    """Return the parts of a URL in its wire form."""
     scheme, _, rest = wire.partition("://")
     authority, _, path = rest.partition("/")
     host, colon, port = authority.rpartition(":")
@@ -64,7 +64,7 @@ def parse_target(wire: str) -> Target:
 
 
 def common_headers(user_agent: str) -> tuple[tuple[str, str], ...]:
-    """The headers of every request."""
+    """Return the headers of every request."""
     return (("User-Agent", user_agent), ("Accept", ACCEPT), ("Accept-Encoding", "gzip, deflate"))
 
 
@@ -77,7 +77,7 @@ def build_request(
     method: str = "GET",
     body: bytes = b"",
 ) -> Request:
-    """Compose a request; of headers of one name the later list has its way. `ValueError` where one cannot be sent."""
+    """Return a request; of headers with one name the later list wins. Raise `ValueError` if a header cannot be sent."""
     if body or method in _WITH_BODY:
         caller_headers = [*caller_headers, ("Content-Length", str(len(body)))]
     headers = tuple(base_headers)
@@ -100,17 +100,17 @@ def build_request(
 
 
 def is_sendable(name: str, value: str) -> bool:
-    """Whether a request can have a header: none that would end its line, or begin another."""
+    """Return whether a request can have a header: it must not end its line, nor begin another."""
     return bool(name) and ":" not in name and not any(each in _FORBIDDEN for each in name + value)
 
 
 def wire_bytes(request: Request, *, absolute_form: bool = False, proxy_headers: HeaderList = ()) -> bytes:
-    """The bytes for the wire, `absolute_form` for a proxy that is asked in the server's place."""
+    """Return the bytes for the wire, in `absolute_form` if a proxy receives them in place of the server."""
     return _text(request, [*request.headers, *proxy_headers], absolute_form=absolute_form)
 
 
 def archive_bytes(request: Request, *, absolute_form: bool = False, header_case: str = "") -> bytes:
-    """The bytes for the archive. `names` is `lower` where the wire had them in lower case (h2)."""
+    """Return the bytes for the archive. `header_case` is `lower` if the wire had the names in lower case (h2)."""
     headers = [
         (name.lower() if header_case else name, REDACTED if name.lower() in request.secret_names else value)
         for name, value in request.headers

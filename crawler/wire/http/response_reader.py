@@ -1,10 +1,11 @@
-"""`Reading`: one HTTP/1 response while its bytes come in. Pure: bytes go in, a `Message` comes out.
+"""`ResponseReader`: one HTTP/1 response while its bytes arrive. Pure: bytes go in, a `Message` comes out.
 
-1. Whatever way the bytes are cut into pieces, the message is the same, and every byte is looked at a bounded number of times.
-2. What is held is never more than a head (`HEAD_LIMIT`), the longest body, and the piece that came last.
-3. Interim responses and empty lines before the status line are passed over, up to a number; they are no part of the response.
-4. What follows the end that the framing says belongs to no response and is not kept.
-5. Chunks that are none: what came is kept on, to the end of the connection, the limit, or until it is quiet (`lingers`).
+1. However the bytes are cut into pieces, the message is the same, and each byte is looked at a bounded number of times.
+2. The reader never holds more than a head (`MAX_HEAD_BYTES`), the longest body, and the piece that came last.
+3. It skips interim responses and empty lines before the status line, up to a number; they are no part of the response.
+4. Bytes after the end that the framing states belong to no response and are not kept.
+5. If the chunks are malformed, it keeps what arrives, up to the end of the connection, the limit, or a silence
+   (`awaits_close`).
 """
 
 import re
@@ -16,7 +17,7 @@ from storage.warc.payload import parse_chunk_size
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _BLANK = re.compile(rb"[\r\n]+")
 _BLANKS_AT_MOST = 64
-_LOOKED_AT = 5  # bytes of `may_begin_response`
+_LOOKED_AT = 5  # bytes that `may_begin_response` needs
 _SIZE, _DATA, _CHUNK_END, _TRAILER, _BROKEN = range(5)
 
 
@@ -50,14 +51,14 @@ class ResponseReader:
         self._cut = self._ended = False
         self.head: Head | None = None
         self.done = False
-        """Nothing more is wanted."""
+        """The reader wants no more bytes."""
         self.surplus = False
-        """More came than the response."""
+        """More bytes came than the response has."""
         self.fault: str | None = None
-        """Why this is no HTTP response."""
+        """Why the bytes are no HTTP response."""
 
     def feed(self, data: bytes) -> bool:
-        """Take in what came; whether that was all that is wanted."""
+        """Take in `data`; return whether the reader wants no more."""
         if self.done:
             self.surplus = True
             return True
@@ -67,14 +68,14 @@ class ResponseReader:
         return self.done
 
     def close(self) -> None:
-        """The connection has ended."""
+        """Note that the connection has ended."""
         if self.head is not None and self.head.chunked and self._state == _TRAILER:
             self._ended = True
         self.done = True
 
     @property
     def awaits_close(self) -> bool:
-        """Whether only the end of the connection is still waited for, of which the framing cannot say when it comes."""
+        """Whether only the end of the connection is outstanding; the framing cannot say when it comes."""
         return self.head is not None and self.head.chunked and self._state in {_TRAILER, _BROKEN}
 
     @property
@@ -94,7 +95,7 @@ class ResponseReader:
         return well and self.head is not None and self.head.keep_alive
 
     def message(self) -> Message | None:
-        """The response as far as it came; None where no whole head did."""
+        """Return the response as far as it came; None if its head is incomplete."""
         head = self.head
         if head is None:
             return None
@@ -130,7 +131,7 @@ class ResponseReader:
             self._scanned = 0
 
     def _begins(self) -> bool:
-        """Whether there is the beginning of a status line."""
+        """Return whether the bytes so far begin a status line."""
         received = self._received
         blank = _BLANK.match(received)
         if blank is not None:
@@ -161,12 +162,12 @@ class ResponseReader:
         self.done = self._cut or self._ended
 
     def _follow_chunks(self) -> None:
-        """Go from chunk to chunk as far as they came (RFC 9112, section 7.1)."""
+        """Go from chunk to chunk as far as they arrived (RFC 9112, section 7.1)."""
         while self._step():
             pass
 
     def _step(self) -> bool:
-        """Go on by one line or one chunk; whether there is more to look at."""
+        """Go on by one line or one chunk; return whether there is more to look at."""
         received = self._received
         if self._state in {_SIZE, _TRAILER}:
             line_end = received.find(b"\n", self._scanned)

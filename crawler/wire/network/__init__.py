@@ -1,3 +1,3 @@
-"""From a host name to a connection: `dns`, `guard` and `address` (what may be asked), `proxy`, `dial`, `tls`; `probes` find out
-whose fault a silence is.
+"""From a host name to a connection: `dns`, `guard` and `address` (what may be requested), `proxy`, `dial`, `tls`. The
+`probes` find out whose fault a silence is.
 """

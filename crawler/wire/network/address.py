@@ -1,16 +1,16 @@
-"""Which IP addresses may be contacted.
+"""The guard's addresses: which IP addresses may be contacted.
 
-1. An address that is not globally reachable is blocked: private, loopback, link-local, shared, multicast,
-   reserved, unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them, and what that of Python
-   3.11 does not know of them). Of IPv6 nothing is public but global unicast (2000::/3, RFC 4291 and IANA's registry of it): whatever
-   is set apart elsewhere is blocked before anybody lists it.
-2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2)
-   and NAT64 (RFC 6052, section 2.1). One that tunnels to it is judged as both: 6to4 (RFC 3056).
-3. Where clouds answer questions about a machine (its keys, its user data) is blocked, also where that address looks public:
-   most of them are link-local, shared or private anyway.
-4. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
-5. What a page asks for is exempt only for pages of that same network, by the address that the page came from: a page of the open web
-   reaches none of them (Private Network Access, as browsers have it). Loopback is for pages of loopback.
+1. An address that is not globally reachable is blocked: private, loopback, link-local, shared, multicast, reserved and
+   unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them, and the entries that Python
+   3.11's module lacks). Of IPv6 only global unicast is public (2000::/3, RFC 4291 and IANA's registry of it): so
+   whatever is set apart elsewhere is blocked before anybody lists it.
+2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2) and NAT64
+   (RFC 6052, section 2.1). One that tunnels to an IPv4 address is judged as both: 6to4 (RFC 3056).
+3. The addresses where clouds answer questions about a machine (its keys, its user data) are blocked, even one that
+   looks public. Most of them are link-local, shared or private anyway.
+4. The networks that the user allows are exempt, and nothing else is. A text that is no address is blocked.
+5. A request on behalf of a page is exempt only if the page came from an address of that same network: a page of the
+   open web reaches none of them (Private Network Access, as browsers have it). Only pages of loopback reach loopback.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,21 +31,19 @@ Network = IPv4Network | IPv6Network
 _NAT64 = IPv6Network("64:ff9b::/96")
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NOT_GLOBAL = (
-    IPv4Network(
-        "192.0.0.0/24"
-    ),  # IETF protocol assignments, RFC 6890: two of them are anycast, and serve no pages
+    # IETF protocol assignments, RFC 6890: two of them are anycast, and serve no pages.
+    IPv4Network("192.0.0.0/24"),
     IPv4Network("192.88.99.0/24"),  # relays of 6to4, RFC 7526
     IPv6Network("3fff::/20"),  # documentation, RFC 9637
 )
-_METADATA = IPv4Address(
-    "168.63.129.16"
-)  # Azure; those of other clouds are link-local, shared or private, or below
-_REMEMBERED = 16_384  # every page of a host asks the same
+# Azure's; those of other clouds are link-local, shared or private, or in the networks above.
+_METADATA = IPv4Address("168.63.129.16")
+_REMEMBERED = 16_384  # pages of one host share their addresses
 _LOW_32_BITS = 0xFFFFFFFF
 
 
 def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Return the networks that CIDR texts name; `InputError` names the one that is none."""
+    """Return the networks that CIDR texts name. Raise `InputError` for a text that names none."""
     found: list[Network] = []
     for text in texts:
         try:
@@ -58,40 +56,40 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def is_blocked(text: str, allowed: Sequence[Network] = (), page_address: str | None = None) -> bool:
-    """Whether the address must not be contacted. A zone (`%eth0`) is passed over. `asker` is the address of the page that wants it; empty
-    where that is not known, None where no page does.
+    """Return whether the address must not be contacted. A zone (`%eth0`) is ignored. `page_address` is the address of
+    the page on whose behalf the request is sent; empty if it is unknown, None if there is no such page.
     """
     return _is_blocked(text, tuple(allowed), page_address)
 
 
 def is_public(text: str) -> bool:
-    """Whether it is an address of the open web."""
+    """Return whether `text` is an address of the open web."""
     return not _is_blocked(text, (), None)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _is_blocked(text: str, allowed: tuple[Network, ...], asker: str | None) -> bool:
+def _is_blocked(text: str, allowed: tuple[Network, ...], page_address: str | None) -> bool:
     address = _address(text)
     if address is None:
         return True
     meant = _effective_address(address)
     exempt = _networks_containing(address, allowed)
-    if exempt and (asker is None or _may_request(asker, meant, exempt)):
+    if exempt and (page_address is None or _may_request(page_address, meant, exempt)):
         return False
     tunnelled = meant.sixtofour if isinstance(meant, IPv6Address) else None
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
 
 
 def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
-    """Whether the user allows the address by a network of its own."""
+    """Return whether a network that the user allows contains the address."""
     address = _address(text)
     return address is not None and bool(_networks_containing(address, allowed))
 
 
-def _may_request(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
-    """Whether a page at an address may ask for another that the networks `exempt` hold."""
-    address = _address(asker)
-    if address is None or not _is_blocked(asker, (), None):
+def _may_request(page_address: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
+    """Return whether a page at `page_address` may request `wanted`, which the networks `exempt` contain."""
+    address = _address(page_address)
+    if address is None or not _is_blocked(page_address, (), None):
         return False
     if wanted.is_loopback and not _effective_address(address).is_loopback:
         return False
@@ -99,7 +97,7 @@ def _may_request(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence
 
 
 def _networks_containing(address: IPv4Address | IPv6Address, networks: Iterable[Network]) -> list[Network]:
-    """Those of some networks that hold an address, or the one that it stands for."""
+    """Return the networks that contain an address, or the address that it stands for."""
     return [one for one in networks if address in one or _effective_address(address) in one]
 
 
@@ -112,7 +110,9 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def effective_address(text: str) -> str:
-    """The address that a text stands for, always written the same way; what is no address as it is."""
+    """Return the address that a text stands for, always written the same way; return a text that is no address as it
+    is.
+    """
     address = _address(text)
     return text if address is None else str(_effective_address(address))
 

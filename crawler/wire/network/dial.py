@@ -1,11 +1,12 @@
-"""`Dial`: from an address to a connection that an exchange can be had over.
+"""`Dialer`: open a connection to an address for an exchange.
 
-1. The guard is asked of the very address that a socket is opened for, in the moment before it is.
-2. An address is connected to only when it was entered. Where the first does not answer within `HEAD_START_S` one of the
-   other family is entered and tried beside it (RFC 8305), and whoever is there first is taken; where it is not that
-   one's turn, the first goes on alone.
+1. The guard judges the very address that a socket is opened for, immediately before the socket is opened.
+2. The dialer connects to an address only after the address was acquired. If the first address does not answer within
+   `CONNECTION_ATTEMPT_DELAY_S`, the dialer acquires one of the other family and tries it in parallel (RFC 8305); the
+   attempt that connects first wins. If it is not the second address's turn, the first goes on alone.
 3. The connection and the TLS handshake have limits of their own.
-4. A certificate that is not trusted is a failure; where it is only to be noted (`record`), the connection is made anew.
+4. A certificate that is not trusted is a failure. With `accept_untrusted` the dialer connects again without
+   verification instead.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ ADDRESS_BLOCKED = FetchFailure(reason="address_blocked", detail="address blocked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialedConnection:
-    """An open connection, where it leads, and how long it took to be made."""
+    """An open connection, its address, and how long it took to open it."""
 
     connection: Connection
     address: str
@@ -43,7 +44,7 @@ class DialedConnection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ConnectedSocket:
-    """A socket that is connected."""
+    """A connected socket."""
 
     socket: socket.socket
     address: str
@@ -66,16 +67,19 @@ class Dialer:
         proxy: tuple[Proxy, str] | None = None,
         page_address: str | None = None,
     ) -> None:
-        """`accept_untrusted` takes servers whose certificate is not trusted. `proxy` is one with its address. `page_address` is the guard's (`blocked`)."""
+        """`accept_untrusted` accepts servers whose certificate is not trusted. `proxy` comes with its address.
+        `page_address` is for the guard (`is_blocked`).
+        """
         self._allow, self._limits, self._trust = tuple(allow), limits, trust
         self._accept_untrusted, self._proxy, self._page_address = accept_untrusted, proxy, page_address
 
     async def open(
         self, target: Target, address: str, fallback: str | None, acquire: Acquire, *, h2: bool
     ) -> DialedConnection | FetchFailure | Postponement:
-        """A connection to `address`, which was entered, or to `rival`, which is entered here; `h2` where it may be spoken.
+        """Return a connection to `address`, which the caller acquired, or to `fallback`, which is acquired here. With
+        `h2` it may speak HTTP/2.
 
-        A `Postponement` says that there was no way to the first, and that it is not the other's turn.
+        Return a `Postponement` if the first address cannot be reached and it is not the other's turn.
         """
         found = await self._race(target, address, fallback, acquire)
         if not isinstance(found, _ConnectedSocket):
@@ -88,34 +92,34 @@ class Dialer:
         return await self._open_tls(target, found, h2=h2)
 
     async def _race(
-        self, target: Target, address: str, rival: str | None, enter: Acquire
+        self, target: Target, address: str, fallback: str | None, acquire: Acquire
     ) -> _ConnectedSocket | FetchFailure | Postponement:
-        if rival is None:
+        if fallback is None:
             return await self._connect_to_server(target, address)
         first: _Attempt = asyncio.create_task(self._connect_to_server(target, address))
         attempts = [first]
         try:
             await asyncio.wait(attempts, timeout=CONNECTION_ATTEMPT_DELAY_S)
             if not first.done():
-                attempts.append(asyncio.create_task(self._connect_fallback(target, None, rival, enter)))
+                attempts.append(asyncio.create_task(self._connect_fallback(target, None, fallback, acquire)))
             elif isinstance(failed := first.result(), FetchFailure):
-                return await self._connect_fallback(target, failed, rival, enter)
+                return await self._connect_fallback(target, failed, fallback, acquire)
             return await _first_connected(attempts)
         finally:
             await _cancel_attempts(attempts)
 
     async def _connect_fallback(
-        self, target: Target, before: FetchFailure | None, address: str, enter: Acquire
+        self, target: Target, before: FetchFailure | None, address: str, acquire: Acquire
     ) -> _ConnectedSocket | FetchFailure | Postponement:
-        """Enter and try the second address, where the first could not be reached but might have been."""
+        """Acquire and try the second address, if the first could not be reached but might have been."""
         if before is not None and before.reason in {"address_blocked", "proxy"}:
             return before
-        if wait := await enter(effective_address(address)):
+        if wait := await acquire(effective_address(address)):
             return Postponement(wait_ms=wait)
         return await self._connect_to_server(target, address)
 
     async def _connect_to_server(self, target: Target, address: str) -> _ConnectedSocket | FetchFailure:
-        """A socket that leads to the server: to an address, or through the proxy."""
+        """Return a socket that leads to the server: directly, or through the proxy."""
         if self._proxy is None:
             return await self._connect(address, target.port)
         proxy, where = self._proxy
@@ -131,9 +135,9 @@ class Dialer:
                 )
         except (OSError, ProxyError) as error:
             found.socket.close()
-            sign = error.symptom if isinstance(error, ProxyError) else "mute_proxy"
+            symptom = error.symptom if isinstance(error, ProxyError) else "mute_proxy"
             return FetchFailure(
-                reason="proxy", detail=one_line(error, "the proxy did not answer"), symptom=sign
+                reason="proxy", detail=one_line(error, "the proxy did not answer"), symptom=symptom
             )
         except asyncio.CancelledError:
             found.socket.close()
@@ -178,30 +182,32 @@ class Dialer:
     async def _open_tls(
         self, target: Target, found: _ConnectedSocket, *, h2: bool
     ) -> DialedConnection | FetchFailure:
-        """Shake hands: verifying first, and where that is not to be had and we are to go on, without."""
-        come = await self._handshake(target, found, self._trust.context(h2=h2), "trusted")
-        if self._accept_untrusted and isinstance(come, OSError):
-            said = certificate_problem(come)
-            if said is None:
-                come = await self._reconnect(
+        """Do the TLS handshake: with verification first. If that fails and untrusted servers are accepted, do it
+        without.
+        """
+        result = await self._handshake(target, found, self._trust.context(h2=h2), "trusted")
+        if self._accept_untrusted and isinstance(result, OSError):
+            trust = certificate_problem(result)
+            if trust is None:
+                result = await self._reconnect(
                     target, found, self._trust.context(h2=h2, old_versions=True), "trusted"
                 )
-                said = certificate_problem(come) if isinstance(come, OSError) else None
-            if said is not None:
+                trust = certificate_problem(result) if isinstance(result, OSError) else None
+            if trust is not None:
                 context = self._trust.context(h2=h2, verify=False, old_versions=True)
-                come = await self._reconnect(target, found, context, said)
-        return handshake_failure(come) if isinstance(come, OSError) else come
+                result = await self._reconnect(target, found, context, trust)
+        return handshake_failure(result) if isinstance(result, OSError) else result
 
     async def _reconnect(
-        self, target: Target, before: _ConnectedSocket, context: ssl.SSLContext, said: str
+        self, target: Target, before: _ConnectedSocket, context: ssl.SSLContext, trust: str
     ) -> DialedConnection | FetchFailure | OSError:
         found = await self._connect_to_server(target, before.address)
         return (
-            found if isinstance(found, FetchFailure) else await self._handshake(target, found, context, said)
+            found if isinstance(found, FetchFailure) else await self._handshake(target, found, context, trust)
         )
 
     async def _handshake(
-        self, target: Target, found: _ConnectedSocket, context: ssl.SSLContext, said: str
+        self, target: Target, found: _ConnectedSocket, context: ssl.SSLContext, trust: str
     ) -> DialedConnection | FetchFailure | OSError:
         loop, begun = asyncio.get_running_loop(), time.monotonic()
         chooser = _AlpnProtocol(loop)
@@ -216,13 +222,13 @@ class Dialer:
         except OSError as error:
             found.socket.close()
             return error
-        except ValueError as error:  # a name that no certificate can have
+        except ValueError as error:  # no certificate can have such a name
             found.socket.close()
             return FetchFailure(reason="tls", detail=one_line(error), symptom="answered")
         connection = chooser.connection
         assert connection is not None
         connection.peer = self._peer(found.address)
-        connection.tls = connection_tls(chooser.ssl_object, said)
+        connection.tls = connection_tls(chooser.ssl_object, trust)
         return DialedConnection(
             connection=connection,
             address=found.address,
@@ -231,12 +237,12 @@ class Dialer:
         )
 
     def _peer(self, address: str) -> str:
-        """Who is at the other end; unknown where a proxy has chosen."""
+        """Return the address of the peer; empty if a proxy has chosen it."""
         return "" if self._proxy is not None and self._proxy[0].resolves_names else address
 
 
 class _AlpnProtocol(asyncio.Protocol):
-    """Becomes what ALPN says, before the first byte is passed on."""
+    """Becomes the protocol that ALPN chooses, before the first byte is passed on."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -252,7 +258,9 @@ class _AlpnProtocol(asyncio.Protocol):
 
 
 async def _first_connected(attempts: list[_Attempt]) -> _ConnectedSocket | FetchFailure | Postponement:
-    """The line of who is there first, whose attempt is taken out; where there is none, what the last one came to."""
+    """Return the socket that connects first, and remove its attempt from the list; without any, the last attempt's
+    result.
+    """
     running = set(attempts)
     while running:
         done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -264,7 +272,7 @@ async def _first_connected(attempts: list[_Attempt]) -> _ConnectedSocket | Fetch
 
 
 async def _cancel_attempts(attempts: list[_Attempt]) -> None:
-    """Call off attempts that are not wanted any more, and close what they opened all the same."""
+    """Cancel the attempts, and close the sockets that they opened nevertheless."""
     for attempt in attempts:
         attempt.cancel()
     for found in await asyncio.gather(*attempts, return_exceptions=True):

@@ -1,15 +1,18 @@
-"""`Resolver`: from the name of a host to its addresses, without a thread waiting for each (library `pycares`).
+"""`Resolver`: look up the addresses of a host without a thread for each look-up (library `pycares`).
 
-1. An answer is used again for as long as DNS says, but for a minute at least (a time to live of 0 would be a look-up for
-   every page) and an hour at most. That a name has no address is remembered for a minute, that no server could tell for seconds.
-2. Look-ups of one name at the same time are one. Names that were not asked for lately are forgotten first.
-3. `/etc/hosts` and DNS are asked in the order that the system names (`hosts` in `/etc/nsswitch.conf`), the file first where it
-   names none; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is taken as it is: no search
-   domain is put behind it.
-4. IPv4 and IPv6 are asked for at once and apart: a server that is silent on one of them costs `GRACE_S`, not the answer.
-5. Nothing here says whether an address may be contacted. That is asked of the address that is connected to.
-6. Whether the name servers work at all is asked apart (`problem`), of a name that every one of them can answer for: the root. One
-   that answers SERVFAIL for it is there and can resolve nothing; one that refuses it serves other names.
+1. An answer is cached as long as DNS says, but for a minute at least (a time to live of 0 would cost a look-up for
+   every page) and an hour at most. That a name has no address is cached for a minute, and that no server could tell for
+   seconds.
+2. Simultaneous look-ups of one name are one look-up. The names that were looked up least recently are evicted first.
+3. `/etc/hosts` and DNS are asked in the order that the system names (`hosts` in `/etc/nsswitch.conf`), the file first
+   if it names no order; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is looked up as
+   it is: no search domain is appended.
+4. IPv4 and IPv6 are looked up at once and separately: a server that is silent on one of them costs
+   `RESOLUTION_DELAY_S`, not the answer.
+5. The resolver does not say whether an address may be contacted. The guard decides that for the address that is
+   connected to.
+6. `problem` tests whether the name servers work at all, with a name that each of them can answer for: the root. A
+   server that answers SERVFAIL for it is there and can resolve nothing; one that refuses it serves other names.
 """
 
 import asyncio
@@ -32,23 +35,23 @@ MIN_TTL_S = 60.0
 MAX_TTL_S = 3600.0
 NEGATIVE_TTL_S = 60.0
 NO_ANSWER_TTL_S = 5.0
-"""How long it is remembered that no server could tell: a datagram was lost, more often than not."""
+"""How long it is cached that no server could tell. Mostly a datagram was lost."""
 DNS_TIMEOUT: Final = "dns_timeout"
 MAX_CACHED_HOSTS = 10_000
-"""Host names that are remembered."""
+"""Host names that are cached at most."""
 MAX_ADDRESSES = 100
-"""Addresses of one host that are looked at."""
+"""Addresses of one host that are used at most."""
 RESOLUTION_DELAY_S = 0.05
-"""How long one family is waited for when the other has answered (RFC 8305, section 3)."""
+"""How long the resolver waits for one family after the other has answered (RFC 8305, section 3)."""
 TRIES = 3
 """How often a silent server is asked."""
 LOOKUPS_PER_CHANNEL = 20_000
-"""After so many the library's channel is made anew: it has a cache of its own, without a bound."""
+"""The library's channel is replaced after this many look-ups: it has a cache of its own, without a bound."""
 _NOT_FOUND = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_ENONAME})
 _BAD_NAMES = frozenset({pycares.errno.ARES_EBADNAME, pycares.errno.ARES_EBADQUERY})
-"""Nobody is asked for these."""
+"""The library asks no server for these names."""
 _NO_ANSWER = frozenset({pycares.errno.ARES_ETIMEOUT, pycares.errno.ARES_ECONNREFUSED})
-"""Nobody answered, in time or at all."""
+"""No server answered, in time or at all."""
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 
 
@@ -66,10 +69,12 @@ class _CacheEntry:
 
 
 class Resolver:
-    """Looks names up; to be made inside a running event loop."""
+    """Looks names up; create it inside a running event loop."""
 
     def __init__(self, servers: Sequence[str] = (), *, clock: Callable[[], float] | None = None) -> None:
-        """`servers` are `ADDRESS:PORT`; the system's where there is none. `InputError` names the one that is none."""
+        """Ask `servers`, each written `ADDRESS:PORT`; without any, the system's. Raise `InputError` for one that is
+        none.
+        """
         self._loop = asyncio.get_running_loop()
         self._servers, self._clock = tuple(servers), clock or self._loop.time
         self._cache: OrderedDict[str, _CacheEntry] = OrderedDict()
@@ -77,12 +82,14 @@ class Resolver:
         self._look_ups = 0
         self._channel: pycares.Channel | None = None
         self.answered_at = -inf
-        """When a name server last said where a name leads, or that it leads nowhere, on the event loop's clock."""
+        """When a name server last said where a name leads, or that it leads nowhere; seconds of the event
+        loop's clock.
+        """
         for server in self._servers:
             _check(server)
 
     async def addresses(self, host: str, timeout_s: float) -> tuple[str, ...] | FetchFailure:
-        """The addresses of a host, at least one, IPv4 first; an address is its own."""
+        """Return the addresses of a host, at least one, IPv4 first. The address of an address is itself."""
         if is_address(host):
             return (host,)
         known = self._cache.get(host)
@@ -96,10 +103,10 @@ class Resolver:
         return await asyncio.shield(task)
 
     async def problem(self, timeout_s: float) -> str:
-        """Ask whether the name servers work. Returns in one line why they do not; nothing if they do."""
+        """Return in one line why the name servers do not work; empty if they do."""
         answer: asyncio.Future[_Answer] = self._loop.create_future()
         try:
-            # A channel of its own: it remembers no answer, and no server that was silent.
+            # A channel of its own has cached no answer, and has marked no server as silent.
             channel = self._new_channel(timeout_s)
         except pycares.AresError as failed:
             return f"names cannot be looked up: {failed}"
@@ -117,13 +124,13 @@ class Resolver:
         if error == pycares.errno.ARES_ESERVFAIL:
             return f"the name servers can resolve nothing ({which})"
         self.answered_at = self._loop.time()
-        self._channel = None  # the next is made with the servers of now
+        self._channel = None  # the next channel reads the system's name servers anew
         for host in [host for host, known in self._cache.items() if _is_unanswered(known.result)]:
             del self._cache[host]
         return ""
 
     def close(self) -> None:
-        """Ask no more."""
+        """Cancel all look-ups."""
         for task in self._lookups.values():
             task.cancel()
         if self._channel is not None:
@@ -145,22 +152,22 @@ class Resolver:
         answers = [one.result() for one in asked if one in done]
         found = tuple(address for answer in answers for address in answer.addresses)[:MAX_ADDRESSES]
         ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_TTL_S)
-        # What stands in the hosts file has no time to live.
+        # An entry of the hosts file has no time to live.
         if any(one.ttl_s > 0 if one.addresses else one.error in _NOT_FOUND for one in answers):
             self.answered_at = self._loop.time()
-        said = found or _failure(host, answers, silent=len(answers) < len(asked))
-        kept_s = NO_ANSWER_TTL_S if _is_unanswered(said) else min(max(ttl_s, MIN_TTL_S), MAX_TTL_S)
-        self._cache[host] = _CacheEntry(result=said, expires_at=self._clock() + kept_s)
+        result = found or _failure(host, answers, silent=len(answers) < len(asked))
+        kept_s = NO_ANSWER_TTL_S if _is_unanswered(result) else min(max(ttl_s, MIN_TTL_S), MAX_TTL_S)
+        self._cache[host] = _CacheEntry(result=result, expires_at=self._clock() + kept_s)
         self._cache.move_to_end(host)
         if len(self._cache) > MAX_CACHED_HOSTS:
             self._cache.popitem(last=False)
-        return said
+        return result
 
     def _ask(self, host: str, family: int, timeout_s: float) -> "asyncio.Future[_Answer]":
         answer: asyncio.Future[_Answer] = self._loop.create_future()
         try:
             channel = self._open(timeout_s)
-        except pycares.AresError:  # this machine has no memory left, or no file
+        except pycares.AresError:  # this machine has no memory or no file left
             _settle(answer, None, pycares.errno.ARES_ECONNREFUSED)
             return answer
         try:
@@ -187,14 +194,14 @@ class Resolver:
     def _open(self, timeout_s: float) -> pycares.Channel:
         self._look_ups += 1
         if self._channel is None or self._look_ups % LOOKUPS_PER_CHANNEL == 0:
-            # An old channel lives on until its questions are answered.
+            # An old channel lives on until its look-ups are answered.
             self._channel = self._new_channel(timeout_s)
         return self._channel
 
     def _new_channel(self, timeout_s: float) -> pycares.Channel:
-        # No `lookups`, `domains` or `resolvconf_path`: pycares 5.2.1 gives the library their texts in memory that
-        # it has freed by then. Where another thread was quicker the library knew of no way to look up a name,
-        # and every look-up of the channel failed at once, as if the servers had refused it.
+        # Pass no `lookups`, `domains` or `resolvconf_path`: pycares 5.2.1 passes their texts to the library in memory
+        # that it has freed by then. If another thread reused that memory first, the library knew no way to look up a
+        # name, and every look-up of the channel failed at once, as if the servers had refused it.
         return pycares.Channel(
             flags=pycares.ARES_FLAG_NOSEARCH,
             timeout=max(timeout_s / (2 * TRIES), 0.1),
@@ -203,12 +210,12 @@ class Resolver:
         )
 
     def __repr__(self) -> str:
-        return f"<resolver: {len(self._cache)} names known>"
+        return f"<resolver: {len(self._cache)} names cached>"
 
 
 @lru_cache(maxsize=MAX_CACHED_HOSTS)
 def is_address(host: str) -> bool:
-    """Whether a host is an IP address."""
+    """Return whether a host is an IP address."""
     if ":" not in host and not host[-1:].isdigit():
         return False
     try:
@@ -247,7 +254,7 @@ def _settle_root(answer: "asyncio.Future[_Answer]", _: Any, error: int | None) -
 
 
 def _is_unanswered(found: tuple[str, ...] | FetchFailure) -> bool:
-    """Whether no name server could tell: that is remembered for seconds only."""
+    """Return whether no name server could tell: that is cached for seconds only."""
     return isinstance(found, FetchFailure) and found.symptom == "no_name_server"
 
 
@@ -256,14 +263,14 @@ def _text(address: bytes | str) -> str:
 
 
 def _failure(host: str, answers: Sequence[_Answer], *, silent: bool) -> FetchFailure:
-    """Why a name has no address. What was said of it counts before what was not."""
+    """Return why a name has no address. What servers said counts before what they did not say."""
     errors = {answer.error for answer in answers}
-    told = errors - _NO_ANSWER
-    # That there is none of one family says nothing of the other.
-    if not told or ((silent or errors & _NO_ANSWER) and told <= _NOT_FOUND):
+    answered = errors - _NO_ANSWER
+    # That a name has no address of one family says nothing about the other.
+    if not answered or ((silent or errors & _NO_ANSWER) and answered <= _NOT_FOUND):
         return FetchFailure(
             reason=DNS_TIMEOUT, detail=f"no name server answered for {host}", symptom="no_name_server"
         )
-    why = max(told - _NOT_FOUND, default=min(told))
-    sign: Symptom = "denied" if told <= _NOT_FOUND | _BAD_NAMES else "no_name_server"
-    return FetchFailure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", symptom=sign)
+    why = max(answered - _NOT_FOUND, default=min(answered))
+    symptom: Symptom = "denied" if answered <= _NOT_FOUND | _BAD_NAMES else "no_name_server"
+    return FetchFailure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", symptom=symptom)

@@ -1,11 +1,14 @@
-"""Which names and ports are never asked for, whoever looks the name up. Which addresses are not says `crawler.wire.network.address`.
+"""The guard's names and ports: which ones are never requested, whoever looks the name up.
+`crawler.wire.network.address` says which addresses are not.
 
-1. A proxy that looks names up itself may know some that our name servers do not: those of its own network. A name that leads nowhere
-   on the public web is not given to it: the special-use names of IANA's registry (RFC 6761 and those after it), the top-level
-   domains that ICANN does not delegate because networks use them, those that clouds answer questions about a machine under,
-   and every name without a dot. Our name servers may know such a name; then its address is judged like any other.
-2. A port of the Fetch standard's list of bad ports (section "Port blocking") is not asked: behind it is a service that is no web server,
-   and may take a request for a command of its own. The networks that the user allows are exempt from this as well.
+1. A proxy that looks names up itself may know names that our name servers do not know: those of its own network. So it
+   receives no name that leads nowhere on the public web: the special-use names of IANA's registry (RFC 6761 and those
+   after it), the top-level domains that ICANN does not delegate because networks use them, the names under which clouds
+   answer questions about a machine, and every name without a dot. If our name servers know such a name, its address is
+   judged like any other.
+2. A port of the Fetch standard's list of bad ports (section "Port blocking") is not requested: behind it is a service
+   that is no web server, and that may take a request for one of its own commands. The networks that the user allows are
+   exempt from this as well.
 """
 
 from collections.abc import Sequence
@@ -20,13 +23,14 @@ NAME_BLOCKED = FetchFailure(
 PORT_BLOCKED = FetchFailure(reason="port_blocked", detail="the port of a service that is no web server")
 PRIVATE_NAMES = frozenset(
     {
-        # RFC 6761, 6762, 8375, 9476 (not RFC 7686: a proxy may lead to onion services); ICANN board resolution 2024.07.29.06: internal.
+        # RFC 6761, 6762, 8375, 9476 (not RFC 7686: a proxy may lead to onion services); ICANN board resolution
+        # 2024.07.29.06: internal.
         *("alt", "home.arpa", "internal", "invalid", "local", "localhost"),
-        # ICANN: not delegated, because networks use them (name collisions); draft-chapin-rfc2606bis.
+        # ICANN does not delegate these, because networks use them (name collisions); draft-chapin-rfc2606bis.
         *("corp", "home", "lan", "localdomain", "mail", "private", "intranet", "workgroup"),
     }
 )
-"""Names that are not given to a proxy, nor are those under them."""
+"""Names that no proxy receives; the same holds for the names under them."""
 BAD_PORTS = frozenset(
     {
         *(0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
@@ -39,7 +43,7 @@ BAD_PORTS = frozenset(
 
 
 def is_private_name(host: str) -> bool:
-    """Return whether a name leads nowhere on the public web, whoever is asked for it. An address is no name."""
+    """Return whether a name leads nowhere on the public web, whoever looks it up. An address is no name."""
     if is_address(host):
         return False
     labels = host.lower().rstrip(".").split(".")
@@ -47,5 +51,5 @@ def is_private_name(host: str) -> bool:
 
 
 def is_port_allowed(port: int, address: str, allowed: Sequence[Network]) -> bool:
-    """Return whether a port of an address may be asked; `address` may be a name that only a proxy knows."""
+    """Return whether a port of an address may be requested; `address` may be a name that only a proxy knows."""
     return port not in BAD_PORTS or is_allowed(address, allowed)

@@ -1,6 +1,6 @@
-"""`Probes`: what of our own side works: name servers, proxy, route. And whether anybody answers elsewhere (`knock`).
+"""`Probes`: test what of our own side works: name servers, proxy, route; and whether other hosts answer (`probe_host`).
 
-Nothing here asks a web server anything. A knock is a connection that is made, with TLS where that is the server's, and closed.
+No probe sends a request to a web server. A host probe makes a connection, with TLS if the URL is https, and closes it.
 """
 
 import asyncio
@@ -21,21 +21,21 @@ from crawler.wire.network.tls import TlsContexts
 PROBE_TIMEOUT_S = 5.0
 """Seconds for one probe."""
 _FAR_AWAY = ("198.41.0.4", "2001:503:ba3e::2:30")
-"""Addresses in another network than ours, whatever that is: those of a.root-servers.net. No packet goes there."""
+"""Addresses in another network than ours, whatever ours is: those of a.root-servers.net. No packet goes there."""
 _DISCARD = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostProbe:
-    """What came of a connection that was made to be closed."""
+    """The result of a connection that was made to be closed."""
 
     address: str
-    """The address; the host's name where it has none."""
+    """The address; the host's name if it has none."""
     has_answered: bool
 
 
 class Probes:
-    """Made by a `Client`, with what that connects by."""
+    """Tests our own side; a `Client` creates it with its own resolver, proxy and guard."""
 
     def __init__(
         self,
@@ -51,16 +51,16 @@ class Probes:
 
     @property
     def resolved_at(self) -> float:
-        """When a name server last answered, on the event loop's clock; minus infinity for never."""
+        """When a name server last answered, in seconds of the event loop's clock; minus infinity if none ever did."""
         return self._resolver.answered_at
 
     async def name_server_problem(self) -> str:
-        """Why no name can be looked up; empty if the name servers work."""
+        """Return why no name can be looked up; empty if the name servers work."""
         return await self._resolver.problem(self._limits.dns_s)
 
     async def proxy_problem(self, *, must_answer: bool) -> str:
-        """Why the proxy cannot be had; empty if it can. With `must_answer` it must also say something: what it is asked
-        concerns no server.
+        """Return why the proxy cannot be used; empty if it can. With `must_answer` the proxy must also answer a
+        message, which concerns no server.
         """
         assert self._proxy is not None
         found = await self._resolver.addresses(self._proxy.host, self._limits.dns_s)
@@ -73,21 +73,25 @@ class Probes:
                     if not must_answer:
                         return ""
                     writer.write(self._proxy.greeting)
-                    said = await reader.read(1)
+                    first_byte = await reader.read(1)
                 finally:
                     writer.close()
         except OSError as error:
             return f"the proxy {self._proxy.endpoint}: {connection_failure(error).detail}"
-        return "" if said else f"the proxy {self._proxy.endpoint} closes its connections and says nothing"
+        return (
+            "" if first_byte else f"the proxy {self._proxy.endpoint} closes its connections and says nothing"
+        )
 
     def route_problem(self, address: str = "") -> str:
-        """Why neither an address nor any network but this machine's own can be reached; empty if one can. No packet is sent."""
+        """Return why neither `address` nor any network but this machine's own can be reached; empty if one can. No
+        packet is sent.
+        """
         if any(map(_is_routed, (address, *_FAR_AWAY))):
             return ""
         return "this machine has no route to another network"
 
     async def address(self, url: Url) -> str:
-        """The address that a URL leads to; its host's name where that has none, or is a proxy's matter."""
+        """Return the address that a URL leads to; its host's name if it has no address, or if a proxy looks it up."""
         if self._proxy is None or not self._proxy.resolves_names:
             found = await self._resolver.addresses(parse_target(url.wire).host, self._limits.dns_s)
             if not isinstance(found, FetchFailure):
@@ -95,7 +99,7 @@ class Probes:
         return url.host
 
     async def probe_host(self, url: Url) -> HostProbe | None:
-        """Whether anybody answers where a URL leads; None where that cannot be told without asking for a page."""
+        """Return whether anybody answers where a URL leads; None if only a request for a page could tell."""
         place = parse_target(url.wire)
         if self._proxy is not None and self._proxy.resolves_names:
             if place.scheme == "http":
@@ -115,19 +119,18 @@ class Probes:
                 return HostProbe(address=effective_address(address), has_answered=False)
             proxy = (self._proxy, where[0])
         dial = Dialer(allow=self._allow, limits=self._limits, trust=self._trust, proxy=proxy)
-        dialled = await dial.open(place, address, None, acquire_at_once, h2=False)
-        if isinstance(dialled, FetchFailure):
-            took = (
-                dialled.symptom == "answered" or dialled.reason == "timeout_tls"
-            )  # somebody took the connection
+        dialed = await dial.open(place, address, None, acquire_at_once, h2=False)
+        if isinstance(dialed, FetchFailure):
+            # A handshake that did not end shows that somebody accepted the connection.
+            took = dialed.symptom == "answered" or dialed.reason == "timeout_tls"
             return HostProbe(address=effective_address(address), has_answered=took)
-        assert isinstance(dialled, DialedConnection)
-        dialled.connection.close()
+        assert isinstance(dialed, DialedConnection)
+        dialed.connection.close()
         return HostProbe(address=effective_address(address), has_answered=True)
 
 
 def _is_routed(address: str) -> bool:
-    """Whether the kernel has a route to an address: to connect a datagram socket sends nothing."""
+    """Return whether the kernel has a route to an address: connecting a datagram socket sends nothing."""
     if not is_address(address):
         return False
     try:

@@ -1,14 +1,15 @@
-"""`Proxy`: who is asked in the servers' place, and how a connection through it is opened.
+"""`Proxy`: the server that receives requests in place of web servers, and how a connection through it is opened.
 
-1. `http://` proxies are asked by `CONNECT` for https, and for http with the whole URL as the target. They look the name up
-   themselves: the guard judges the addresses that we found for it, and cannot know which one the proxy took. Where we
-   find none, the proxy may, unless the name is one of a private network (`crawler.wire.network.guard`). So the peer of a capture is not known, and
-   the guard of such a proxy has to be its own.
-2. `socks5://` proxies are told the address that was checked and entered: the guard holds as it does without one.
-3. The proxy itself is named by the user and not guarded. Its credentials never reach the archive, a log or a `repr`.
+1. An `http://` proxy receives `CONNECT` for https, and the whole URL as the target for http. It looks the name up
+   itself: the guard judges the addresses that we found for the name, and cannot know which address the proxy took. If
+   we find no address, the proxy may look the name up, unless it is a name of a private network
+   (`crawler.wire.network.guard`). So the peer of a capture is unknown, and such a proxy needs a guard of its own.
+2. A `socks5://` proxy receives the address that was checked and acquired: the guard holds as it does without a proxy.
+3. The user names the proxy itself, so the guard does not check it. Its credentials never reach the archive, a log or a
+   `repr`.
 
-Only the configuration names one: a variable such as `HTTP_PROXY`, which happens to be set in a shell, must not decide
-what a crawl of a month goes through.
+Only the configuration names a proxy. A variable such as `HTTP_PROXY`, which happens to be set in a shell, must not
+decide which proxy a crawl of a month uses.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ _SOCKS_REPLIES = {
     8: "address type not supported",
 }
 _UNREACHED = frozenset({1, 3, 4, 6})
-"""Replies of a proxy that had no answer from the server: it may be the server, or the proxy's own network."""
+"""Replies of a proxy that had no answer from the server. The cause may be the server, or the proxy's own network."""
 _STATUSES: Mapping[str, Symptom] = {
     "407": "no_proxy",
     "500": "silent",
@@ -43,11 +44,11 @@ _STATUSES: Mapping[str, Symptom] = {
     "503": "silent",
     "504": "silent",
 }
-"""The same of an http proxy; 407 means that it does not serve us."""
+"""The same for the statuses of an http proxy; 407 means that it does not serve us."""
 
 
 class ProxyError(Exception):
-    """The proxy did not open the way. `sign` is what that shows."""
+    """The proxy did not open a connection to the server; `symptom` says what that shows."""
 
     def __init__(self, text: str, symptom: Symptom) -> None:
         super().__init__(text)
@@ -56,7 +57,7 @@ class ProxyError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """Where a proxy is, and how it is asked."""
+    """Where a proxy listens, and which protocol it speaks."""
 
     kind: str
     """`http` or `socks5`."""
@@ -67,12 +68,12 @@ class Proxy:
 
     @property
     def resolves_names(self) -> bool:
-        """Whether it looks names up itself."""
+        """Whether the proxy looks names up itself."""
         return self.kind == "http"
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """What an http proxy is told besides."""
+        """The headers that go to an http proxy, and to no server."""
         if not self.user:
             return ()
         pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
@@ -80,12 +81,14 @@ class Proxy:
 
     @property
     def endpoint(self) -> str:
-        """Where it listens, without what may be secret."""
+        """Host and port of the proxy, without its credentials."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def greeting(self) -> bytes:
-        """What a proxy that works answers whatever servers do: the first words of SOCKS; a request about an http proxy itself."""
+        """Bytes that a working proxy answers whatever servers do: SOCKS's first message, or a request about an http
+        proxy itself.
+        """
         if self.kind == "socks5":
             return _greeting(self)
         lines = "".join(f"{name}: {value}\r\n" for name, value in self.headers)
@@ -93,7 +96,7 @@ class Proxy:
 
 
 def parse_proxy(text: str) -> Proxy:
-    """The proxy that a URL names; `InputError` where it names none, without what may be secret in it."""
+    """Return the proxy that a URL names. Raise `InputError`, without the URL's credentials, if it names none."""
     wrong = InputError("crawler.proxy: write http://USER:PASSWORD@HOST:PORT or socks5://HOST:PORT")
     try:
         parts = urlsplit(text)
@@ -112,13 +115,15 @@ def parse_proxy(text: str) -> Proxy:
 
 
 def proxy_failure(proxy: Proxy, failure: FetchFailure) -> FetchFailure:
-    """What it means for a server that its proxy cannot be had."""
-    sign: Symptom = "no_resources" if failure.symptom == "no_resources" else "no_proxy"
-    return FetchFailure(reason="proxy", detail=f"the proxy {proxy.endpoint}: {failure.detail}", symptom=sign)
+    """Return the failure of a request whose proxy cannot be connected to."""
+    symptom: Symptom = "no_resources" if failure.symptom == "no_resources" else "no_proxy"
+    return FetchFailure(
+        reason="proxy", detail=f"the proxy {proxy.endpoint}: {failure.detail}", symptom=symptom
+    )
 
 
 async def tunnel(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
-    """Have the proxy connect to a host; raises `ProxyError`, and `OSError` where the connection breaks."""
+    """Have the proxy connect to a host. Raise `ProxyError` if it does not, and `OSError` if the connection breaks."""
     if proxy.kind == "http":
         await _connect(proxy, connection, host, port)
     else:
@@ -126,7 +131,7 @@ async def tunnel(proxy: Proxy, connection: socket.socket, host: str, port: int) 
 
 
 async def _connect(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
-    """RFC 9110, section 9.3.6."""
+    """Open a tunnel by RFC 9110, section 9.3.6."""
     authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = "".join(f"{name}: {value}\r\n" for name, value in proxy.headers)
     loop = asyncio.get_running_loop()
@@ -134,7 +139,7 @@ async def _connect(proxy: Proxy, connection: socket.socket, host: str, port: int
         connection, f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{lines}\r\n".encode()
     )
     head = bytearray()
-    # Byte by byte: what follows the head is the server's already.
+    # Read byte by byte: the server sends whatever follows the head.
     while not head.endswith((b"\r\n\r\n", b"\n\n")):
         piece = await loop.sock_recv(connection, 1)
         head += piece
@@ -142,13 +147,13 @@ async def _connect(proxy: Proxy, connection: socket.socket, host: str, port: int
             raise ProxyError("the proxy closed the connection", "mute_proxy")
     status = bytes(head).split(b"\r\n", 1)[0].split(b" ")
     if len(status) < 2 or not status[1].startswith(b"2"):
-        said = b" ".join(status[1:]).decode("latin-1")
-        sign = _STATUSES.get(said[:3], "answered" if said else "mute_proxy")
-        raise ProxyError(f"the proxy said {said or 'nothing'}", sign)
+        status_text = b" ".join(status[1:]).decode("latin-1")
+        symptom = _STATUSES.get(status_text[:3], "answered" if status_text else "mute_proxy")
+        raise ProxyError(f"the proxy said {status_text or 'nothing'}", symptom)
 
 
 async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
-    """RFC 1928 and, for a password, RFC 1929."""
+    """Open a connection by RFC 1928 and, for a password, RFC 1929."""
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(connection, _greeting(proxy))
     _, method = await _read_exactly(connection, 2)
@@ -171,8 +176,8 @@ async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) 
     length = {1: 4, 4: 16}.get(kind) or (await _read_exactly(connection, 1))[0]
     await _read_exactly(connection, length + 2)
     if reply:
-        sign: Symptom = "silent" if reply in _UNREACHED else "answered"
-        raise ProxyError(f"the proxy said {_SOCKS_REPLIES.get(reply, str(reply))}", sign)
+        symptom: Symptom = "silent" if reply in _UNREACHED else "answered"
+        raise ProxyError(f"the proxy said {_SOCKS_REPLIES.get(reply, str(reply))}", symptom)
 
 
 def _greeting(proxy: Proxy) -> bytes:

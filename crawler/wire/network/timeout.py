@@ -1,4 +1,4 @@
-"""`at_most`: a limit of time that the event loop itself cannot use up."""
+"""`time_limit`: a limit of time that the event loop itself cannot use up."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,10 +9,10 @@ from crawler.wire.http.exchange import STALL_S
 
 @asynccontextmanager
 async def time_limit(seconds: float) -> AsyncIterator[None]:
-    """Raise `TimeoutError` in the context after so many seconds, as `asyncio.timeout` does.
+    """Raise `TimeoutError` in the context after `seconds`, as `asyncio.timeout` does.
 
-    A timer that comes late, because the event loop was busy with something else, is put off once by as much: what the server did
-    meanwhile is not known yet.
+    If the timer fires late, because the event loop was busy with something else, it is put off once by the same time:
+    nobody has read yet what the server sent meanwhile.
     """
     loop = asyncio.get_running_loop()
     due = loop.time() + seconds

@@ -1,7 +1,8 @@
-"""TLS: which certificates are trusted, and what is said of one that is not.
+"""TLS: which certificates are trusted, and what a capture says of one that is not.
 
-Certificates are verified against the system's authorities. Where a configuration says that pages are to be had all the
-same, the connection is made anew without that, and old versions are spoken too; what was wrong stands in the capture.
+Certificates are verified against the system's authorities. If a configuration wants pages in spite of a bad
+certificate, the client connects again without verification, and speaks old versions too; the capture then says what was
+wrong.
 """
 
 import re
@@ -18,7 +19,9 @@ _VERDICTS = {
     62: "wrong_host",
     64: "wrong_host",
 }
-"""Of OpenSSL's codes (X509_V_ERR_...): not yet and no longer valid; self-signed; another name, another address."""
+"""OpenSSL's codes (X509_V_ERR_...): not yet valid and no longer valid; self-signed; another name and another
+address.
+"""
 _REASONS: dict[str, FailureReason] = {
     "expired": "tls_expired",
     "self_signed": "tls_self_signed",
@@ -33,15 +36,15 @@ _OPENSSL = re.compile(
 
 
 class TlsContexts:
-    """The contexts that connections are made with: those that verify, and those that do not."""
+    """The TLS contexts of connections: those that verify, and those that do not."""
 
     def __init__(self, own: ssl.SSLContext | None = None) -> None:
-        """`own` verifies in place of one with the system's authorities."""
+        """Verify with `own`, if given, instead of the system's authorities."""
         self._custom = own
         self._contexts: dict[tuple[bool, bool, bool], ssl.SSLContext] = {}
 
     def context(self, *, h2: bool, verify: bool = True, old_versions: bool = False) -> ssl.SSLContext:
-        """A context that offers h2 or not, verifies or not, speaks TLS 1.0 and 1.1 or not."""
+        """Return a context that offers h2 or not, verifies or not, and speaks TLS 1.0 and 1.1 or not."""
         key = (h2, verify, old_versions)
         if key not in self._contexts:
             self._contexts[key] = self._make(h2=h2, verify=verify, old_versions=old_versions)
@@ -68,14 +71,14 @@ class TlsContexts:
 
 
 def certificate_problem(error: BaseException) -> str | None:
-    """What is wrong with a certificate; None where it is not the certificate that is wrong."""
+    """Return what is wrong with a certificate, or None if the error has another cause."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return None
     return _VERDICTS.get(error.verify_code, "untrusted")
 
 
 def handshake_failure(error: BaseException) -> FetchFailure:
-    """What a handshake that failed comes to."""
+    """Return the failure of a handshake that raised `error`."""
     if isinstance(error, ConnectionError):
         return FetchFailure(reason="reset", detail=one_line(error), symptom="answered")
     return FetchFailure(
@@ -85,18 +88,20 @@ def handshake_failure(error: BaseException) -> FetchFailure:
     )
 
 
-def connection_tls(connection: ssl.SSLObject, said: str) -> TlsSession:
-    """How a connection is kept from others. `said` is the verdict on its certificate."""
+def connection_tls(connection: ssl.SSLObject, trust: str) -> TlsSession:
+    """Return version, cipher and trust of a connection; `trust` is what is wrong with its certificate, or `trusted`."""
     cipher, version = connection.cipher(), (connection.version() or "").removeprefix("TLSv")
     return TlsSession(
         version="1.0" if version == "1" else version,
         cipher=iana_cipher_name(cipher[0]) if cipher else "",
-        trust=said,
+        trust=trust,
     )
 
 
 def iana_cipher_name(name: str) -> str:
-    """IANA's name of a cipher suite from OpenSSL's; those of TLS 1.3 have one name, and unknown ones keep theirs."""
+    """Return IANA's name of a cipher suite from OpenSSL's. TLS 1.3 suites have one name, and an unknown suite keeps its
+    own.
+    """
     found = _OPENSSL.fullmatch(name)
     if found is None:
         return name

@@ -1,6 +1,7 @@
-"""`Berth`: where one crawl worker lives. Here a process of this machine; `pipeline.engine.ray.ray_crawl_worker` has that of a cluster.
+"""`CrawlWorker`: one crawl worker, wherever it runs. `LocalCrawlWorker` is a process of this machine;
+`pipeline.engine.ray.ray_crawl_worker` runs one on a cluster.
 
-Whoever supervises workers sees of each whether it lives, how it left and what it said, and can send it signals.
+The supervisor sees of each worker whether it runs, how it ended and what error it reported, and can send it signals.
 """
 
 import pickle
@@ -23,41 +24,41 @@ class WorkerExit:
     """How a worker ended."""
 
     exitcode: int | None
-    """Of its process, negative for a signal; None where nobody can tell."""
+    """Exit code of its process, negative for a signal; None if it is unknown."""
     error: ThresherError | None
-    """The error that it named, if it did."""
+    """The error that the worker reported, if any."""
     stalled_s: float | None = None
-    """After how many seconds it was ended because its event loop stood still; None where it was not."""
+    """Seconds after which the worker was ended because its event loop was stalled; None if it was not."""
     page_token: int = NO_PAGE
-    """Token of the lease whose page it was reading (`crawler.machine.activity`)."""
+    """Token of the lease whose page the worker was reading (`crawler.machine.activity`)."""
 
 
 ENDS_S = 0.05
-"""Between two looks whether a process that has said its last is gone."""
+"""Seconds between two checks whether a process that has sent its last message is gone."""
 
 
 class CrawlWorker(Protocol):
-    """One worker, somewhere."""
+    """One worker, on any machine."""
 
     def poll(self) -> WorkerExit | None:
-        """How it ended, or None while it lives. Does not wait."""
+        """Return how the worker ended, or None while it runs. Does not wait."""
         ...
 
     def wait(self) -> WorkerExit:
-        """Wait until it has ended."""
+        """Wait until the worker has ended."""
         ...
 
     def signal(self, signum: signal.Signals) -> None:
-        """Send a signal; one that has ended gets none."""
+        """Send a signal. A worker that has ended gets none."""
         ...
 
 
 WorkerFactory = Callable[[bytes], CrawlWorker]
-"""Begins a worker that was `call` what to do."""
+"""Starts a worker with a call that `pickle_call` made."""
 
 
 def pickle_call(work: Callable[..., None], *args: object) -> bytes:
-    """What a worker is begun with: a function of a module, its arguments, and after them its `Channel`."""
+    """Return a call for a worker: a function of a module and its arguments. Its `SupervisorChannel` comes last."""
     return pickle.dumps((work, args))
 
 
@@ -65,7 +66,7 @@ class LocalCrawlWorker:
     """A process of this machine. It drains when its supervisor is gone."""
 
     def __init__(self, call: bytes) -> None:
-        """Begin the worker."""
+        """Start the worker."""
         self._activity = Activity.make()
         marks = self._activity.descriptors
         self._process = WorkerProcess(
@@ -75,24 +76,24 @@ class LocalCrawlWorker:
         self._exit: WorkerExit | None = None
 
     def poll(self) -> WorkerExit | None:
-        """How it ended, or None while it lives. One whose event loop stands still is ended."""
+        """Return how the worker ended, or None while it runs. End a worker whose event loop is stalled."""
         self._watchdog.check()
         return None if self._exit is None and self._process.exitcode() is None else self.wait()
 
     def wait(self) -> WorkerExit:
-        """Wait until it has ended."""
+        """Wait until the worker has ended."""
         if self._exit is None:
-            said: ThresherError | None = None
+            error: ThresherError | None = None
             with suppress(EOFError, OSError):
                 while not self._process.pipe.poll(CHECK_INTERVAL_S):
                     self._watchdog.check()
-                said = self._process.pipe.recv()
+                error = self._process.pipe.recv()
             while self._process.exitcode() is None:
                 self._watchdog.check()
                 time.sleep(ENDS_S)
             self._exit = WorkerExit(
                 exitcode=self._process.close(),
-                error=said,
+                error=error,
                 stalled_s=self._watchdog.stalled_s,
                 page_token=self._activity.page_token,
             )
@@ -103,9 +104,9 @@ class LocalCrawlWorker:
         self._process.signal(signum)
 
     def __repr__(self) -> str:
-        return f"<berth: {self._process}>"
+        return f"<crawl worker: {self._process}>"
 
 
 def _run_call(errors: Connection, call: bytes, marks: tuple[int, int]) -> None:
-    work, args = pickle.loads(call)  # noqa: S301 - our own supervisor's
+    work, args = pickle.loads(call)  # noqa: S301 - from our own supervisor
     work(*args, SupervisorChannel(error_pipe=errors, activity=Activity.from_descriptors(marks)))

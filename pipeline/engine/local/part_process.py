@@ -1,16 +1,17 @@
-"""`Cell`: one worker process that makes parts, walled off so that neither its death nor its betrayal costs more than its part.
+"""`PartProcess`: one worker process that makes parts. Its crash, or its takeover by a page, costs its part and no more.
 
-1. The process is begun when there is something to make, and again after it died.
-2. It is confined (`isolation`) before its work reads the first byte: all that it has of the storage is what `pipeline.engine.local.part_server`
-   gives it and takes from it through a pipe.
-3. It is replaced between two parts when it has grown beyond `RSS` or made `PARTS`: native parsers fragment memory.
-4. It may allocate its share of the machine's memory and no more; running out of it is a crash of the item at hand,
-   not of the machine.
-5. An item that costs it more than `ITEM_CPU_S` of CPU time takes it down, like any crash: a native parser that never
-   ends is one. No item that ends by itself comes near it, so that no result depends on the speed of a machine.
-6. One that has used no CPU time for `STILL_S`, though nothing keeps it waiting, is dead: it is ended. So is one that takes as long to
-   finish a message, or to read one.
-7. It dies with the process that began it.
+1. The process starts when there is something to make, and again after its death.
+2. It is confined (`isolation`) before its work reads the first byte. It reaches the storage only through a pipe to
+   `pipeline.engine.local.part_server`.
+3. It is replaced between two parts when it has grown beyond `MAX_RSS` or made `MAX_PARTS`, because native parsers
+   fragment memory.
+4. It may allocate its share of the machine's memory and no more. Running out of it is a crash of the current item, not
+   of the machine.
+5. An item that costs more than `MAX_ITEM_CPU_S` of CPU time takes the process down, like a crash: a native parser may
+   never end. Items that end by themselves stay far below, so no result depends on the speed of a machine.
+6. A process that has used no CPU time for `MAX_STALL_S`, though it waits for nothing, is ended. So is one that takes as
+   long to send or to read a message.
+7. It dies with the process that started it.
 """
 
 import logging
@@ -59,21 +60,21 @@ from pipeline.engine.task import (
 MAX_PARTS = 64
 MAX_RSS = 1 << 30
 MAX_ITEM_CPU_S = 600
-"""CPU seconds of one item. The longest that is known to end takes some 20 (`extract.pdf.pdfium`)."""
+"""CPU seconds of one item. The longest item that is known to end takes about 20 (`extract.pdf.pdfium`)."""
 MAX_STALL_S = 600
 OUT_OF_MEMORY = 71
 """Exit code of a process that could not allocate: `EX_OSERR` of sysexits.h."""
 POLL_S = 1.0
-"""How long it is waited for a word of a process before it is looked at what it does."""
+"""Seconds between two checks of a process that sends no message."""
 EXIT_TIMEOUT_S = 10.0
-"""How long a process that has closed its pipe may take to end."""
+"""Seconds that a process may take to end after it has closed its pipe."""
 
 
 class PartProcess:
-    """One worker process at a time. One thread makes; any may `kill`."""
+    """One worker process at a time. One thread may call `make`; any thread may call `kill`."""
 
     def __init__(self, *, memory: int, item_cpu_s: float = MAX_ITEM_CPU_S) -> None:
-        """`memory` bounds what the process may allocate, in bytes."""
+        """`memory` limits what the process may allocate, in bytes."""
         self._memory = memory
         self._item_cpu_s = item_cpu_s
         self._process: WorkerProcess | None = None
@@ -86,14 +87,14 @@ class PartProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the worker process, where there is one."""
+        """Id of the worker process, or None if there is none."""
         process = self._process
         return None if process is None else process.pid
 
     def make(self, assignment: Assignment) -> TaskOutcome:
-        """Have one part made, and seal it. Blocks until that is done, or something went wrong.
+        """Make one part and seal it, or return why not. Blocks until then.
 
-        Raises `ThresherError` where no process can be begun.
+        Raise `ThresherError` if no process can be started.
         """
         self._mark.value, self._watchdog = NO_ITEM, None
         started = time.monotonic()
@@ -104,30 +105,30 @@ class PartProcess:
                 if not self._begun:
                     process.pipe.recv_bytes(0)
                     self._begun = True
-                said = self._answer_requests(process, server)
+                message = self._answer_requests(process, server)
             except (EOFError, OSError):
                 return self._death(patience_s=EXIT_TIMEOUT_S)
-            except msgspec.MsgspecError:  # it says what none of ours says
+            except msgspec.MsgspecError:  # no worker of ours sends this
                 return self._death(patience_s=0.0)
             except ThresherError as error:
                 self.close()
                 return TaskFailure(error=error, detail="")
             except BaseException:
-                self.close()  # who knows what it waits for
+                self.close()  # the process may be in any state
                 raise
             self._made += 1
             rss = resident_bytes(process.pid)
             if self._made >= MAX_PARTS or rss > MAX_RSS:
                 self.close()
-            if isinstance(said, ErrorMessage):
-                return TaskFailure(error=server.work_error(said), detail=sanitize(said.detail))
+            if isinstance(message, ErrorMessage):
+                return TaskFailure(error=server.work_error(message), detail=sanitize(message.detail))
             try:
-                outputs = server.seal(said)
+                outputs = server.seal(message)
             except ThresherError as error:
                 return TaskFailure(error=error, detail="")
         return TaskSuccess(
-            work_cpu_s=said.work_cpu_s,
-            cpu_s=said.cpu_s,
+            work_cpu_s=message.work_cpu_s,
+            cpu_s=message.cpu_s,
             wall_s=time.monotonic() - started,
             bytes_read=assignment.bytes,
             bytes_written=sum(output.bytes for output in outputs),
@@ -135,14 +136,14 @@ class PartProcess:
         )
 
     def kill(self) -> None:
-        """End the process at once, for good: what it makes now ends as `WorkerDeath`, and nothing can be made any more."""
+        """End the process at once and for good. The current part ends as `WorkerDeath`; no later part can be made."""
         with self._lock:
             self._killed = True
             if self._process is not None:
                 self._process.signal(signal.SIGKILL)
 
     def close(self) -> None:
-        """End the process between two parts; the next part begins another."""
+        """End the process between two parts. The next part starts another."""
         self._end()
 
     def _start(self) -> WorkerProcess:
@@ -156,7 +157,7 @@ class PartProcess:
             return self._process
 
     def _answer_requests(self, process: WorkerProcess, server: PartServer) -> SealPart | ErrorMessage:
-        """Answer what the process asks until it says how its part ended. Raises `ThresherError` where an output cannot be had."""
+        """Serve requests until the process reports the end of its part. Raise `ThresherError` if an output is lost."""
         watchdog = self._watchdog = PartWatchdog(
             process, self._mark, item_cpu_s=self._item_cpu_s, still_s=MAX_STALL_S
         )
@@ -165,26 +166,26 @@ class PartProcess:
             if not process.pipe.poll(POLL_S):
                 continue
             with process.within(MAX_STALL_S):
-                said = messages.decode_worker_message(process.pipe.recv_bytes(messages.MAX_MESSAGE_BYTES))
-            if isinstance(said, SealPart | ErrorMessage):
-                return said
-            answer = server.respond(said)
-            if not isinstance(said, ONE_WAY):
+                message = messages.decode_worker_message(process.pipe.recv_bytes(messages.MAX_MESSAGE_BYTES))
+            if isinstance(message, SealPart | ErrorMessage):
+                return message
+            response = server.respond(message)
+            if not isinstance(message, ONE_WAY):
                 with process.within(MAX_STALL_S):
-                    process.pipe.send_bytes(messages.encode(answer))
+                    process.pipe.send_bytes(messages.encode(response))
             watchdog.note_response()
 
     def _death(self, patience_s: float) -> WorkerDeath:
-        """What is known of a process that is no more. `Unavailable` where it ended by itself before it began: so
-        will the next.
+        """Return how a process died. Raise `Unavailable` if it exited before it started to work, because the next one
+        would exit too.
         """
         item, begun = self._mark.value, self._begun
         exitcode = self._end(patience_s)
         if self._watchdog is not None and self._watchdog.has_exceeded_cpu:
-            exitcode = -signal.SIGXCPU  # as the kernel says it of a process that is at its limit
+            exitcode = -signal.SIGXCPU  # as the kernel reports a process at its CPU limit
         if exitcode is not None and not begun and exitcode >= 0:
             raise Unavailable(
-                f"a worker process ended before it could begin (exit code {exitcode}); look at its output above"
+                f"a worker process ended before it could start (exit code {exitcode}); look at its output above"
             )
         return WorkerDeath(exitcode=exitcode, item=None if item == NO_ITEM else item)
 
@@ -196,18 +197,18 @@ class PartProcess:
         return None if process is None else process.close(patience_s)
 
     def __repr__(self) -> str:
-        return f"<cell: process {self.pid}, {self._made} parts made>"
+        return f"<part process {self.pid}, {self._made} parts made>"
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory of a process that is in RAM; 0 where the process is gone."""
-    with suppress(OSError), open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - there is nothing to join
+    """Return the resident bytes of a process; 0 if the process is gone."""
+    with suppress(OSError), open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - no path to join
         return int(file.read().split()[1]) * resource.getpagesize()
     return 0
 
 
 class _PipeLogHandler(logging.Handler):
-    """Sends warnings through the pipe, for standard error is shut."""
+    """Sends warnings through the pipe, because standard error is closed."""
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__(logging.WARNING)
@@ -218,12 +219,12 @@ class _PipeLogHandler(logging.Handler):
 
 
 def _run_parts(pipe: Connection, mark: int, memory: int) -> None:
-    """Make parts, one after the other, in this process."""
+    """Make parts one after the other in this process, until the pipe closes."""
     marked, store, cpu = SharedInt(mark), PartStore(partial(_request, pipe)), 0.0
     is_confined = False
     with suppress(EOFError, BrokenPipeError):
         while True:
-            attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports the work
+            attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent; it imports the work
             if not is_confined:
                 confine(ConfinementLimits(memory_bytes=memory))
                 logging.getLogger().addHandler(_PipeLogHandler(pipe))
@@ -245,7 +246,7 @@ def _run_attempt(
         os._exit(OUT_OF_MEMORY)
     except ThresherError as error:
         return ErrorMessage(type(error).__name__, str(error))
-    except Exception as error:  # noqa: BLE001 - a defect of ours, or an input that nobody thought of: the part's end
+    except Exception as error:  # noqa: BLE001 - a defect of ours or an unforeseen input ends the part
         return ErrorMessage(
             ThresherError.__name__, f"{type(error).__name__}: {error}", traceback.format_exc()
         )

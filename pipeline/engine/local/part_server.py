@@ -1,11 +1,12 @@
 """`PartServer`: the parent's side of a part that a worker process makes.
 
-1. It reads for the worker what the part is made from, and nothing else of the storage.
-2. It takes what the worker makes, under the names that the part has for it and under no others. Nobody sees any of it before the
-   part is made: then it is put, and the part sealed.
-3. Sizes and digests are its own, not what the worker says.
-4. Warnings of the worker go to the log, a bounded number of them, without what moves a terminal's cursor.
-5. What goes wrong with the storage is told to the worker, whose work ends with it, and kept as it was raised.
+1. It reads the inputs of the part for the worker, and nothing else of the storage.
+2. It takes outputs of the worker under the names that the part has for them, and under no others. Nobody sees an output
+   before the part is made. Then the outputs are put, and the part is sealed.
+3. It measures sizes and digests itself and does not trust the worker's.
+4. A limited number of the worker's warnings goes to the log, without characters that move a terminal's cursor.
+5. An error of the storage is reported to the worker, whose work ends with it. The server keeps the error as it was
+   raised.
 """
 
 import hashlib
@@ -43,12 +44,12 @@ OPEN_FILES = 8
 MAX_LOG_LINES = 100
 """Lines that one attempt may add to the log."""
 MAX_TEXT_CHARACTERS = 4_000
-"""Characters of what a worker says to people."""
+"""Maximum length of a worker's text for people."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _StagedOutput:
-    """An output in the making."""
+    """An unfinished output."""
 
     staged: Staged
     file: BinaryIO
@@ -57,17 +58,17 @@ class _StagedOutput:
 
 
 class PartServer:
-    """Serves one attempt at one part; a context, at whose end everything is gone that was not sealed."""
+    """Serves one attempt at one part. Leaving the context deletes everything that was not sealed."""
 
     def __init__(self, assignment: Assignment, *, most_bytes: int) -> None:
-        """`most_bytes` bounds an output, which a worker makes in its memory."""
+        """`most_bytes` limits an output, which the worker makes in its memory."""
         self._assignment, self._most_bytes = assignment, most_bytes
         self._resources = ExitStack()
         self._open: OrderedDict[str, io.BufferedReader] = OrderedDict()
         self._outputs: dict[str, _StagedOutput] = {}
         self._lines = 0
         self._fault: ThresherError | None = None
-        """What the worker was told last to be wrong."""
+        """The last error that the worker was told."""
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +81,7 @@ class PartServer:
         self._resources.close()
 
     def respond(self, request: Request) -> Response:
-        """Do what the worker asks. Raises `ThresherError` where an output cannot be kept."""
+        """Do what the worker asks. Raise `ThresherError` if an output cannot be kept."""
         try:
             return self._respond(request)
         except ThresherError as error:
@@ -89,14 +90,16 @@ class PartServer:
             return self._error_message(request, self._storage_error(error))
 
     def work_error(self, failed: ErrorMessage) -> ThresherError:
-        """Return what the worker's work has raised. That the storage is gone, or that the user is wrong, it cannot know by itself."""
+        """Return the error of the worker's work. Errors of the storage are the ones that this server has raised,
+        because the worker cannot tell by itself whether the storage is gone or the user is wrong.
+        """
         if self._fault is not None and str(self._fault) == failed.text:
             return self._fault
         kind = CorruptData if failed.kind == CorruptData.__name__ else ThresherError
         return kind(sanitize(failed.text))
 
     def seal(self, done: SealPart) -> tuple[Output, ...]:
-        """Put what was made, and seal the part. Raises `ThresherError` where that cannot be done."""
+        """Put the outputs, and seal the part. Raise `ThresherError` if that is impossible."""
         try:
             return self._seal(done)
         except OSError as error:
@@ -106,7 +109,8 @@ class PartServer:
         task = self._assignment
         if self._outputs.keys() != task.writes.keys() or not done.rows.keys() <= task.writes.keys():
             raise ThresherError(
-                f"{task.name}: its worker made {', '.join(sorted(self._outputs)) or 'nothing'}, not {', '.join(sorted(task.writes))}"
+                f"{task.name}: its worker made {', '.join(sorted(self._outputs)) or 'nothing'}, "
+                f"not {', '.join(sorted(task.writes))}"
             )
         outputs = {}
         for name, made in self._outputs.items():
@@ -136,11 +140,11 @@ class PartServer:
         return ErrorMessage(type(error).__name__, str(error))
 
     def _storage_error(self, error: OSError) -> ThresherError:
-        """What a failure of the disk is called by the store that stages files there."""
+        """Return the error with which the store that stages files reports a failure of the disk."""
         try:
             self._resources.__exit__(type(error), error, error.__traceback__)
-        except ThresherError as said:
-            return said
+        except ThresherError as named:
+            return named
         except OSError:
             pass
         return ThresherError(f"{self._assignment.name}: {error}")
@@ -168,7 +172,7 @@ class PartServer:
     def _readable_store(self, name: str) -> Store:
         if name not in self._assignment.reads:
             raise ThresherError(
-                f"{self._assignment.name}: its worker asked for {name!r}, of which it is not made"
+                f"{self._assignment.name}: its worker asked for {name!r}, which is none of its inputs"
             )
         return self._assignment.reads[name]
 
@@ -194,7 +198,7 @@ class PartServer:
             LOGGER.warning("%s", sanitize(text))
         elif self._lines == MAX_LOG_LINES + 1:
             LOGGER.warning(
-                "%s: its worker says more than %d lines; the rest is left out",
+                "%s: its worker logs more than %d lines; the others are left out",
                 self._assignment.name,
                 MAX_LOG_LINES,
             )
@@ -215,6 +219,6 @@ class PartServer:
 
 
 def sanitize(text: str) -> str:
-    """Return what a worker said as it may be shown: cut, and without what moves a terminal's cursor."""
+    """Return a worker's text for people: cut to the limit, without characters that move a terminal's cursor."""
     cut = text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[:MAX_TEXT_CHARACTERS]}..."
     return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in cut)

@@ -1,4 +1,4 @@
-"""`Watchdog`: ends a worker process that one item keeps busy for too long, or that does nothing at all.
+"""`PartWatchdog`: end a worker process that one item keeps busy for too long, or that does nothing at all.
 
 It looks from outside: nothing that the process does, or is made to do, switches it off.
 """
@@ -11,7 +11,7 @@ from isolation.shared_int import SharedInt
 from pipeline.engine.task import NO_ITEM
 
 CHECK_INTERVAL_S = 0.5
-"""Between two looks."""
+"""Seconds between two checks."""
 
 
 class PartWatchdog:
@@ -21,17 +21,17 @@ class PartWatchdog:
         self._process, self._mark = process, mark
         self._item_cpu_s, self._still_s = item_cpu_s, still_s
         self.has_exceeded_cpu = False
-        """Whether the process was ended because of the CPU time that an item took."""
+        """Whether the process was ended because an item took too much CPU time."""
         self._item = NO_ITEM
         self._since_cpu_s = self._last_cpu_s = process.cpu_s
         self._looked_s = self._still_since_s = time.monotonic()
 
     def note_response(self) -> None:
-        """It was answered just now: what it waited for was not its own doing."""
+        """Record that the process got a response just now: its wait before was not its own doing."""
         self._still_since_s = time.monotonic()
 
     def check(self) -> None:
-        """End the process, if it must be. May be called as often as one likes."""
+        """End the process if a limit is passed. May be called at any rate."""
         now_s = time.monotonic()
         if now_s - self._looked_s < CHECK_INTERVAL_S:
             return

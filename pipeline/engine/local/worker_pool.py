@@ -1,7 +1,8 @@
-"""`Crew`: the hands that make parts. Here the crew of one machine; `pipeline.engine.ray.ray_pool` has that of a Ray cluster.
+"""`WorkerPool`: the workers that make parts. `LocalWorkerPool` runs them on this machine;
+`pipeline.engine.ray.ray_pool` runs them on a Ray cluster.
 
-A crew knows nothing of attempts or seals: it takes tasks and says how each ended. What follows from that is decided
-in one place, by the engine, for all crews alike.
+A pool knows nothing of attempts or seals: it takes tasks and returns how each ended. The engine decides what follows,
+in one place for all pools.
 """
 
 import os
@@ -18,25 +19,26 @@ from pipeline.engine.task import Task, TaskFailure, TaskOutcome
 
 
 class WorkerPool(Protocol):
-    """Takes tasks, and gives back how they ended, in any order."""
+    """Takes tasks, and returns their outcomes in any order."""
 
     @property
     def workers(self) -> int:
-        """How many tasks can be under way at a time, now. At least 1."""
+        """How many tasks can run at the same time now; at least 1."""
         ...
 
     def submit(self, task: Task) -> None:
-        """Take a task; it waits where all hands are busy."""
+        """Take a task. It waits while all workers are busy."""
         ...
 
     def next_outcome(self) -> tuple[Task, TaskOutcome]:
-        """Wait until some task that was begun has ended."""
+        """Wait until a submitted task has ended, and return how."""
         ...
 
 
 class LocalWorkerPool:
-    """Worker processes of this machine, one for each hand, each with the same share of its memory. What a step says
-    that it needs (`Step.memory`) changes nothing here: there is no other machine to make it on.
+    """Worker processes of this machine, each with the same share of its memory.
+
+    A step's own need (`Step.memory`) changes nothing here, because there is no other machine to make the part on.
     """
 
     def __init__(self, workers: int) -> None:
@@ -46,29 +48,30 @@ class LocalWorkerPool:
         share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // workers
         self._processes = [PartProcess(memory=share) for _ in range(workers)]
         self._threads = [
-            threading.Thread(target=self._run_tasks, args=(cell,), daemon=True) for cell in self._processes
+            threading.Thread(target=self._run_tasks, args=(process,), daemon=True)
+            for process in self._processes
         ]
         self._begun = 0
         self._closing = False
 
     def submit(self, task: Task) -> None:
-        """Take a task. The threads are begun with the first tasks, their processes by them."""
+        """Take a task. The first tasks start the threads, and each thread starts its process."""
         if self._begun < self.workers:
             self._threads[self._begun].start()
             self._begun += 1
         self._tasks.put(task)
 
     def next_outcome(self) -> tuple[Task, TaskOutcome]:
-        """Wait until some task has ended."""
+        """Wait until a task has ended."""
         return self._outcomes.get()
 
     def close(self) -> None:
-        """End all processes, at once: what was being made is made again some day."""
+        """End all processes at once. A later run makes the unfinished parts again."""
         self._closing = True
         for _ in self._threads[: self._begun]:
             self._tasks.put(None)
-        for cell in self._processes:
-            cell.kill()
+        for process in self._processes:
+            process.kill()
         for thread in self._threads[: self._begun]:
             thread.join()
 
@@ -79,22 +82,22 @@ class LocalWorkerPool:
                     ended = process.make(task.assignment())
                 except ThresherError as error:
                     ended = TaskFailure(error=error, detail="")
-                except Exception as error:  # noqa: BLE001 - whoever waits for the end of the task must have one
-                    fault = Unavailable(f"no worker can be begun: {type(error).__name__}: {error}")
+                except Exception as error:  # noqa: BLE001 - every task must get an outcome
+                    fault = Unavailable(f"no worker can be started: {type(error).__name__}: {error}")
                     ended = TaskFailure(error=fault, detail=traceback.format_exc())
                 self._outcomes.put((task, ended))
         finally:
             process.close()
 
     def __repr__(self) -> str:
-        return f"<crew of {self.workers} on this machine>"
+        return f"<pool of {self.workers} workers on this machine>"
 
 
 @contextmanager
 def local_worker_pool(workers: int) -> Iterator[LocalWorkerPool]:
-    """A crew for the time of the context."""
-    crew = LocalWorkerPool(workers)
+    """Yield a pool that closes with the context."""
+    pool = LocalWorkerPool(workers)
     try:
-        yield crew
+        yield pool
     finally:
-        crew.close()
+        pool.close()

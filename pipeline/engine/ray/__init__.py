@@ -1,1 +1,1 @@
-"""The same on a Ray cluster. Ray schedules, restarts and carries calls; nothing of that is ours."""
+"""Workers on a Ray cluster. Ray schedules actors, reports their deaths and carries calls."""

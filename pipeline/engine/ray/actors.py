@@ -1,11 +1,12 @@
-"""What runs on a node of a Ray cluster: a `Hand` that makes parts, a `Seat` for a crawl worker.
+"""Actors on a node of a Ray cluster: `PartActor` makes parts, `CrawlActor` holds a crawl worker.
 
-1. Neither works in Ray's own process: each owns one process beside it, so what crashes there is no crash of Ray's.
-2. That process dies (a hand's) or drains (a seat's) when the actor dies, and the actor dies with its driver.
-3. Nothing is done on a node that would make other bytes than the driver's machine: its code and the packages that
-   decide what is made are the same, or it is refused.
+1. Neither works in Ray's own process: each owns one process beside it, so a crash there is no crash of Ray's.
+2. When the actor dies, the process of a `PartActor` dies and that of a `CrawlActor` drains. The actor dies with its
+   driver.
+3. A node must not make other bytes than the driver's machine. Its code, and the packages that decide what is made, must
+   be the same, or the node is refused.
 
-Ray is not imported here but where it runs already.
+This module imports Ray only where Ray runs already.
 """
 
 import hashlib
@@ -40,22 +41,22 @@ VERSIONED_PACKAGES = (
     "resiliparse",
     "tokenizers",
 )
-"""Other people's packages that decide what bytes a step makes."""
+"""Third-party packages that decide what bytes a step makes."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-"""The same for all processes of one machine, and for no other machine's."""
+"""The same for all processes of one machine, and different on every other machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """What is installed on a machine, as far as it decides what is made there."""
+    """The installed code of a machine, as far as it decides what is made there."""
 
     code: str
-    """SHA-256 of our sources."""
+    """SHA-256 of Thresher's sources."""
     versions: Mapping[str, str]
-    """Of `VERSIONED_PACKAGES`, by name."""
+    """Versions of `VERSIONED_PACKAGES`, by name."""
 
     def difference(self, other: "Build") -> str:
-        """What the other has that this has not; empty for equal ones."""
+        """Return how the other build differs from this one; empty if they are equal."""
         for name, version in self.versions.items():
             if other.versions.get(name) != version:
                 return f"{name} {other.versions.get(name)}, here it is {version}"
@@ -66,22 +67,22 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRequirements:
-    """What a node must have for our work to be done there."""
+    """What a node must have before it may work for this driver."""
 
     build: Build
     visible_file: Path | None = None
-    """A file that must be there: the storage is a directory, and the driver has made it in that."""
+    """A file that the node must see, because the storage is a directory and the driver has made this file in it."""
     machine_id: str | None = None
-    """Identity of the one machine where the work can be done, if it cannot be done elsewhere."""
+    """Identity of the only machine that can do the work; None if any can."""
 
     def mismatch(self) -> str:
-        """Why this node will not do, in words that follow its name; empty where it does."""
+        """Return why this node is refused, in words that follow its name; empty if it is accepted."""
         difference = self.build.difference(installed_build())
         if difference:
             return f"has {difference}; install the same there"
         if self.machine_id not in {None, machine_id()}:
             return (
-                "is another machine, and the embedded Redis serves this one alone; "
+                "is another machine, but only this machine reaches the embedded Redis; "
                 'set project.redis = "redis://HOST:6379/0"'
             )
         if self.visible_file is not None and not self.visible_file.exists():
@@ -90,23 +91,21 @@ class NodeRequirements:
 
 
 class PartActor:
-    """An actor that makes parts, one at a time, in a cell of its own."""
+    """An actor that makes parts, one at a time, in a worker process of its own."""
 
     def __init__(self, memory: int) -> None:
-        """`memory` is what a part was said to need, in bytes; a hand's share of the node is given at least."""
+        """`memory` is what a part needs, in bytes. The worker gets at least the node's memory per CPU."""
         self._process = PartProcess(memory=max(memory, _memory_per_cpu()))
 
     def check_node(self, requirements: NodeRequirements) -> tuple[str, tuple[str, ...]]:
-        """Empty where the hand can begin, else one line that says why not; and what its machine lacks for its confinement, a line
-        each.
-        """
+        """Return why this node is refused ("" if it is not), and a line per missing protection of its machine."""
         unmet = _refusal(requirements)
         return unmet, () if unmet else tuple(
             f"the node {socket.gethostname()}: {lack}" for lack in probe_confinement().lacks
         )
 
     def make(self, assignment: bytes) -> TaskOutcome:
-        """Have one part made, told by a pickled `Assignment`. What the work needs is imported in the cell alone."""
+        """Make the part of a pickled `Assignment`. Only the worker process imports what the work needs."""
         try:
             ended = self._process.make(pickle.loads(assignment))  # noqa: S301 - the driver's
         except ThresherError as error:
@@ -115,7 +114,7 @@ class PartActor:
 
 
 class CrawlActor:
-    """An actor with room for one crawl worker. Needs two threads: `run` returns when the worker has left."""
+    """An actor for one crawl worker. It needs two threads, because `run` returns only when the worker has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -123,20 +122,22 @@ class CrawlActor:
         self._signals: list[int] = []
 
     def ready(self) -> None:
-        """Answers once there is room for the worker."""
+        """Return once the actor has room. The driver waits for it."""
 
     def run(self, requirements: NodeRequirements, call: bytes) -> WorkerExit:
-        """Begin the worker, and wait until it has left."""
+        """Start the worker, and wait until it has ended."""
         unmet = _refusal(requirements)
         with self._lock:
             if unmet or self._signals:
                 return WorkerExit(exitcode=0, error=InputError(f"project.engine: {unmet}") if unmet else None)
             self._worker = LocalCrawlWorker(call)
-        left = self._worker.wait()
-        return left if left.error is None else replace(left, error=with_node_name(left.error))
+        worker_exit = self._worker.wait()
+        if worker_exit.error is None:
+            return worker_exit
+        return replace(worker_exit, error=with_node_name(worker_exit.error))
 
     def signal(self, signum: int) -> None:
-        """Pass a signal on to the worker; one that has not begun never does."""
+        """Pass a signal on to the worker. A worker that has not started yet never starts."""
         with self._lock:
             self._signals.append(signum)
             if self._worker is not None:
@@ -145,8 +146,8 @@ class CrawlActor:
 
 @cache
 def installed_build() -> Build:
-    """Of this machine."""
-    root = Path(__file__).resolve().parents[1]
+    """Return the build of this machine."""
+    root = Path(__file__).resolve().parents[3]
     code = hashlib.sha256()
     for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*.[pl][yu]*")):
         if path.suffix in {".py", ".lua"}:
@@ -155,8 +156,9 @@ def installed_build() -> Build:
 
 
 def with_node_name(error: E) -> E:
-    """The same error, which says that the node lacks something, and not the machine that reads it. Errors that are true of every
-    machine (damaged data, another recipe) stay as they are.
+    """Return the same error with the name of the node in front, if the node and not its reader lacks something.
+
+    Errors that are true on every machine (damaged data, another recipe) stay the same.
     """
     if not isinstance(error, InputError | Unavailable):
         return error
@@ -164,7 +166,7 @@ def with_node_name(error: E) -> E:
 
 
 def machine_id() -> str:
-    """Identity of this machine since it was started."""
+    """Return the identity of this machine since its last boot."""
     return BOOT_ID.read_text().strip()
 
 
@@ -181,8 +183,8 @@ def _refusal(requirements: NodeRequirements) -> str:
 
 
 def _memory_per_cpu() -> int:
-    """Bytes of the node's memory for one of its CPUs, as Ray counts both."""
-    import ray  # noqa: PLC0415 - there is no Ray but where an actor runs
+    """Return the bytes of the node's memory per CPU, as Ray counts both."""
+    import ray  # noqa: PLC0415 - Ray may be missing except where an actor runs
 
     here = ray.get_runtime_context().get_node_id()
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""A Ray cluster, connected: never started, one line where it is not there, and not a word of Ray's own."""
+"""A connection to a Ray cluster: it never starts one, reports a missing one in one line, and silences Ray's output."""
 
 import logging
 import os
@@ -11,22 +11,22 @@ from types import ModuleType
 from core import InputError, ThresherError, Unavailable
 
 PLACEMENT_TIMEOUT_S = 300.0
-"""How long work waits for room in the cluster: an autoscaler starts a machine in less."""
+"""Seconds that work waits for room in the cluster: an autoscaler starts a machine in less."""
 POLL_S = 1.0
 PROBE_TIMEOUT_S = 10.0
 RAY_CLIENT_SCHEME = "ray://"
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""With it a client begins to speak HTTP/2, which gRPC is (RFC 9113, section 3.4), and the server answers alike."""
+"""A client starts HTTP/2, and therefore gRPC, with these bytes (RFC 9113, section 3.4); the server responds alike."""
 HTTP2_FRAME_HEADER_BYTES = 9
 HTTP2_SETTINGS_TYPE = b"\x04"
-"""Bytes of a frame's header, and its fourth for the kind that comes first (RFC 9113, sections 4.1 and 6.5)."""
+"""Length of a frame's header, and its fourth byte in a SETTINGS frame, which comes first (RFC 9113, 4.1 and 6.5)."""
 
 
 @contextmanager
 def ray_connection(address: str) -> Iterator[ModuleType]:
-    """Ray, connected to a cluster that runs. Never starts one."""
+    """Yield Ray, connected to a running cluster. Raise `InputError` or `Unavailable` if there is none."""
     try:
-        import ray  # noqa: PLC0415 - an extra, and half a second
+        import ray  # noqa: PLC0415 - Ray is an extra, and takes half a second to import
     except ImportError:
         raise InputError(
             "project.engine = \"ray\" needs Ray; install the extra 'ray' (docs/guides/install.md)"
@@ -34,7 +34,7 @@ def ray_connection(address: str) -> Iterator[ModuleType]:
     where = address or os.environ.get("RAY_ADDRESS", "")
     _probe(where)
     handler = signal.getsignal(signal.SIGTERM)
-    # Ray prints what its nodes complain of to our stdout, and has no setting against it.
+    # Ray prints complaints of its nodes to our stdout, and has no setting against that.
     ray._private.worker.listen_error_messages = lambda *_: None  # noqa: SLF001
     try:
         ray.init(address=where or "auto", log_to_driver=False, logging_level=logging.CRITICAL)
@@ -44,7 +44,7 @@ def ray_connection(address: str) -> Iterator[ModuleType]:
             'project.engine = "local"'
         ) from None
     finally:
-        if signal.getsignal(signal.SIGTERM) is not handler:  # what SIGTERM means is not Ray's to say
+        if signal.getsignal(signal.SIGTERM) is not handler:  # Ray must not change the meaning of SIGTERM
             signal.signal(signal.SIGTERM, handler)
     try:
         yield ray
@@ -53,10 +53,10 @@ def ray_connection(address: str) -> Iterator[ModuleType]:
 
 
 def _probe(where: str) -> None:
-    """Ray itself waits for minutes where nobody listens."""
+    """Raise an error if no head listens at an address, because Ray itself waits for minutes there."""
     if where.startswith(RAY_CLIENT_SCHEME):
         raise InputError(
-            f"RAY_ADDRESS={where}: Thresher does not go through Ray's client; run it on a machine of the cluster, "
+            f"RAY_ADDRESS={where}: Thresher does not use Ray's client; run it on a machine of the cluster, "
             "with HOST:PORT of its head"
         )
     if where in {"", "auto"}:
@@ -71,18 +71,19 @@ def _probe(where: str) -> None:
             answer = connection.recv(HTTP2_FRAME_HEADER_BYTES)
     except OSError as error:
         raise Unavailable(
-            f"no Ray cluster answers at {where} ({error.strerror or error}); start one (`ray start --head`), or "
+            f"no Ray cluster responds at {where} ({error.strerror or error}); start one (`ray start --head`), or "
             'set project.engine = "local"'
         ) from None
     if answer[3:4] != HTTP2_SETTINGS_TYPE and os.environ.get("RAY_USE_TLS", "0") == "0":
         raise InputError(
-            f"what answers at {where} is not the head of a Ray cluster; its port is 6379 by default"
+            f"the server at {where} is not the head of a Ray cluster; its port is 6379 by default"
         )
 
 
 def cpu_count(ray: ModuleType) -> int:
-    """How many the cluster has now. Raises `Unavailable` where the node of this process is not in it any more: all
-    that it asked for is gone then, and nothing more is given.
+    """Return the number of CPUs that the cluster has now.
+
+    Raise `Unavailable` if the node of this process has left the cluster: its actors are lost, and it gets no more.
     """
     nodes = [node for node in ray.nodes() if node["Alive"]]
     here = ray.get_runtime_context().get_node_id()
@@ -94,7 +95,7 @@ def cpu_count(ray: ModuleType) -> int:
 
 
 def no_room_error(ray: ModuleType, memory: int, patience_s: float) -> Unavailable:
-    """That no worker who wants a CPU and so many bytes has found a place in that time."""
+    """Return the error for a worker (one CPU, `memory` bytes) that found no room in the cluster in `patience_s`."""
     has, free = ray.cluster_resources(), ray.available_resources()
     wanted = f"1 CPU and {memory >> 20:,} MiB of memory" if memory else "1 CPU"
     return Unavailable(
@@ -105,16 +106,16 @@ def no_room_error(ray: ModuleType, memory: int, patience_s: float) -> Unavailabl
 
 
 def start_error(error: Exception) -> ThresherError:
-    """That actors die before they can begin, as Ray's error has it."""
+    """Return the error for actors that die before they can start."""
     text = str(error)
     if "failed to be imported" in text or "failed to import" in text or "ModuleNotFoundError" in text:
         return InputError(
             "project.engine: a node of the Ray cluster has no Thresher; install the same version there"
         )
-    return Unavailable(f"workers on the Ray cluster die before they begin: {last_line(error)}")
+    return Unavailable(f"workers on the Ray cluster die before they start: {last_line(error)}")
 
 
 def last_line(error: Exception) -> str:
-    """The last line of what Ray says."""
+    """Return the last line of an error of Ray, which holds its cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

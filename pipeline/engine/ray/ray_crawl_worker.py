@@ -1,4 +1,4 @@
-"""`RayBerth`: a crawl worker on a Ray cluster."""
+"""`RayCrawlWorker`: a crawl worker on a Ray cluster."""
 
 import signal
 import time
@@ -33,32 +33,32 @@ class RayCrawlWorker:
         call: bytes,
         patience_s: float = PLACEMENT_TIMEOUT_S,
     ) -> None:
-        """Ask for the actor; the worker begins where and when there is room."""
+        """Ask for the actor. The worker starts when a node has room."""
         self._ray = ray
         self._actor = (
             ray.remote(CrawlActor)
             .options(num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD")
             .remote()
         )
-        self._ready_ref = self._actor.taken.remote()
-        self._run_ref = self._actor.stay.remote(requirements, call)
+        self._ready_ref = self._actor.ready.remote()
+        self._run_ref = self._actor.run.remote(requirements, call)
         self._is_waiting = True
         self._exit: WorkerExit | None = None
         self._until = time.monotonic() + patience_s
         self._patience_s = patience_s
 
     def poll(self) -> WorkerExit | None:
-        """How it ended, or None while it lives or waits for room."""
+        """Return how the worker ended, or None while it runs or waits for room."""
         return self._refresh(timeout_s=0)
 
     def wait(self) -> WorkerExit:
-        """Wait until it has ended."""
-        while (left := self._refresh(timeout_s=POLL_S)) is None:
+        """Wait until the worker has ended."""
+        while (worker_exit := self._refresh(timeout_s=POLL_S)) is None:
             pass
-        return left
+        return worker_exit
 
     def signal(self, signum: signal.Signals) -> None:
-        """Send a signal. A worker that has no room yet never begins."""
+        """Send a signal. A worker that has no room yet never starts."""
         if self._refresh(timeout_s=0) is not None:
             return
         if self._is_waiting:
@@ -67,7 +67,7 @@ class RayCrawlWorker:
             self._actor.signal.remote(int(signum))
 
     def _refresh(self, timeout_s: float) -> WorkerExit | None:
-        """Bring what is known up to date, waiting for news no longer than that."""
+        """Bring the state up to date, waiting for a change at most `timeout_s`."""
         if self._exit is None and self._ready(self._run_ref, timeout_s):
             try:
                 self._close(self._ray.get(self._run_ref))
@@ -80,7 +80,7 @@ class RayCrawlWorker:
         return self._exit
 
     def _actor_error(self, error: Exception) -> ThresherError | None:
-        """What is to be said of an actor that died; nothing where another can take its place."""
+        """Return the error of an actor that died, or None if another can take its place."""
         if getattr(error, "actor_init_failed", False):
             return start_error(error)
         try:
@@ -99,14 +99,15 @@ class RayCrawlWorker:
             self._ray.kill(self._actor)
 
     def __repr__(self) -> str:
-        state = "left" if self._exit else "waits for room" if self._is_waiting else "works"
-        return f"<berth on Ray: {state}>"
+        state = "ended" if self._exit else "waits for room" if self._is_waiting else "runs"
+        return f"<crawl worker on Ray: {state}>"
 
 
 @contextmanager
 def ray_worker_factory(address: str, store: Store, *, is_single_machine: bool) -> Iterator[WorkerFactory]:
-    """A place for crawl workers on the cluster, for the time of the context. `is_single_machine`: they must all be on the
-    driver's, for what they talk to is reached from there alone.
+    """Yield a factory of crawl workers on the cluster.
+
+    With `is_single_machine` all of them must run on the driver's machine, because only it reaches the embedded Redis.
     """
     with ray_connection(address) as ray, _witness(store) as witness:
         terms = NodeRequirements(
@@ -114,12 +115,12 @@ def ray_worker_factory(address: str, store: Store, *, is_single_machine: bool) -
             visible_file=witness,
             machine_id=machine_id() if is_single_machine else None,
         )
-        yield lambda told: RayCrawlWorker(ray, terms, told)
+        yield lambda call: RayCrawlWorker(ray, terms, call)
 
 
 @contextmanager
 def _witness(store: Store) -> Iterator[Path | None]:
-    """A file that whoever shares the storage must see; None where the storage is no directory."""
+    """Yield a file that every machine that shares the storage must see; None if the storage is no directory."""
     if not isinstance(store, DirectoryStore):
         yield None
         return

@@ -1,13 +1,15 @@
-"""`RayCrew`: the hands of a Ray cluster.
+"""`RayWorkerPool`: a pool of workers on a Ray cluster.
 
 Rules
-1. A hand is an actor with one CPU of some node, and works in a cell of its own: what crashes there ends as it does on
-   one machine. The death of an actor or of its node is somebody else's doing, and costs the part one attempt.
-2. As many hands are asked for as tasks are under way, up to what was asked for; those that have no room yet wait in
-   the cluster, where an autoscaler sees them. Hands that were idle for `IDLE_S` are given back.
-3. A cluster that has no room for a single one for a while ends the run, in one line.
-4. What a node has sealed counts when it is seen here: a directory that is not shared is an error, not a loss.
-5. Nothing outlives the driver: actors are its own, and end with it.
+1. A worker is an actor with one CPU of some node. It makes parts in a worker process of its own, so a crash there ends
+   as it does on one machine. The death of an actor or of its node has no cause in the item, and costs the part one
+   attempt.
+2. The pool asks for as many workers as there are tasks, up to its limit. Workers without room wait in the cluster,
+   where an autoscaler sees them. Workers that are idle for `IDLE_TIMEOUT_S` are given back.
+3. A cluster without room for a single worker for `PLACEMENT_TIMEOUT_S` ends the run, in one line.
+4. A part counts as sealed on a node when this machine sees the seal: a directory that is not shared is an error, not a
+   loss.
+5. Nothing outlives the driver: actors belong to it, and end with it.
 """
 
 import pickle
@@ -35,18 +37,18 @@ from pipeline.terminal.output import warn
 from storage.manifest import manifest_name
 
 IDLE_TIMEOUT_S = 10.0
-"""Long enough for what the driver does between two steps, short beside what others wait for."""
+"""Longer than the driver's work between two steps, and short compared with the wait of other jobs."""
 MAX_FAILED_STARTS = 5
-"""Actors in a row that may die before they can begin; nodes die, but not all of them."""
+"""Actors in a row that may die before they can start. Nodes die, but not all of them."""
 VISIBILITY_TIMEOUT_S = 90.0
-"""For how long a network file system may keep an old view of a directory (60 s, nfs(5) `acdirmax`), and some."""
+"""A network file system may show an old view of a directory for 60 s (nfs(5) `acdirmax`); this adds a margin."""
 
 
 class RayWorkerPool:
-    """Actors on a cluster, one for each hand. For one thread."""
+    """Actors on a cluster, one per worker. Only one thread may use it."""
 
     def __init__(self, ray: ModuleType, workers: int | None, patience_s: float = PLACEMENT_TIMEOUT_S) -> None:
-        """`ray` is connected; `workers` is how many may be asked for, or None for one for each CPU there is."""
+        """`ray` is connected. `workers` is the maximum number of workers; None for one per CPU of the cluster."""
         self._ray = ray
         self._limit = workers
         self._patience_s = patience_s
@@ -63,20 +65,20 @@ class RayWorkerPool:
 
     @property
     def workers(self) -> int:
-        """How many the cluster has room for, other jobs apart, up to what was asked for; at least 1."""
+        """How many workers the cluster has CPUs for, up to the limit; at least 1. Other jobs are not considered."""
         room = self._cpus.read()
         return max(1, room if self._limit is None else min(room, self._limit))
 
     def submit(self, task: Task) -> None:
-        """Take a task. Hands that have too little memory for its step are given back."""
+        """Take a task. Idle workers with too little memory for its step are given back."""
         if task.step.memory != self._memory:
             self._memory = task.step.memory
-            for hand in [hand for hand in self._idle if hand.memory < self._memory]:
-                self._release_worker(hand)
+            for worker in [worker for worker in self._idle if worker.memory < self._memory]:
+                self._release_worker(worker)
         self._waiting.append(task)
 
     def next_outcome(self) -> tuple[Task, TaskOutcome]:
-        """Wait until some task has ended. Raises `Unavailable` and `InputError` where the cluster will not do."""
+        """Wait until a task has ended. Raise `Unavailable` or `InputError` if the cluster cannot do the work."""
         while True:
             self._assign()
             self._scale()
@@ -88,19 +90,20 @@ class RayWorkerPool:
             self._check_timeout()
 
     def close(self) -> None:
-        """End all hands, at once: what was being made is made again some day."""
-        for hand in (*self._idle, *self._starting.values(), *(hand for hand, _ in self._busy.values())):
-            self._kill(hand)
+        """End all workers at once. A later run makes the unfinished parts again."""
+        busy = (worker for worker, _ in self._busy.values())
+        for worker in (*self._idle, *self._starting.values(), *busy):
+            self._kill(worker)
         for each in (self._idle, self._starting, self._busy, self._waiting):
             each.clear()
 
     def _assign(self) -> None:
         while self._waiting and self._idle:
-            hand, task = self._idle.pop(), self._waiting.popleft()
-            self._busy[hand.actor.make.remote(pickle.dumps(task.assignment()))] = hand, task
+            worker, task = self._idle.pop(), self._waiting.popleft()
+            self._busy[worker.actor.make.remote(pickle.dumps(task.assignment()))] = worker, task
 
     def _scale(self) -> None:
-        """Ask for the hands that are missing, give back those that nothing waits for."""
+        """Ask for missing workers, and give back workers for which no task waits."""
         room = self._cpus.read()
         most = max(1, room) if self._limit is None else self._limit
         missing = min(len(self._waiting), most - len(self._busy)) - len(self._starting)
@@ -108,8 +111,10 @@ class RayWorkerPool:
             self._start_actor()
         for ref in list(self._starting)[: max(0, -missing)]:
             self._kill(self._starting.pop(ref))
-        for hand in [hand for hand in self._idle if time.monotonic() - hand.idle_since > IDLE_TIMEOUT_S]:
-            self._release_worker(hand)
+        for worker in [
+            worker for worker in self._idle if time.monotonic() - worker.idle_since > IDLE_TIMEOUT_S
+        ]:
+            self._release_worker(worker)
 
     def _start_actor(self) -> None:
         actor = (
@@ -117,14 +122,14 @@ class RayWorkerPool:
             .options(num_cpus=1, memory=self._memory or None, max_restarts=0, scheduling_strategy="SPREAD")
             .remote(self._memory)
         )
-        self._starting[actor.hello.remote(self._terms)] = _PoolWorker(actor=actor, memory=self._memory)
+        self._starting[actor.check_node.remote(self._terms)] = _PoolWorker(actor=actor, memory=self._memory)
 
     def _on_started(self, ref: Any) -> None:
-        hand = self._starting.pop(ref)
+        worker = self._starting.pop(ref)
         try:
             unmet, lacks = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
-            self._kill(hand)
+            self._kill(worker)
             self._failed_starts += 1
             if self._failed_starts >= MAX_FAILED_STARTS or getattr(error, "actor_init_failed", False):
                 raise start_error(error) from None
@@ -136,19 +141,19 @@ class RayWorkerPool:
                 warn(f"isolation: {lack}; see docs/security.md")
         self._warned.update(lacks)
         self._failed_starts = 0
-        self._return_worker(hand)
+        self._return_worker(worker)
 
     def _outcome(self, ref: Any) -> tuple[Task, TaskOutcome]:
-        hand, task = self._busy.pop(ref)
+        worker, task = self._busy.pop(ref)
         try:
             ended: TaskOutcome = self._ray.get(ref)
         except self._ray.exceptions.RayTaskError as error:  # a defect of ours; the actor lives
-            self._return_worker(hand)
+            self._return_worker(worker)
             return task, TaskFailure(error=ThresherError(last_line(error)), detail=str(error))
         except self._ray.exceptions.RayError:
-            self._kill(hand)  # it may only be out of reach
+            self._kill(worker)  # it may only be out of reach
             return task, WorkerDeath(exitcode=None, item=None)
-        self._return_worker(hand)
+        self._return_worker(worker)
         if isinstance(ended, TaskSuccess):
             _require_visible(task)
         return task, ended
@@ -176,7 +181,7 @@ class RayWorkerPool:
 
     def __repr__(self) -> str:
         return (
-            f"<crew on Ray: {len(self._busy)} busy, {len(self._idle)} idle, {len(self._starting)} asked for>"
+            f"<pool on Ray: {len(self._busy)} busy, {len(self._idle)} idle, {len(self._starting)} starting>"
         )
 
 
@@ -189,7 +194,7 @@ class _PoolWorker:
 
 @dataclass(slots=True)
 class _CachedValue:
-    """A number that is read anew when it is older than `POLL_S`."""
+    """A number that is measured again when it is older than `POLL_S`."""
 
     measure: Callable[[], int]
     _value: int = 0
@@ -203,13 +208,13 @@ class _CachedValue:
 
 @contextmanager
 def ray_worker_pool(address: str, workers: int | None) -> Iterator[RayWorkerPool]:
-    """A crew for the time of the context. `address` is `HOST:PORT`, or empty for RAY_ADDRESS or this machine's."""
+    """Yield a pool that closes with the context. `address` is `HOST:PORT`; empty for RAY_ADDRESS or this machine."""
     with ray_connection(address) as ray:
-        crew = RayWorkerPool(ray, workers)
+        pool = RayWorkerPool(ray, workers)
         try:
-            yield crew
+            yield pool
         finally:
-            crew.close()
+            pool.close()
 
 
 def _require_visible(task: Task) -> None:

@@ -1,9 +1,12 @@
-"""The columnar index of a crawl: Parquet files, of which only footers and the row groups that can hold a span are read.
+"""Look up rows in the columnar index of a crawl: read only the footers and the matching row groups of its Parquet
+files.
 
-1. A row group is read where the statistics of `url_surtkey` do not rule it out; one without statistics is read.
-2. Of such a group the keys are read first. The other columns are read only where a key is in a span, and streamed.
-3. Schemas differ from crawl to crawl: columns came, integers grew, texts became dictionaries. Each wanted column is cast to what we
-   take it for; one that a crawl does not have is empty where it may be missing, and an error where it may not.
+1. A row group is read unless the statistics of `url_surtkey` rule it out. A row group without statistics is read.
+2. The keys of a row group are read first. Its other columns are read only if a key lies in a span, and they are
+   streamed.
+3. Schemas differ between crawls: columns were added, integers became wider, texts became dictionaries. Each wanted
+   column is cast to the type given here. A missing column is empty if it is in `OPTIONAL` and an error if it is in
+   `NEEDED`.
 """
 
 import io
@@ -24,11 +27,11 @@ from storage.commoncrawl.transport.source import Head
 from storage.commoncrawl.transport.source_client import SourceClient
 
 TAIL = 64 << 10
-"""Bytes of the end of a file that are read for its footer; more where that is longer."""
+"""Bytes at the end of a file that the first read for its footer takes; a longer footer takes a second read."""
 MAGIC = b"PAR1"
 BLOCK = 1 << 20
 BLOCKS = 32
-"""Blocks kept of one file; there are 14 columns that we read."""
+"""Blocks of one file that are kept in memory; there are 14 columns to read."""
 BATCH = 4096
 KEY = "url_surtkey"
 NEEDED: dict[str, Any] = {
@@ -50,8 +53,8 @@ OPTIONAL: dict[str, Any] = {
     "content_truncated": pa.string(),
     "fetch_redirect": pa.string(),
 }
-"""Columns that came later: charset and languages with CC-MAIN-2018-39, redirects and truncation with CC-MAIN-2019-47
-(cc-index-schema-flat.json of Common Crawl's cc-index-table).
+"""Columns that were added later: charset and languages with CC-MAIN-2018-39, redirects and truncation with
+CC-MAIN-2019-47 (cc-index-schema-flat.json of Common Crawl's cc-index-table).
 """
 SUBSET = re.compile(r"/subset=([a-z]+)/")
 
@@ -59,22 +62,25 @@ SUBSET = re.compile(r"/subset=([a-z]+)/")
 def rows(
     client: SourceClient, crawl: str, spans: Iterable[Span], subsets: frozenset[str]
 ) -> Iterator[CrawlIndexRow]:
-    """The rows in the spans, file by file. Raises `InputError` where the crawl has no such index, `CorruptData` where it cannot be
-    read or lacks a column.
+    """Yield the rows in the spans, file by file.
+
+    Raise `InputError` if the crawl has no columnar index, `CorruptData` if the index cannot be read or lacks a column.
     """
     wanted = tuple(spans)
     keys = (key for key in read_list(client, table_list(crawl)) if _is_of(key, subsets))
-    for key, data, told in client.tails(keys, TAIL):
-        yield from _of_file(client, key, footer(client, key, data, told), told, wanted)
+    for key, data, head in client.tails(keys, TAIL):
+        yield from _of_file(client, key, footer(client, key, data, head), head, wanted)
 
 
-def footer(client: SourceClient, key: str, data: bytes, told: Head) -> Any:
-    """Metadata of a Parquet file whose last bytes are at hand. Raises `CorruptData` where it is none."""
+def footer(client: SourceClient, key: str, data: bytes, head: Head) -> Any:
+    """Return the metadata of a Parquet file whose last bytes are `data`. Raise `CorruptData` if it is not a Parquet
+    file.
+    """
     length = int.from_bytes(data[-8:-4], "little") + 8
-    if data[-4:] != MAGIC or length > told.size:
+    if data[-4:] != MAGIC or length > head.size:
         raise CorruptData(f"{client.uri}{key} is no Parquet file; see to its source")
     if length > len(data):
-        data = client.read(key, told.size - length, length, told.etag)
+        data = client.read(key, head.size - length, length, head.etag)
     try:
         return pq.read_metadata(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
@@ -82,15 +88,15 @@ def footer(client: SourceClient, key: str, data: bytes, told: Head) -> Any:
 
 
 def groups(metadata: Any, spans: Iterable[Span]) -> Iterator[int]:
-    """Row groups that may hold keys of the spans."""
+    """Yield the numbers of the row groups that may hold keys of the spans."""
     column = metadata.schema.names.index(KEY)
     wanted = tuple(spans)
     for group in range(metadata.num_row_groups):
-        said = metadata.row_group(group).column(column).statistics
-        if said is None or not said.has_min_max:
+        statistics = metadata.row_group(group).column(column).statistics
+        if statistics is None or not statistics.has_min_max:
             yield group
             continue
-        least, most = _bytes(said.min), _bytes(said.max)
+        least, most = _bytes(statistics.min), _bytes(statistics.max)
         if any(span.first <= most and least < span.end for span in wanted):
             yield group
 
@@ -101,7 +107,7 @@ def _is_of(key: str, subsets: frozenset[str]) -> bool:
 
 
 def _of_file(
-    client: SourceClient, key: str, metadata: Any, told: Head, spans: tuple[Span, ...]
+    client: SourceClient, key: str, metadata: Any, head: Head, spans: tuple[Span, ...]
 ) -> Iterator[CrawlIndexRow]:
     names = set(metadata.schema.names)
     missing = [name for name in NEEDED if name not in names]
@@ -111,7 +117,7 @@ def _of_file(
     chosen = list(groups(metadata, spans))
     if not chosen:
         return
-    remote = io.BufferedReader(RemoteFile(client, key, told, block=BLOCK, keep=BLOCKS), TAIL)
+    remote = io.BufferedReader(RemoteFile(client, key, head, block=BLOCK, keep=BLOCKS), TAIL)
     file = pq.ParquetFile(remote, metadata=metadata, pre_buffer=False, buffer_size=TAIL)
     try:
         for group in chosen:
@@ -123,7 +129,9 @@ def _of_file(
 
 
 def _hits(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
-    """The rows of a group between the first and the last whose key is in a span; None where there is none."""
+    """Return the range from the first to the last row of a group whose key lies in a span; return None if there is
+    none.
+    """
     first = last = None
     at = 0
     for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=[KEY]):
@@ -143,13 +151,13 @@ def _of_group(
         if at >= hit.stop:
             return
         if at + batch.num_rows > hit.start:
-            table = _typed(batch)
+            table = _cast(batch)
             yield from (_row(each) for each in table.to_pylist() if contains_key(spans, _bytes(each[KEY])))
         at += batch.num_rows
 
 
-def _typed(batch: Any) -> Any:
-    """The batch with the columns that we know, as we know them."""
+def _cast(batch: Any) -> Any:
+    """Return the batch with exactly the columns of `NEEDED` and `OPTIONAL`, in their types."""
     arrays = {}
     for name, type_ in {**NEEDED, **OPTIONAL}.items():
         if name not in batch.schema.names:

@@ -1,7 +1,8 @@
-"""`Row`: one record as Common Crawl's indexes have it. Pure.
+"""`CrawlIndexRow`: one record as Common Crawl's indexes describe it. Pure.
 
-A line of the CDX index is `surt timestamp {json}`; the index server answers the same fields in one object, and calls the charset
-`encoding`. Fields came one after the other over the years, as those of the table (`columnar`): what a crawl does not have is empty.
+A line of the CDX index is `surt timestamp {json}`. The index server returns the same fields in one object and calls the
+charset `encoding`. Fields were added over the years, as in the columnar index: a field that a crawl does not have is
+empty.
 """
 
 import json
@@ -12,14 +13,14 @@ from typing import Any
 from storage.commoncrawl.file_names import is_file
 
 OLD_BUCKET_PREFIX = "common-crawl/"
-"""What file names of the oldest crawls begin with; no base has it."""
+"""Prefix of the file names in the indexes of the oldest crawls; the files' addresses do not have it."""
 LONGEST = 128 << 20
-"""Stored bytes of a record; theirs have a megabyte, five since 2025."""
+"""Stored bytes of a record at most. Common Crawl limits payloads to 1 MB, and to 5 MB since 2025."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlIndexRow:
-    """Where one record lies, and what is known of it."""
+    """Place of one record, and the facts that the index states about it."""
 
     surt: str
     timestamp: str
@@ -29,11 +30,11 @@ class CrawlIndexRow:
     """`crawl-data/...warc.gz`."""
     offset: int
     length: int
-    """Stored bytes, from `offset`."""
+    """Stored bytes, from `offset` on."""
     status: int
-    """0 where the index has none."""
+    """HTTP status; 0 if the index has none."""
     mime: str = ""
-    """As the server said."""
+    """Media type that the server declared."""
     mime_detected: str = ""
     digest: str = ""
     """SHA-1 of the payload in base32, without a prefix."""
@@ -41,19 +42,19 @@ class CrawlIndexRow:
     languages: str = ""
     """ISO 639-3, the one with the most text first: `ind,eng`."""
     truncated: str = ""
-    """`length`, `time`, `disconnect`; empty where the payload is whole."""
+    """`length`, `time` or `disconnect`; empty if the payload is whole."""
     redirect: str = ""
-    """Where the server sent us."""
+    """Target of a redirect."""
 
 
 def parse(line: str) -> CrawlIndexRow:
-    """The row of a line of the CDX index. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
+    """Return the row of a line of the CDX index. Raise `ValueError`, `KeyError` or `TypeError` if it is not valid."""
     surt, timestamp, fields = line.split(" ", 2)
     return row_from_fields(surt, timestamp, json.loads(fields))
 
 
 def row_from_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> CrawlIndexRow:
-    """The row that the fields of a line, or of an answer of the index server, make. Raises as `parse` does."""
+    """Return the row of the fields of a line, or of a response of the index server. Raise as `parse` does."""
     status = str(fields.get("status", ""))
     return require_valid(
         CrawlIndexRow(
@@ -76,7 +77,7 @@ def row_from_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> Cra
 
 
 def require_valid(row: CrawlIndexRow) -> CrawlIndexRow:
-    """The row itself. Raises `ValueError` where it names no record that could be there."""
+    """Return `row` unchanged. Raise `ValueError` if no such record can exist."""
     if not (len(row.timestamp) == 14 and row.timestamp.isdecimal()):
         raise ValueError(f"{row.timestamp!r} is no time")
     if not is_file(row.filename):

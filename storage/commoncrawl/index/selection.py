@@ -1,6 +1,7 @@
-"""`Selection`: which records of a crawl are wanted. Pure.
+"""`Selection`: the records of a crawl that a user wants. Pure.
 
-The index is asked for spans of it, and every row is held against the whole of it, so that both indexes give the same records.
+Its spans are looked up in an index. Every row found is then checked against the whole selection, so that both indexes
+give the same records.
 """
 
 import re
@@ -20,31 +21,32 @@ DOTS = re.compile(r"/\.\.?(?:/|$)")
 LANGUAGE = re.compile(r"[a-z]{3}")
 MIME = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
 DEFAULT_STATUSES = frozenset({200})
-"""Statuses where none is named: pages."""
+"""Statuses if the user gives none: pages."""
 PAGES, DIAGNOSTICS = frozenset({"warc"}), frozenset({"crawldiagnostics"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is wanted of one crawl. Raises `InputError` for what can be in no index."""
+    """The selected records of one crawl. Raise `InputError` if no index can answer the selection."""
 
     crawl: str
     domains: frozenset[str] = frozenset()
-    """Host names, each with all names below it; lower case, ASCII."""
+    """Host names in lower case ASCII; each stands for all names below it too."""
     prefixes: tuple[str, ...] = ()
-    """Beginnings of URLs; `http` and `https` are the same."""
+    """Beginnings of URLs; `http` and `https` count as the same."""
     mimes: frozenset[str] = frozenset()
-    """Types, as detected where the crawl has that, else as declared; all where empty."""
+    """Media types, the detected one if the index has it, otherwise the declared one. If empty: all."""
     statuses: frozenset[int] = DEFAULT_STATUSES
     languages: frozenset[str] = frozenset()
-    """ISO 639-3 of the language with the most text; all, and pages of none, where empty."""
+    """Languages with the most text of a page, in ISO 639-3. If empty: all, and pages without a language."""
     limit: int | None = None
-    """Rows at most, in the order of the index."""
+    """Number of rows at most, in the order of the index."""
 
     def __post_init__(self) -> None:
         if not (self.domains or self.prefixes):
             raise InputError(
-                "an index is asked for domains or prefixes of URLs: say --domain or --url-prefix; without a look-up whole files come in"
+                "an index is asked for domains or prefixes of URLs: say --domain or --url-prefix;"
+                " without a look-up whole files come in"
             )
         for prefix in self.prefixes:
             if DOTS.search(prefix.partition("?")[0]):
@@ -64,22 +66,24 @@ class Selection:
                 raise InputError(f"--status {status}: write a status such as 200")
 
     def spans(self) -> tuple[Span, ...]:
-        """Where in the order of the index it may be."""
+        """Return the spans of the index that may hold selected rows."""
         of_domains = (span for domain in self.domains for span in domain_spans(domain))
         return merge_spans([*of_domains, *(prefix_span(prefix) for prefix in self.prefixes)])
 
     def admits(self, row: CrawlIndexRow) -> bool:
-        """Whether the row is wanted."""
+        """Return whether the row is selected."""
         return (
             row.status in self.statuses
             and (not self.mimes or (row.mime_detected or row.mime) in self.mimes)
             and (not self.languages or row.languages.partition(",")[0] in self.languages)
             and subset(row.filename) in self.subsets
-            and (_bare(row.url).startswith(_beginnings(self.prefixes)) or self._is_within(row.url))
+            and (
+                _without_scheme(row.url).startswith(_bare_prefixes(self.prefixes)) or self._is_within(row.url)
+            )
         )
 
     def recipe(self) -> dict[str, JSON]:
-        """All of it, in an order of its own."""
+        """Return the whole selection as JSON; sets and tuples become sorted lists."""
         return {
             name: sorted(value) if isinstance(value, frozenset | tuple) else value
             for name, value in asdict(self).items()
@@ -87,7 +91,7 @@ class Selection:
 
     @property
     def subsets(self) -> frozenset[str]:
-        """The directories of a segment in which such records lie: redirects and errors have one of their own."""
+        """The directories of a segment that hold selected records: redirects and errors have their own directory."""
         return PAGES if all(status // 100 == 2 for status in self.statuses) else PAGES | DIAGNOSTICS
 
     def _is_within(self, url: str) -> bool:
@@ -95,18 +99,18 @@ class Selection:
 
 
 @lru_cache(maxsize=16)
-def _beginnings(prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(_bare, prefixes))
+def _bare_prefixes(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_without_scheme, prefixes))
 
 
-def _bare(url: str) -> str:
-    """Without its scheme, the host in lower case and ended by its slash."""
+def _without_scheme(url: str) -> str:
+    """Return `url` without its scheme, with the host in lower case and a slash after it."""
     host, _, rest = SCHEME.sub("", url).partition("/")
     return f"{host.lower()}/{rest}"
 
 
 def _names(url: str) -> Iterator[str]:
-    """The host of a URL, and the names above it."""
+    """Yield the host of a URL and the names above it."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:

@@ -1,7 +1,7 @@
-"""`Span`: the stretches of an index, which is sorted by SURT, in which a domain or the URLs of a prefix lie. Pure.
+"""`Span`: the range of keys of a domain or of a URL prefix in an index that is sorted by SURT. Pure.
 
-1. A span holds every row that may be meant, and others beside them: what a row's URL says decides (`selection`).
-2. Spans are in order and do not overlap, so nothing is looked up twice.
+1. A span holds every row that may match, and others too: the URL of a row decides (`selection`).
+2. Spans are sorted and do not overlap, so nothing is looked up twice.
 """
 
 import re
@@ -13,31 +13,32 @@ from urllib.parse import urlsplit
 from core import InputError
 
 WWW = re.compile(r"^www\d*\.")
-"""What Common Crawl's keys leave out in front of a host."""
+"""Prefix of a host that Common Crawl's keys leave out."""
 HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
 AFTER_HOST = ")", ":", ","
-"""What follows the host itself in a key: the path, a port, a subdomain."""
+"""Characters that follow the host in a key: before the path, a port or a subdomain."""
 CHANGED = re.compile(r"[%;?(&=]|/[/.]|/+$")
-"""From here on the path of a key may be another than that of the URL: sessions left out, queries sorted, escapes rewritten, empty and
-dotted segments resolved."""
+"""Place from which the path of a key may differ from the path of the URL: keys leave out sessions, sort queries,
+rewrite escapes, and resolve empty and dotted segments.
+"""
 
 
 class Span(NamedTuple):
-    """Keys from `first` on and before `end`."""
+    """All keys from `first` (included) to `end` (excluded)."""
 
     first: bytes
     end: bytes
 
 
 def domain_spans(domain: str) -> tuple[Span, ...]:
-    """The spans of a host name and all names below it. Raises `InputError` for what is no host name in ASCII."""
+    """Return the spans of a host name and all names below it. Raise `InputError` if it is not a host name in ASCII."""
     if not HOST.fullmatch(domain):
         raise InputError(f"{domain!r} is no domain: write one such as example.org")
     return tuple(_begins(f"{_reversed(domain)}{mark}") for mark in AFTER_HOST)
 
 
 def prefix_span(prefix: str) -> Span:
-    """The span of all URLs that begin so. Raises `InputError` for what is no beginning of a URL."""
+    """Return the span of all URLs that begin with `prefix`. Raise `InputError` if no URL can begin with it."""
     try:
         parts = urlsplit(prefix)
         host, port = parts.hostname or "", parts.port
@@ -48,12 +49,12 @@ def prefix_span(prefix: str) -> Span:
     usual = {"http": 80, "https": 443}[parts.scheme]
     key = _reversed(host) + (f":{port}" if port not in {None, usual} else "")
     path = CHANGED.split(parts.path.lower(), maxsplit=1)[0]
-    # A host alone may go on behind the prefix, into another name: only a path ends it.
+    # A path must follow the host in the key, or the span would include other hosts that begin with the same name.
     return _begins(f"{key}){path}" if parts.path.isascii() else f"{key})")
 
 
 def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The spans in order, those that touch one another as one."""
+    """Return the spans sorted; spans that touch or overlap become one."""
     found: list[Span] = []
     for span in sorted(spans):
         if found and span.first <= found[-1].end:
@@ -64,7 +65,7 @@ def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def contains_key(spans: tuple[Span, ...], key: bytes) -> bool:
-    """Whether a key lies in one of the spans, which are `merge_spans`."""
+    """Return whether a key lies in one of the spans, which `merge_spans` has returned."""
     at = bisect_right(spans, key, key=_first) - 1
     return at >= 0 and key < spans[at].end
 

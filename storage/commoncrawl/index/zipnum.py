@@ -1,12 +1,12 @@
-"""The CDX index of a crawl, looked up where it lies: no server answers, only ranges of files are read.
+"""Look up rows in the CDX index of a crawl by reading ranges of its files; no index server is needed.
 
-`cluster.idx` has a line for each block of some 3,000 rows, `surt timestamp TAB file TAB offset TAB length TAB number`, in the order of
-its keys; the block is a gzip member of `cdx-NNNNN.gz`, and its rows are in the same order (ZipNum, as pywb reads it).
+`cluster.idx` has one line per block of about 3,000 rows, `surt timestamp TAB file TAB offset TAB length TAB number`,
+sorted by key. A block is a gzip member of `cdx-NNNNN.gz`, and its rows are sorted too (ZipNum, as pywb reads it).
 
-1. The line to begin with is found by halving: a dozen small reads of a file of 100 MB and more, and few more for the next span, for
-   what was read is kept.
-2. Blocks are read ahead, neighbours together, each once; memory is bounded by `client.ROOM`.
-3. A line that is no row is an error that names its block: nothing is passed over in silence.
+1. Bisection finds the first line of a span. It takes about a dozen small reads of a file of 100 MB and more, and only
+   few for each further span, because blocks that were read are kept.
+2. Blocks are read ahead, adjacent ones together, each once. Memory is bounded by `source_client.READ_AHEAD_BYTES`.
+3. A line that is not a valid row is an error that names its block: nothing is skipped silently.
 """
 
 import io
@@ -24,19 +24,19 @@ from storage.commoncrawl.transport.source_client import RangeRequest, SourceClie
 
 CLUSTER = "cluster.idx"
 NEAR = 64 << 10
-"""Bytes that are read of `cluster.idx` at a time, and read on from rather than halved again."""
+"""Bytes of `cluster.idx` that one read takes. Bisection ends when the rest is no longer than this."""
 MAX_CACHED_READS = 512
-"""Such reads that are kept."""
+"""Reads of `NEAR` bytes that are kept in memory."""
 TOGETHER = 2 << 20
-"""Bytes of blocks that are read at once; one has some 200 kB."""
+"""Bytes of adjacent blocks that one read takes at most; one block has about 200 kB."""
 LINE_LIMIT = 1 << 20
-"""Bytes of a line at most."""
+"""Bytes of a line of `cluster.idx` at most."""
 GZIP = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexBlock:
-    """One block of rows: its first key, and where it lies."""
+    """One block of rows: its first key and its place."""
 
     key: bytes
     file: str
@@ -45,24 +45,27 @@ class IndexBlock:
 
 
 def rows(client: SourceClient, crawl: str, spans: Iterable[Span]) -> Iterator[CrawlIndexRow]:
-    """The rows in the spans, which are in order and do not overlap, in the order of the index. Raises `InputError` where the crawl has
-    no such index, `CorruptData` where it cannot be read.
+    """Yield the rows in the spans, in the order of the index. The spans are sorted and do not overlap.
+
+    Raise `InputError` if the crawl has no CDX index, `CorruptData` if the index cannot be read.
     """
     name = index_path(crawl, CLUSTER)
-    told = client.head(name)
-    cluster = io.BufferedReader(RemoteFile(client, name, told, block=NEAR, keep=MAX_CACHED_READS), NEAR)
-    for ask, came in client.fetch_ahead(_asks(crawl, _wanted(cluster, told.size, spans))):
-        data = client.result(ask.key, came)
-        for block, within in ask.context:
-            at = block.offset - ask.first
-            yield from _within(tuple(within), data[at : at + block.length], f"{ask.key} at {block.offset}")
+    head = client.head(name)
+    cluster = io.BufferedReader(RemoteFile(client, name, head, block=NEAR, keep=MAX_CACHED_READS), NEAR)
+    for request, response in client.fetch_ahead(_requests(crawl, _blocks_of(cluster, head.size, spans))):
+        data = client.result(request.key, response)
+        for block, within in request.context:
+            at = block.offset - request.first
+            where = f"{request.key} at {block.offset}"
+            member = data[at : at + block.length]
+            yield from _rows_within(tuple(within), member, where)
 
 
 BlockSpans = tuple[IndexBlock, list[Span]]
-"""A block, and the spans of which it may hold keys."""
+"""A block, and the spans whose keys it may hold."""
 
 
-def _wanted(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[BlockSpans]:
+def _blocks_of(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[BlockSpans]:
     held: BlockSpans | None = None
     for span in spans:
         for block in blocks(cluster, size, span):
@@ -77,7 +80,7 @@ def _wanted(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[Blo
 
 
 def blocks(cluster: BinaryIO, size: int, span: Span) -> Iterator[IndexBlock]:
-    """The blocks that may hold keys of the span; `cluster` is the open `cluster.idx`, `size` its bytes."""
+    """Yield the blocks that may hold keys of the span; `cluster` is the open `cluster.idx` of `size` bytes."""
     before: bytes | None = None
     cluster.seek(_start(cluster, size, span.first))
     while line := _line(cluster):
@@ -92,11 +95,11 @@ def blocks(cluster: BinaryIO, size: int, span: Span) -> Iterator[IndexBlock]:
 
 
 def _start(cluster: BinaryIO, size: int, key: bytes) -> int:
-    """Offset of a line that is not behind the last one before `key`, and near it."""
+    """Return the offset of a line at or shortly before the last line whose key is smaller than `key`."""
     low, high = 0, size
     while high - low > NEAR:
         middle = (low + high) // 2
-        cluster.seek(middle - 1)  # a line break there makes the middle itself a beginning
+        cluster.seek(middle - 1)  # if a line break precedes `middle`, a line starts at `middle`
         _line(cluster)
         start = cluster.tell()
         line = _line(cluster) if start < high else b""
@@ -108,7 +111,7 @@ def _start(cluster: BinaryIO, size: int, key: bytes) -> int:
 
 
 def _line(cluster: BinaryIO) -> bytes:
-    """The next line, with its break; empty at the end."""
+    """Return the next line with its line break; return `b""` at the end."""
     line = cluster.readline(LINE_LIMIT)
     if len(line) == LINE_LIMIT:
         raise CorruptData(
@@ -128,29 +131,29 @@ def _block(line: bytes) -> IndexBlock:
     return block
 
 
-def _asks(crawl: str, found: Iterable[BlockSpans]) -> Iterator[RangeRequest]:
-    """Reads for blocks, those that lie behind one another together."""
+def _requests(crawl: str, found: Iterable[BlockSpans]) -> Iterator[RangeRequest]:
+    """Yield the requests for blocks; adjacent blocks share one request."""
     together: list[BlockSpans] = []
     for one in found:
         if together:
             (first, _), (last, _), (block, _) = together[0], together[-1], one
             size = block.offset + block.length - first.offset
             if (block.file, block.offset) != (last.file, last.offset + last.length) or size > TOGETHER:
-                yield _ask(crawl, together)
+                yield _request(crawl, together)
                 together = []
         together.append(one)
     if together:
-        yield _ask(crawl, together)
+        yield _request(crawl, together)
 
 
-def _ask(crawl: str, together: list[BlockSpans]) -> RangeRequest:
+def _request(crawl: str, together: list[BlockSpans]) -> RangeRequest:
     (first, _), (last, _) = together[0], together[-1]
     length = last.offset + last.length - first.offset
     return RangeRequest(index_path(crawl, first.file), first.offset, length, tuple(together))
 
 
-def _within(spans: tuple[Span, ...], member: bytes, where: str) -> Iterator[CrawlIndexRow]:
-    """The rows of a block that lie in the spans."""
+def _rows_within(spans: tuple[Span, ...], member: bytes, where: str) -> Iterator[CrawlIndexRow]:
+    """Yield the rows of a block that lie in the spans."""
     try:
         lines = zlib.decompress(member, GZIP).split(b"\n")
     except zlib.error as error:

@@ -1,3 +1,5 @@
-"""How bytes of Common Crawl are fetched: over HTTP (`http_source`) or from S3 (`s3_source`), by one client with
-patience (`source_client`, `window`), as whole files or seekable ones (`remote_file`).
+"""Fetch bytes from Common Crawl, over HTTP (`http_source`) or from S3 (`s3_source`).
+
+One client (`source_client`) retries failed requests and limits how many are in flight (`window`). `remote_file` gives a
+seekable file.
 """

@@ -1,4 +1,4 @@
-"""`Web`: the files of Common Crawl over HTTP, `https://data.commoncrawl.org/` or a mirror of it."""
+"""`HttpSource`: the files of Common Crawl over HTTP, from `https://data.commoncrawl.org/` or a mirror of it."""
 
 import re
 from urllib.parse import urljoin
@@ -11,35 +11,35 @@ from storage.s3.s3_errors import retry_after_ms
 
 CONNECT_S = 15
 SILENT_S = 60
-"""Seconds without a byte."""
+"""Seconds without a byte after which a request fails."""
 PIECE = 256 << 10
 CODE = re.compile(rb"<Code>([A-Za-z0-9]{1,64})</Code>")
 
 
 class HttpSource:
-    """A `Source`. It belongs to the event loop in which it is first asked."""
+    """A `FileSource` over HTTP. It belongs to the event loop of its first request."""
 
     def __init__(self, base: str, user_agent: str) -> None:
         self._base = base if base.endswith("/") else f"{base}/"
-        # Files are taken as they lie there; what a proxy compresses anew would have other offsets.
+        # Files are fetched as they are stored: if a proxy compressed them again, offsets would not match.
         self._headers = {"User-Agent": user_agent, "Accept-Encoding": "identity"}
         self._session: aiohttp.ClientSession | None = None
 
     @property
     def uri(self) -> str:
-        """The base."""
+        """The base address of all files."""
         return self._base
 
     async def get(self, key: str, span: range, into: bytearray, etag: str = "") -> Head:
-        """Bytes `span` of the file."""
+        """Append the bytes `span` of the file to `into`, as `FileSource.get` specifies."""
         return await self._ask(key, f"bytes={span.start}-{span.stop - 1}", into, etag, span)
 
     async def tail(self, key: str, length: int, into: bytearray) -> Head:
-        """The last bytes of the file."""
+        """Append the last `length` bytes of the file to `into`."""
         return await self._ask(key, f"bytes=-{length}", into, "", None)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -55,17 +55,17 @@ class HttpSource:
         headers = {"Range": span, **({"If-Match": etag} if etag else {})}
         async with self._session.get(urljoin(self._base, key), headers=headers, max_redirects=3) as reply:
             if reply.status >= 300 or reply.status < 200:
-                said = {name.lower(): value for name, value in reply.headers.items()}
+                fields = {name.lower(): value for name, value in reply.headers.items()}
                 found = CODE.search(await reply.content.read(4096))
-                raise ResponseError(reply.status, found[1].decode() if found else "", retry_after_ms(said))
-            told = head_from_response(
+                raise ResponseError(reply.status, found[1].decode() if found else "", retry_after_ms(fields))
+            head = head_from_response(
                 reply.status, reply.headers.get("Content-Range", ""), reply.headers.get("ETag", ""), asked
             )
-            wanted = reply.content_length
-            came = 0
+            expected = reply.content_length
+            received = 0
             async for piece in reply.content.iter_chunked(PIECE):
-                came += len(piece)
+                received += len(piece)
                 into += piece
-            if wanted is not None and came != wanted:
-                raise DamagedReply(f"{came} bytes instead of {wanted}")
-            return told
+            if expected is not None and received != expected:
+                raise DamagedReply(f"{received} bytes instead of {expected}")
+            return head

@@ -1,7 +1,7 @@
-"""`Remote`: a file of Common Crawl as a seekable file, of which only the blocks are read that are asked for.
+"""`RemoteFile`: a file of Common Crawl as a seekable file; only the blocks that are read are fetched.
 
-The blocks that were asked for last are kept: for the columns of a table, which are read side by side, and for who halves a sorted file
-again and again.
+The most recently used blocks are kept. The columns of a table are read side by side, and bisection of a sorted file
+returns to the same blocks.
 """
 
 from collections import OrderedDict
@@ -16,18 +16,21 @@ if TYPE_CHECKING:
 
 
 class RemoteFile(SeekableFile):
-    """All reads are of one object: `head` has its entity tag. `keep` blocks of `block` bytes are held at most."""
+    """A seekable remote file that keeps at most `keep` blocks of `block` bytes.
+
+    All reads are of one version of the file, because `head` holds its entity tag.
+    """
 
     def __init__(self, client: SourceClient, key: str, head: Head, *, block: int, keep: int) -> None:
         super().__init__(head.size)
-        self._client, self._key, self._told = client, key, head
+        self._client, self._key, self._head = client, key, head
         self._size, self._keep = block, keep
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Fill as much of the buffer as is at hand after one request at most; 0 at the end."""
+        """Fill a part of `buffer` with at most one request, and return its length; return 0 at the end."""
         view = memoryview(buffer).cast("B")
-        if self._position >= self._told.size or not view:
+        if self._position >= self._head.size or not view:
             return 0
         number, start = divmod(self._position, self._size)
         data = self._block(number)
@@ -41,7 +44,7 @@ class RemoteFile(SeekableFile):
         if data is None:
             first = number * self._size
             data = self._client.read(
-                self._key, first, min(self._size, self._told.size - first), self._told.etag
+                self._key, first, min(self._size, self._head.size - first), self._head.etag
             )
             self._blocks[number] = data
             if len(self._blocks) > self._keep:

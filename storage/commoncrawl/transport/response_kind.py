@@ -1,10 +1,11 @@
-"""What the answers of a busy archive mean. Pure.
+"""Classify the responses of a busy archive. Pure.
 
-1. A file that is not there, and a range that it has not, are facts: asking again changes nothing.
-2. 403, 408, 429 and all of 5xx are how Common Crawl says that too much is asked (status page and FAQ: "403, 503 SlowDown"): the
-   request may succeed later, and less is to be asked at a time. So it is with a lost connection and a body that is cut, but that
-   says nothing of how much was asked.
-3. Wrong keys and wrong addresses stay wrong.
+1. A missing file and a range outside a file are facts: a retry changes nothing.
+2. With 403, 408, 429 and all of 5xx, Common Crawl says that it gets too many requests (status page and FAQ: "403, 503
+   SlowDown"). Such a request is retried. The statuses of `SLOW` also reduce the number of requests in flight. A lost
+   connection and a body that is cut off are retried too, but do not reduce that number, because they say nothing about
+   it.
+3. Wrong keys and wrong addresses are not retried.
 """
 
 from dataclasses import dataclass
@@ -22,40 +23,42 @@ from storage.s3.s3_errors import (
 SLOW = frozenset({403, 429, 500, 502, 503, 504, 509})
 FORBIDDEN = frozenset({401, 403})
 LASTING = (ClientConnectorCertificateError, InvalidURL, TooManyRedirects)
-"""Of aiohttp: what is wrong with the address itself."""
+"""Errors of aiohttp that lie in the address itself."""
 
 
 class ResponseError(Exception):
-    """An answer that is not the bytes that were asked for."""
+    """The server responded, but not with the requested bytes."""
 
     def __init__(self, status: int, code: str = "", wait_ms: int = 0) -> None:
         super().__init__(f"{code or 'answer'}, status {status}")
         self.status = status
         self.code = code
-        """Of an S3 server, where it says one."""
+        """Error code of an S3 server; empty if it sent none."""
         self.wait_ms = wait_ms
-        """Retry-After."""
+        """Milliseconds of the Retry-After field."""
 
     @property
     def is_missing(self) -> bool:
-        """Whether there are no such bytes, and never will be."""
+        """Whether the requested bytes do not exist."""
         return self.status in (404, 410, 416)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryDecision:
-    """A request to be sent again."""
+    """A request may be sent again."""
 
     reason: str
     wait_ms: int = 0
     is_slow_down: bool = False
-    """Whether less is to be asked at a time."""
+    """Whether fewer requests must be in flight."""
     is_doubtful: bool = False
-    """Whether it may as well be meant: no right to it, no such file where a bucket does not say so, nobody at that address."""
+    """Whether the failure may be permanent: no permission, a missing file in a bucket that does not admit it, or no
+    server at the address.
+    """
 
 
 def retry_decision(error: Exception) -> RetryDecision | None:
-    """Why the request may be sent again; None where that would change nothing."""
+    """Return why and how the request may be sent again; return None if a retry would change nothing."""
     if isinstance(error, ResponseError):
         forbidden = error.status in FORBIDDEN or error.code in ACCESS_DENIED_CODES
         slow = error.status in SLOW or error.code in RETRYABLE_CODES

@@ -1,7 +1,7 @@
-"""`Bucket`: the files of Common Crawl in S3, or in a server that speaks as it does.
+"""`S3Source`: the files of Common Crawl in S3, or in a server with the same interface.
 
-Keys, region and endpoint are those of the AWS_* variables and profiles; where there are no keys, requests go unsigned (Common Crawl's
-own bucket refuses those, mirrors may not).
+Keys, region and endpoint come from the AWS_* variables and profiles. If there are no keys, requests are unsigned:
+Common Crawl's own bucket refuses unsigned requests, a mirror may accept them.
 """
 
 from contextlib import AsyncExitStack
@@ -12,18 +12,16 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from core import InputError
-from core.printable_address import redact_secrets
 from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 from storage.commoncrawl.transport.source import Head, head_from_response
-from storage.s3.connection import client_config, configured_endpoint
+from storage.s3.s3_client import open_client
 from storage.s3.s3_errors import code, headers, retry_after_ms, status
 
 PIECE = 256 << 10
 
 
 class S3Source:
-    """A `Source`. It belongs to the event loop in which it is first asked."""
+    """A `FileSource` in S3. It belongs to the event loop of its first request."""
 
     def __init__(self, bucket: str, prefix: str, user_agent: str) -> None:
         self._bucket, self._prefix = bucket, f"{prefix.strip('/')}/" if prefix.strip("/") else ""
@@ -33,19 +31,19 @@ class S3Source:
 
     @property
     def uri(self) -> str:
-        """The address."""
+        """The address of the bucket and the prefix."""
         return f"s3://{self._bucket}/{self._prefix}"
 
     async def get(self, key: str, span: range, into: bytearray, etag: str = "") -> Head:
-        """Bytes `span` of the file."""
+        """Append the bytes `span` of the file to `into`, as `FileSource.get` specifies."""
         return await self._ask(key, f"bytes={span.start}-{span.stop - 1}", into, etag, span)
 
     async def tail(self, key: str, length: int, into: bytearray) -> Head:
-        """The last bytes of the file."""
+        """Append the last `length` bytes of the file to `into`."""
         return await self._ask(key, f"bytes=-{length}", into, "", None)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._stack.aclose()
 
     async def _ask(self, key: str, span: str, into: bytearray, etag: str, asked: range | None) -> Head:
@@ -60,32 +58,25 @@ class S3Source:
         except ClientError as error:
             raise ResponseError(status(error), code(error), retry_after_ms(headers(error))) from error
         async with reply["Body"] as body:
-            told = head_from_response(
+            head = head_from_response(
                 reply["ResponseMetadata"]["HTTPStatusCode"],
                 reply.get("ContentRange", ""),
                 reply["ETag"],
                 asked,
             )
-            came = 0
+            received = 0
             async for piece in body.content.iter_chunked(PIECE):
-                came += len(piece)
+                received += len(piece)
                 into += piece
-            if came != int(reply["ContentLength"]):
-                raise DamagedReply(f"{came} bytes instead of {reply['ContentLength']}")
-            return told
+            if received != int(reply["ContentLength"]):
+                raise DamagedReply(f"{received} bytes instead of {reply['ContentLength']}")
+            return head
 
     async def _opened(self) -> Any:
         if self._client is None:
             session = aioboto3.Session()
-            endpoint = configured_endpoint(session)
-            config = client_config(session, endpoint).merge(Config(user_agent_extra=self._user_agent))
+            extra = Config(user_agent_extra=self._user_agent)
             if await session.get_credentials() is None:
-                config = config.merge(Config(signature_version=UNSIGNED))
-            try:
-                made = session.client("s3", endpoint_url=endpoint, config=config)
-                self._client = await self._stack.enter_async_context(made)
-            except ValueError as error:  # what botocore says of an endpoint that is no URL
-                raise InputError(
-                    f"{self.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
-                ) from error
+                extra = extra.merge(Config(signature_version=UNSIGNED))
+            self._client = await open_client(self._stack, self.uri, session, extra=extra)
         return self._client

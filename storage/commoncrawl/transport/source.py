@@ -1,8 +1,9 @@
-"""`Source`: bytes of the files of Common Crawl, however they are reached. `web` and `bucket` are the two.
+"""`FileSource`: the interface to the bytes of Common Crawl's files. `HttpSource` and `S3Source` implement it.
 
-1. One call is one request. It appends to `into` what came, also where it raises: whoever asks goes on behind that.
-2. What the server answered otherwise is `answer.Answered`; a lost connection is what the library raises, a body that is too short
-   `storage.s3.s3_errors.Damaged`.
+1. One call is one request. It appends every received byte to `into`, even if it raises, so that the caller can continue
+   after them.
+2. If the server responds with anything else than the bytes, the call raises `ResponseError`. If the connection is lost,
+   it raises the library's own error; if the body is too short, `storage.s3.s3_errors.DamagedReply`.
 """
 
 import re
@@ -14,36 +15,38 @@ CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
 class Head(NamedTuple):
-    """What an answer tells of its file."""
+    """Size and entity tag of a file, from a response."""
 
     size: int
     etag: str
 
 
 class FileSource(Protocol):
-    """One place that has the files."""
+    """A server that has the files."""
 
     @property
     def uri(self) -> str:
-        """The base, as it is configured; no secrets."""
+        """The base address as it is configured, without secrets."""
         ...
 
     async def get(self, key: str, span: range, into: bytearray, etag: str = "") -> Head:
-        """Bytes `span` of the file, which are asked for with `If-Match` where its `etag` is known."""
+        """Append the bytes `span` of the file to `into`. If `etag` is not empty, send it as `If-Match`."""
         ...
 
     async def tail(self, key: str, length: int, into: bytearray) -> Head:
-        """The last bytes of the file; all of it where it has fewer."""
+        """Append the last `length` bytes of the file to `into`; the whole file if it is shorter."""
         ...
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         ...
 
 
 def head_from_response(status: int, content_range: str, etag: str, asked: range | None) -> Head:
-    """What a successful answer to a ranged request tells. Raises `Answered` for one that sends something else, `Damaged` for
-    another range than `asked` (None: the last bytes, however many there are).
+    """Return the size and the entity tag from a successful response to a request for a range.
+
+    Raise `ResponseError` if the response is not a range, `DamagedReply` if it is another range than `asked`. `asked` is
+    None for a request for the last bytes, whose range the client cannot know.
     """
     found = CONTENT_RANGE.fullmatch(content_range)
     if status != 206 or found is None:

@@ -1,21 +1,19 @@
-"""`Client`: asks a source as often as patience allows, and never too much at a time.
+"""`SourceClient`: sends requests to a source, retries them, and limits how many are in flight.
 
-1. A request that failed goes out again after a pause drawn by `storage.s3.request_retry` (full jitter), for as long as nothing of it comes:
-   whatever came is kept, and the next request asks for the rest. There is no number of attempts, only a time.
-2. How many are out at the same time is `window`'s to say.
-3. Before anything was answered at all, a 403 and silence are believed sooner: a wrong name or a missing right is likelier than a
-   crowd.
-4. The event loop runs in a thread of its own; calls may come from any thread.
+1. A failed request is sent again after a random pause (`storage.s3.request_retry`, full jitter). Received bytes are
+   kept, and the next request asks for the rest. The number of attempts is not limited; the time without a new byte is.
+2. `window` decides how many requests may be in flight.
+3. Until the server has sent a first response, a 403 or no response at all is retried for a shorter time, because a
+   wrong name or a missing permission is more likely than an overloaded server.
+4. The event loop runs in a thread of its own. Any thread may call the client.
 """
 
 import asyncio
 import logging
 import random
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from aiohttp import ClientError as TransportError
@@ -25,6 +23,7 @@ from core import CorruptData, InputError, ThresherError, Unavailable
 from storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
 from storage.commoncrawl.transport.source import FileSource, Head
 from storage.commoncrawl.transport.window import Window, grow, halve
+from storage.s3.loop_thread import LoopThread
 from storage.s3.request_retry import RetryPolicy, pause_ms, remaining_ms
 from storage.s3.requests import monotonic_ms
 from storage.s3.s3_errors import user_error
@@ -32,22 +31,21 @@ from storage.s3.s3_errors import user_error
 A = TypeVar("A")
 T = TypeVar("T")
 RETRY_POLICY = RetryPolicy(total_ms=30 * 60_000, first_ms=500, longest_ms=60_000)
-"""Half an hour without one byte; Common Crawl's own advice is to wait, and to ask less."""
+"""Retries end after half an hour without one byte. Common Crawl's own advice is to wait and to send fewer requests."""
 DOUBTFUL_RETRY_MS = 60_000
-"""How long a 403 or silence is taken for a crowd before anything was answered."""
+"""Milliseconds for which a 403 or no response is retried before the server has sent its first response."""
 ATTEMPT_S = 300
-"""Of one request; what came by then is kept."""
+"""Seconds of one request at most; bytes received by then are kept."""
 READ_AHEAD_BYTES = 64 << 20
-"""Bytes that are asked for ahead of who reads them."""
+"""Bytes that are requested before the caller reads them, at most."""
 READ_AHEAD_REQUESTS = 64
 WARN_AFTER_MS = 20_000
-"""A shorter wait is nothing to tell anybody of."""
-CLOSE_S = 5
+"""Milliseconds without progress after which a warning is logged."""
 _log = logging.getLogger(__name__)
 
 
 class RangeRequest(NamedTuple):
-    """Bytes of a file that somebody wants; `context` is what they are to them."""
+    """A range of a file to read; `context` is the caller's own value and is returned with the result."""
 
     key: str
     first: int
@@ -56,7 +54,7 @@ class RangeRequest(NamedTuple):
 
 
 class SourceClient:
-    """See the module. `close` ends its thread."""
+    """Read files of one source from any thread, with the rules of this module. `close` ends its thread."""
 
     def __init__(
         self,
@@ -75,72 +73,78 @@ class SourceClient:
         self._out = 0
         self._changed = asyncio.Condition()
         self._answered = False
-        self._told = False
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="commoncrawl", daemon=True)
-        self._thread.start()
+        self._warned = False
+        self._loop = LoopThread("commoncrawl")
 
     @property
     def uri(self) -> str:
-        """The base of all keys."""
+        """The base address of all keys."""
         return self._source.uri
 
     def head(self, key: str) -> Head:
-        """Size and entity tag of a file. Raises `InputError` where there is none."""
+        """Return the size and the entity tag of a file. Raise `InputError` if it does not exist."""
         into = bytearray()
         return self.result(key, self.submit(self._get(key, range(1), into, "")))
 
     def read(self, key: str, first: int, length: int, etag: str = "") -> bytes:
-        """Bytes of a file, fewer at its end. Raises `InputError` where there is none, `CorruptData` where it is another by now."""
+        """Return `length` bytes of a file from `first` on, fewer at its end.
+
+        Raise `InputError` if the file does not exist, `CorruptData` if it no longer has the entity tag `etag`.
+        """
         return self.result(key, self.submit(self.fetch(key, first, length, etag)))
 
     def tails(self, keys: Iterable[str], length: int) -> Iterator[tuple[str, bytes, Head]]:
-        """The last bytes of each file, in the order of the keys, some asked for ahead."""
-        for key, came in self._in_order((key, length, self._tail(key, length)) for key in keys):
-            yield key, *self.result(key, came)
+        """Yield each file's key, last `length` bytes and head, in the order of the keys; later files are read ahead."""
+        for key, response in self._in_order((key, length, self._tail(key, length)) for key in keys):
+            yield key, *self.result(key, response)
 
     def read_all(self, key: str) -> bytes:
-        """All bytes of a small file."""
-        told = self.head(key)
-        return b"".join(self.read_ahead(pieces(key, told), etag=told.etag))
+        """Return all bytes of a small file. Raise as `read` does."""
+        head = self.head(key)
+        return b"".join(self.read_ahead(pieces(key, head), etag=head.etag))
 
-    def read_ahead(self, asks: Iterable[RangeRequest], etag: str = "") -> Iterator[bytes]:
-        """What is asked for, in order, asked ahead as far as `READ_AHEAD_BYTES` goes. Raises as `read` does."""
-        for ask, came in self.fetch_ahead(asks, etag):
-            yield self.result(ask.key, came)
+    def read_ahead(self, requests: Iterable[RangeRequest], etag: str = "") -> Iterator[bytes]:
+        """Yield the bytes of each request, in order; read up to `READ_AHEAD_BYTES` ahead. Raise as `read` does."""
+        for request, response in self.fetch_ahead(requests, etag):
+            yield self.result(request.key, response)
 
     def fetch_ahead(
-        self, asks: Iterable[RangeRequest], etag: str = ""
+        self, requests: Iterable[RangeRequest], etag: str = ""
     ) -> Iterator[tuple[RangeRequest, Future[bytes]]]:
-        """The same, for who wants to see to failures: the future raises `Answered` where there are no such bytes."""
+        """Yield each request and the future of its bytes, in order, for callers that handle failures themselves.
+
+        The future raises `ResponseError` if the bytes do not exist.
+        """
         return self._in_order(
-            (ask, ask.length, self.fetch(ask.key, ask.first, ask.length, etag)) for ask in asks
+            (request, request.length, self.fetch(request.key, request.first, request.length, etag))
+            for request in requests
         )
 
     async def fetch(self, key: str, first: int, length: int, etag: str = "") -> bytes:
-        """Bytes of a file, fewer at its end. Raises `Answered` where there are none."""
+        """Return `length` bytes of a file from `first` on, fewer at its end.
+
+        Raise `ResponseError` if they do not exist.
+        """
         into = bytearray()
         if length:
             await self._get(key, range(first, first + length), into, etag)
         return bytes(into)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin the work and return at once."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Start `work` in the client's thread and return its future at once."""
+        return self._loop.submit(work)
 
     def close(self) -> None:
-        """End the thread and the connections; what is on its way ends with it."""
-        with suppress(TimeoutError):
-            self.submit(self._end()).result(CLOSE_S)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CLOSE_S)
-        if not self._thread.is_alive():
-            self._loop.close()
+        """Cancel the requests in flight, close the connections and end the thread."""
+        self._loop.close(self._source.close)
 
     def _in_order(
         self, works: Iterable[tuple[A, int, Coroutine[Any, Any, T]]]
     ) -> Iterator[tuple[A, Future[T]]]:
-        """Each work's subject and outcome, in order; begun ahead as far as `READ_AHEAD_BYTES` goes, by the bytes of each."""
+        """Start the works `(subject, bytes, work)` and yield each subject with its future, in order.
+
+        Works are started ahead until their bytes exceed `READ_AHEAD_BYTES`.
+        """
         waiting: deque[tuple[A, int, Future[T]]] = deque()
         held = 0
         try:
@@ -148,30 +152,30 @@ class SourceClient:
                 waiting.append((subject, size, self.submit(work)))
                 held += size
                 while waiting and (held > READ_AHEAD_BYTES or len(waiting) > READ_AHEAD_REQUESTS):
-                    done, freed, came = waiting.popleft()
+                    done, freed, future = waiting.popleft()
                     held -= freed
-                    yield done, came
+                    yield done, future
             while waiting:
-                done, _, came = waiting.popleft()
-                yield done, came
+                done, _, future = waiting.popleft()
+                yield done, future
         finally:
-            for _, _, came in waiting:
-                came.cancel()
+            for _, _, future in waiting:
+                future.cancel()
 
-    def result(self, key: str, came: Future[T]) -> T:
-        """The result, or one line of what is in the way."""
+    def result(self, key: str, response: Future[T]) -> T:
+        """Wait for the response and return it. Raise a `ThresherError` of one line if the request failed for good."""
         try:
-            return came.result()
+            return response.result()
         except ResponseError as error:
-            raise self._line(key, error) from error
+            raise self._user_error(key, error) from error
         except (BotoCoreError, TransportError) as error:
             raise user_error(error, self.uri) from error
         except BaseException:
-            came.cancel()
+            response.cancel()
             raise
 
-    def _line(self, key: str, error: ResponseError) -> ThresherError:
-        """What a definite answer comes to for the user."""
+    def _user_error(self, key: str, error: ResponseError) -> ThresherError:
+        """Return the user's error for a response that no retry changes."""
         where = f"{self.uri}{key}"
         if error.status == 412:
             return CorruptData(f"{where} was replaced while it was read; run the command again")
@@ -186,24 +190,26 @@ class SourceClient:
     async def _tail(self, key: str, length: int) -> tuple[bytes, Head]:
         async def attempt() -> tuple[bytes, Head]:
             into = bytearray()
-            told = await self._source.tail(key, length, into)
-            return bytes(into), told
+            head = await self._source.tail(key, length, into)
+            return bytes(into), head
 
         return await self._send(key, attempt, lambda: 0)
 
     async def _get(self, key: str, span: range, into: bytearray, etag: str) -> Head:
-        """One span, in as many requests as it takes."""
+        """Fetch one span in as many requests as it takes."""
 
         async def attempt() -> Head:
-            if len(into) == len(span):  # it was lost behind its last byte
+            if len(into) == len(
+                span
+            ):  # the connection was lost after the last byte: fetch the span again for its head
                 into.clear()
             return await self._source.get(key, span[len(into) :], into, etag)
 
         return await self._send(key, attempt, lambda: len(into))
 
-    async def _send(self, key: str, attempt: Callable[[], Awaitable[T]], came: Callable[[], int]) -> T:
+    async def _send(self, key: str, attempt: Callable[[], Awaitable[T]], received: Callable[[], int]) -> T:
         since: int | None = None
-        failures, had = 0, 0
+        failures, before = 0, 0
         while True:
             sent = await self._acquire_slot()
             try:
@@ -214,7 +220,7 @@ class SourceClient:
                 if found is None:
                     raise
             else:
-                self._answered, self._told = True, False
+                self._answered, self._warned = True, False
                 self.window = grow(self.window)
                 return result
             finally:
@@ -222,11 +228,11 @@ class SourceClient:
             now = self._now_ms()
             if found.is_slow_down:
                 self._answered = self._answered or not found.is_doubtful
-                # Who waits for others has no end of its own.
+                # Requests that wait for the window have no time limit of their own, so the pause is limited here.
                 rest = min(found.wait_ms, self._patience.total_ms)
                 self.window = halve(self.window, sent_ms=sent, now_ms=now, rest_ms=rest)
-            if came() > had:
-                failures, since, had = 0, None, came()
+            if received() > before:
+                failures, since, before = 0, None, received()
             failures += 1
             since = now if since is None else since
             await self._pause(key, found, failures, since)
@@ -242,8 +248,8 @@ class SourceClient:
         pause = pause_ms(patience, failures, self._chance(), found.wait_ms)
         await self._sleep(min(pause, remaining_ms(patience, since, self._now_ms())) / 1000)
         waited = self._now_ms() - since
-        if waited >= WARN_AFTER_MS and not self._told:
-            self._told = True
+        if waited >= WARN_AFTER_MS and not self._warned:
+            self._warned = True
             _log.warning(
                 "%s gives nothing for now (%s); asking again for up to %d s",
                 self.uri,
@@ -254,11 +260,11 @@ class SourceClient:
             why = "; the name may be wrong, or it needs credentials" if found.is_doubtful else ""
             raise Unavailable(
                 f"{self.uri}{key}: nothing for {patience.total_ms // 1000} s ({found.reason}){why}; "
-                "run the same command again later, it goes on where it was"
+                "run the same command again later, it continues where it stopped"
             )
 
     async def _acquire_slot(self) -> int:
-        """Wait for a place; returns when the request goes out."""
+        """Wait until the window admits one more request; return the time in milliseconds at which it is sent."""
         while True:
             async with self._changed:
                 await self._changed.wait_for(lambda: self.window.admits(self._out))
@@ -274,19 +280,12 @@ class SourceClient:
             self._out -= 1
             self._changed.notify_all()
 
-    async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._source.close()
-
 
 BLOCK = 8 << 20
 """Bytes of one request for a piece of a large file."""
 
 
-def pieces(key: str, told: Head, block: int = BLOCK) -> Iterator[RangeRequest]:
-    """The requests for all of a file, in order."""
-    for first in range(0, told.size, block):
-        yield RangeRequest(key, first, min(block, told.size - first))
+def pieces(key: str, head: Head, block: int = BLOCK) -> Iterator[RangeRequest]:
+    """Yield the requests for a whole file, in order."""
+    for first in range(0, head.size, block):
+        yield RangeRequest(key, first, min(block, head.size - first))

@@ -1,1 +1,1 @@
-"""Dumps of Wikipedia and Stack Exchange: large XML files, read element by element."""
+"""Read the dumps of Wikipedia and Stack Exchange: large XML files, element by element."""

@@ -1,14 +1,14 @@
-"""The records of a big XML file, one small document each, without a tree of the whole.
+"""Split a large XML file into its elements and parse each alone, without a tree of the whole file.
 
-Dumps are one root element that holds millions of elements of one name. `<` stands in no XML text or attribute but as
-markup, so where the next one begins can be found without parsing, and each is parsed alone. (In comments and CDATA it may
-stand; dumps have neither, and what looks like an element there is taken for one.)
+A dump is one root element that holds millions of elements of one name. In XML text and attributes, `<` appears only as
+markup. The start of the next element can therefore be found without parsing. (Comments and CDATA may contain `<`. Dumps
+have neither; what looks like an element there is taken for one.)
 
-1. An element that is not well-formed costs itself. What is cut off is not well-formed, and an `Unusable` of its own
-   says that the file ends there.
+1. An element that is not well-formed costs only itself. If the file is cut off, its last element is not well-formed,
+   and one more `UnusableRecord` says that the file ends there.
 2. Memory is bounded by the longest element, and an element by `limit`.
-3. There is no DTD: one is refused in the head, and is not well-formed anywhere else. So no entity but XML's own five is
-   known, nothing expands, nothing is fetched. Elements within elements are `DEEPEST` at most.
+3. There is no DTD: in the head it is refused, anywhere else it is not well-formed. Only XML's five own entities exist,
+   so nothing expands and nothing is fetched. Elements nest at most `DEEPEST` levels.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,41 +21,42 @@ from storage.inputs.entry import MAX_PAYLOAD_BYTES, UnusableRecord
 from storage.warc.members import CUT_OFF, PIECE
 
 LONGEST_HEAD = 1 << 20
-"""Bytes in front of the first element: a dump of the English Wikipedia has 4 KB."""
+"""Bytes before the first element at most: a dump of the English Wikipedia has 4 KB."""
 DEEPEST = 32
-"""Elements within one another: a page has 5."""
+"""Levels of nested elements at most: a page has 5."""
 
 BROKEN_XML, TOO_LONG, BEYOND = "broken_xml", "too_long", "behind_the_end"
 
 StartHandler = Callable[[tuple[str, ...], Mapping[str, str]], None]
-"""`start(path, attributes)` of an element; `path` are the names from the outermost on to its own."""
+"""`start(path, attributes)` is called for each element; `path` holds the names from the outermost element to this one.
+"""
 TextHandler = Callable[[tuple[str, ...], str], None]
-"""`text(path, characters)` of a stretch of the element's own text."""
+"""`text(path, characters)` is called for each piece of an element's own text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One of the elements, not parsed yet."""
+    """One element, not parsed yet."""
 
     number: int
     """From 0."""
     offset: int
-    """Of its first byte in the unpacked file."""
+    """Offset of its first byte in the unpacked file."""
     xml: bytes
-    """Empty where it is too long."""
+    """Its bytes; empty if it is longer than the limit."""
 
 
 class _Refused(Exception):
-    """Raised through the parser, to stop it."""
+    """A handler refuses the document; raised through the parser to stop it."""
 
 
 def elements(
     file: BinaryIO, name: str, *, root: str, begin: bytes, limit: int = MAX_PAYLOAD_BYTES
 ) -> tuple[bytes, Iterator[Element | UnusableRecord]]:
-    """What stands in front of the first element, and the elements: `begin` is how each begins (`<page>`).
+    """Return the bytes before the first element, and the elements. `begin` is the start of each element (`<page>`).
 
-    Behind the last whole element comes an `UnusableRecord` where the root element does not end (`cut_off`), or where something
-    follows it. Raises `InputError` where none begins in a MiB.
+    An `UnusableRecord` follows the last whole element if the root element does not end (`cut_off`) or if anything
+    follows the root element. Raise `InputError` if no element begins in the first MiB.
     """
     buffer, end = bytearray(), f"</{root}".encode()
     while (first := buffer.find(begin)) < 0 and end not in buffer:
@@ -73,7 +74,7 @@ def elements(
 def _elements(
     pieces: Iterator[bytes], buffer: bytearray, offset: int, begin: bytes, end: bytes, limit: int
 ) -> Iterator[Element | UnusableRecord]:
-    number, searched, long = 0, 1, 0  # `long`: bytes of an element that is too long, and already let go
+    number, searched, long = 0, 1, 0  # `long`: dropped bytes of an element over `limit`
     is_cut = False
     while not buffer.startswith(end) or long:
         after = buffer.find(begin, searched)
@@ -105,7 +106,9 @@ def _elements(
 
 
 def _beyond(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
-    """What is wrong behind the beginning of the root element's end: nothing, where it ends and blanks follow."""
+    """Return the reason code of what is wrong after the last element; None if the root element ends and only blanks
+    follow.
+    """
     while b">" not in buffer:
         if not (piece := next(pieces, b"")):
             return CUT_OFF
@@ -117,7 +120,7 @@ def _beyond(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
 
 
 def parse(xml: bytes, start: StartHandler | None = None, text: TextHandler | None = None) -> str | None:
-    """Go through one element; what is wrong with it, or None. Only what went before is heard of then."""
+    """Parse one element. Return None, or what is wrong with it; the handlers have then seen only the part before it."""
     try:
         _parse(xml, start, text, is_final=True)
     except (expat.ExpatError, _Refused) as error:
@@ -126,7 +129,7 @@ def parse(xml: bytes, start: StartHandler | None = None, text: TextHandler | Non
 
 
 def parse_head(xml: bytes, name: str, start: StartHandler, text: TextHandler | None = None) -> None:
-    """Go through what stands in front of the first element. Raises `InputError` where it is no XML or has a DTD."""
+    """Parse the bytes before the first element. Raise `InputError` if they are not XML or have a DTD."""
     try:
         _parse(xml, start, text, is_final=False)
     except (expat.ExpatError, _Refused) as error:
@@ -138,23 +141,23 @@ def _parse(xml: bytes, start: StartHandler | None, text: TextHandler | None, *, 
     parser.buffer_text = True
     path: list[tuple[str, ...]] = [()]
 
-    def begun(tag: str, attributes: dict[str, str]) -> None:
+    def begin(tag: str, attributes: dict[str, str]) -> None:
         if len(path) > DEEPEST:
             raise _Refused(f"more than {DEEPEST} elements within one another")
         path.append((*path[-1], tag))
         if start is not None:
             start(path[-1], attributes)
 
-    def ended(_: str) -> None:
+    def end(_: str) -> None:
         path.pop()
 
     def doctype(*_: object) -> None:
         raise _Refused("it has a DTD, which no dump has")
 
-    parser.StartElementHandler = begun
-    parser.EndElementHandler = ended
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
     parser.StartDoctypeDeclHandler = doctype
     if text is not None:
-        heard = text
-        parser.CharacterDataHandler = lambda characters: heard(path[-1], characters)
+        handler = text
+        parser.CharacterDataHandler = lambda characters: handler(path[-1], characters)
     parser.Parse(xml, is_final)

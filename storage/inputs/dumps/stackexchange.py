@@ -1,14 +1,16 @@
-"""Stack Exchange, as it is published: `Posts.xml` of a site's dump, each question with its answers as one page.
+"""Read `Posts.xml` of a Stack Exchange dump: each question with its answers becomes one page.
 
-1. One record is one question with all its answers, the accepted one first, then by score; none is left out for its score.
-   Rows that are no question and no answer, and answers whose question the file lacks, are `Unusable`.
-2. Rows are joined in an SQLite database that is deleted by the system when the reader ends, however it ends: a question's
-   answers may follow years behind it. Memory is the database's cache and one question; the disk (`TMPDIR`) holds the posts,
-   packed, in less than half of what the file has.
-3. The order: what is wrong with single rows as they come, then questions by number, each answer without a question in the
-   place of its question, then how the file ended. The file is read from its beginning, whatever `first` is; the questions in
-   front of it are not made.
-4. Names of people are left out. The licence is the latest of the posts': each allows its successors for what is made of it.
+1. One record is one question with all its answers: the accepted answer first, then the others by score. No answer is
+   left out for its score. Rows that are neither question nor answer, and answers whose question is not in the file,
+   become `UnusableRecord`s.
+2. Rows are joined in an SQLite database, because the answers to a question may follow years after it. The operating
+   system deletes the database when the reader ends, however it ends. Memory holds the database's cache and one
+   question. The disk (`TMPDIR`) holds the posts, compressed to less than half of the file's size.
+3. The order of the items is: broken rows as they come; then questions by number, and each answer without a question in
+   the place of its question; then how the file ended. The file is always read from its beginning; the questions before
+   number `first` are joined but not built.
+4. Names of people are left out. The licence of the page is the latest version among its posts: each version of CC BY-SA
+   permits later versions for adapted works.
 """
 
 import re
@@ -35,20 +37,20 @@ HOST = re.compile(
     r"|(?:meta\.)?mathoverflow\.net)",
     re.IGNORECASE,
 )
-"""A site of the network, as folders and files of its dump are called: `unix.stackexchange.com/Posts.xml`."""
+"""Host of a site of the network in the name of a dump's folder or file: `unix.stackexchange.com/Posts.xml`."""
 LANGUAGES = re.compile(r"(?:meta\.)?(es|ja|pt|ru)\.(?:meta\.)?stackoverflow\.com")
 LICENSES = (
     ("2018-05-02", "4.0"),
     ("2011-04-08", "3.0"),
     ("", "2.5"),
 )
-"""Day from which a version of CC BY-SA holds (https://stackoverflow.com/help/licensing)."""
+"""First day of each version of CC BY-SA, and the version (https://stackoverflow.com/help/licensing)."""
 VERSION = re.compile(r"CC BY-SA (\d\.\d)")
 LONGEST_TITLE = 300
-"""Characters: twice what a question may have."""
+"""Characters of a title at most: twice what the site permits."""
 QUESTION, ANSWER = "1", "2"
 CACHE_KIB = 16 << 10
-"""Of the database's pages in memory."""
+"""KiB of the database's pages that SQLite keeps in memory."""
 
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<posts[\s>]")
 _NUMBER = re.compile(r"-?\d{1,18}")
@@ -69,12 +71,12 @@ _JOINED = "SELECT * FROM posts ORDER BY question, rowid"
 
 
 _Make: TypeAlias = "Callable[[int], InputRecord | UnusableRecord]"
-"""`make(place)`: what is made only where it is asked for."""
+"""`make(place)` builds an item; it is called only for the items that the caller asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dump:
-    """What is known of the file."""
+    """Facts about the file that apply to all its posts."""
 
     site: str
     name: str
@@ -82,36 +84,36 @@ class _Dump:
 
 
 class _Post(NamedTuple):
-    """A row; the question's own has its `id` for `question`."""
+    """A row of the file. In the row of a question, `question` is its own `id`."""
 
     question: int
     id: int
     score: int
     accepted: int
-    """Number of the accepted answer, of a question that has one; else 0."""
+    """Number of the accepted answer; 0 if there is none or the post is an answer."""
     title: str
     tags: str
     created: str
     """`2009-04-30T06:49:01.807`, UTC."""
     edited: str
     version: str
-    """Of its licence, `4.0`."""
+    """Version of its licence, such as `4.0`."""
     body: bytes
-    """HTML, packed."""
+    """HTML, compressed with Zstandard."""
 
 
 def is_dump(head: bytes) -> bool:
-    """Whether a file that begins so, unpacked, is a site's Posts.xml."""
+    """Return whether an unpacked file with these first bytes is a site's Posts.xml."""
     return _ROOT.match(head) is not None
 
 
 def read(
     file: BinaryIO, name: str, first: int = 0, *, host: str = "", limit: int = MAX_PAYLOAD_BYTES
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """The questions of a Posts.xml, from number `first` on.
+    """Yield the items of a Posts.xml, from number `first` on.
 
-    `host` is the site's, where `name` does not have it in it. `limit` is of a row, and of a question with its answers.
-    Raises `InputError` where it is no such file, or nothing says of which site.
+    `host` is the host of the site if `name` does not contain it. `limit` bounds the bytes of a row, and of a question
+    with its answers. Raise `InputError` if the file is not a Posts.xml, or if its site is unknown.
     """
     found = HOST.search(name)
     site = host or (found[0].lower() if found else "")
@@ -124,7 +126,7 @@ def read(
     if not is_dump(head):
         raise InputError(f"{name} is no Posts.xml of Stack Exchange: it does not begin with <posts>")
     parse_head(head, name, lambda _path, _attributes: None)
-    with closing(sqlite3.connect("", isolation_level=None)) as posts:  # no name: none on the disk either
+    with closing(sqlite3.connect("", isolation_level=None)) as posts:  # no name: no file either
         for statement in (*_SETTINGS, _TABLE, "BEGIN"):
             posts.execute(statement)
         for place, make in enumerate(_records(posts, rows, _Dump(site=site, name=name, limit=limit))):
@@ -135,7 +137,7 @@ def read(
 def _records(
     posts: sqlite3.Connection, rows: Iterator[Element | UnusableRecord], dump: _Dump
 ) -> Iterator[_Make]:
-    """What becomes of everything in the file, in the order of rule 3."""
+    """Yield what builds each item of the file, in the order of rule 3."""
     ends: list[UnusableRecord] = []
     packer = zstandard.ZstdCompressor(level=1)
     for row in rows:
@@ -159,7 +161,7 @@ def _records(
 
 
 def _joined(number: int, group: Iterable[_Post], dump: _Dump) -> Iterator[_Make]:
-    """A question with its answers; or each of them, where they have none."""
+    """Yield what builds one question with its answers; if the question is not in the file, what builds each answer."""
     question: _Post | None = None
     answers: list[_Post] = []
     size = 0
@@ -189,36 +191,36 @@ def _unusable(reason: str, detail: str, place: int) -> UnusableRecord:
 
 
 def _post(row: Element, packer: zstandard.ZstdCompressor) -> _Post | tuple[str, str]:
-    """The post of a row, or the reason and the place why it is passed over."""
+    """Return the post of a row; or the reason code and the place of a row that is passed over."""
     where = f"row {row.number + 1}, at byte {row.offset} unpacked"
     if not row.xml:
         return TOO_LONG, where
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
 
     def start(path: tuple[str, ...], attributes: Mapping[str, str]) -> None:
         if path == ("row",):
-            said.update(attributes)
+            fields.update(attributes)
 
     if wrong := parse(row.xml.rstrip(), start):
         return BROKEN_XML, f"{where}: {wrong}"
-    kind, own, parent = said.get("PostTypeId"), _number(said.get("Id")), _number(said.get("ParentId"))
+    kind, own, parent = fields.get("PostTypeId"), _number(fields.get("Id")), _number(fields.get("ParentId"))
     if kind not in (QUESTION, ANSWER):
         return "no_question_or_answer", f"{where}: PostTypeId {kind}"
     if own is None or (kind == ANSWER and parent in (None, own)):
         return "broken_row", f"{where}: no Id, or an answer without ParentId"
-    version = VERSION.fullmatch(said.get("ContentLicense", ""))
-    created, edited = said.get("CreationDate", ""), said.get("LastEditDate", "")
+    version = VERSION.fullmatch(fields.get("ContentLicense", ""))
+    created, edited = fields.get("CreationDate", ""), fields.get("LastEditDate", "")
     return _Post(
         question=parent if kind == ANSWER and parent is not None else own,
         id=own,
-        score=_number(said.get("Score")) or 0,
-        accepted=_number(said.get("AcceptedAnswerId")) or 0,
-        title=said.get("Title", ""),
-        tags=", ".join(_TAG.findall(said.get("Tags", ""))),
+        score=_number(fields.get("Score")) or 0,
+        accepted=_number(fields.get("AcceptedAnswerId")) or 0,
+        title=fields.get("Title", ""),
+        tags=", ".join(_TAG.findall(fields.get("Tags", ""))),
         created=created,
         edited=edited or created,
         version=version[1] if version else _version(edited or created),
-        body=packer.compress(said.get("Body", "").encode()),
+        body=packer.compress(fields.get("Body", "").encode()),
     )
 
 
@@ -227,7 +229,7 @@ def _number(written: str | None) -> int | None:
 
 
 def _version(day: str) -> str:
-    """Of the licence of what was written on that day; times are UTC, and so is the change of licence."""
+    """Return the version of the licence of a post written on `day`. Both `day` and `LICENSES` are in UTC."""
     return next(version for since, version in LICENSES if day >= since)
 
 

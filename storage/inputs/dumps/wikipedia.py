@@ -1,10 +1,10 @@
-"""Wikipedia, as it is published: the pages of a MediaWiki XML dump (`pages-articles.xml`; export-0.10, export-0.11).
+"""Read the pages of a MediaWiki XML dump, such as Wikipedia's (`pages-articles.xml`; export-0.10, export-0.11).
 
-1. Every `<page>` is one record. Pages of other namespaces, redirects, deleted texts and what is no wikitext are `Unusable`,
-   each with its reason.
-2. The dump is read from its beginning, whatever `first` is; the pages in front of it are not parsed.
-3. Of a page with many revisions the last in the file is taken, which is the newest.
-4. The language is what the dump declares (`xml:lang`), of a wiki that has one.
+1. Every `<page>` is one item. Pages of other namespaces, redirects, deleted texts and pages that are not wikitext
+   become `UnusableRecord`s, each with its reason.
+2. The dump is always read from its beginning; the pages before number `first` are not parsed.
+3. If a page has many revisions, the last one in the file is taken, which is the newest.
+4. The language is the one that the dump declares (`xml:lang`), unless the wiki has many languages.
 """
 
 import re
@@ -24,22 +24,22 @@ MIME = "text/x-wiki; charset=utf-8"
 ARTICLES = frozenset({0})
 """The main namespace."""
 LICENSE = "https://creativecommons.org/licenses/by-sa/4.0"
-"""Of texts of the Wikimedia projects (Terms of Use of 2023, section 7b)."""
+"""Licence of the texts of Wikimedia projects (Terms of Use of 2023, section 7b)."""
 SHARE_ALIKE = re.compile(
     r"(?:.+\.)?(?:wikipedia|wiktionary|wikibooks|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia|mediawiki)\.org"
 )
-"""Hosts that have that licence: Wikinews and Wikidata have others."""
+"""Hosts whose texts have `LICENSE`; Wikinews and Wikidata have other licences."""
 MANY_LANGUAGES = re.compile(
     r"(?:commons|meta|species|incubator|outreach|wikimania|foundation)\.wikimedia\.org"
     r"|www\.(?:wikidata|wikifunctions|mediawiki)\.org|beta\.wikiversity\.org|(?:www\.|mul\.)?wikisource\.org"
 )
-"""Hosts whose pages are in other languages than the one that their dumps declare."""
+"""Hosts with pages in other languages than the one that their dumps declare."""
 LONGEST_TITLE = 512
-"""Bytes: twice what MediaWiki takes, which counts them without the namespace."""
+"""Bytes of a title at most: twice what MediaWiki permits, because it does not count the namespace."""
 LONGEST_PREFIX = 1000
-"""Characters of a URL in front of the title."""
+"""Characters of a URL before the title at most."""
 UNESCAPED = ";@$!*(),/~:"
-"""What MediaWiki's wfUrlencode leaves as it is in a title, beside letters, digits and `-_.`."""
+"""Characters of a title that MediaWiki's wfUrlencode does not escape, beside letters, digits and `-_.`."""
 WIKITEXT = "wikitext"
 
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<mediawiki[\s>]")
@@ -50,16 +50,16 @@ _REVISION = ("page", "revision")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wiki:
-    """What the head of a dump says."""
+    """Facts from the head of a dump."""
 
     prefix: str
-    """What a title is put behind: `https://en.wikipedia.org/wiki/`."""
+    """URL of a page without its title: `https://en.wikipedia.org/wiki/`."""
     facts: Mapping[Fact, str]
 
 
 @dataclass(slots=True)
 class _Page:
-    """What is gathered of a page while it is parsed; the fields of a revision begin anew with each."""
+    """Fields of a page, collected while it is parsed. Each revision resets the fields of the revision before it."""
 
     title: str = ""
     id: str = ""
@@ -96,7 +96,7 @@ class _Page:
 
 
 def is_dump(head: bytes) -> bool:
-    """Whether a file that begins so, unpacked, is a dump of a wiki."""
+    """Return whether an unpacked file with these first bytes is a dump of a wiki."""
     return _ROOT.match(head) is not None
 
 
@@ -108,9 +108,10 @@ def read(
     namespaces: Container[int] = ARTICLES,
     limit: int = MAX_PAYLOAD_BYTES,
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """The pages of a dump, from number `first` on.
+    """Yield the items of a dump, from number `first` on.
 
-    `limit` is of a page as it stands in the dump. Raises `InputError` where it is no dump, or does not say of which wiki.
+    `limit` bounds the bytes of a page in the dump. Raise `InputError` if the file is not a dump, or if it does not name
+    its wiki.
     """
     head, pages = elements(file, name, root="mediawiki", begin=b"<page>", limit=limit)
     wiki = _wiki(head, name)
@@ -138,7 +139,7 @@ def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> InputReco
         mime=MIME,
         payload=text.encode(),
         date_ms=date_ms,
-        facts=_said(
+        facts=_without_empty(
             {
                 "id": found.id if _NUMBER.fullmatch(found.id) else "",
                 "title": found.title,
@@ -149,8 +150,8 @@ def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> InputReco
     )
 
 
-def _said(facts: Mapping[Fact, str]) -> dict[Fact, str]:
-    return {fact: said for fact, said in facts.items() if said}
+def _without_empty(facts: Mapping[Fact, str]) -> dict[Fact, str]:
+    return {fact: value for fact, value in facts.items() if value}
 
 
 def _unusable(page: _Page, text: str, namespaces: Container[int]) -> str | None:
@@ -200,7 +201,7 @@ def _wiki(head: bytes, name: str) -> _Wiki:
 
 
 def _host(url: str) -> str:
-    """Of an HTTP URL; empty where it is none."""
+    """Return the host of an HTTP URL; return `""` if `url` is not one."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -209,7 +210,7 @@ def _host(url: str) -> str:
 
 
 def _prefix(main_page: str) -> str:
-    """What stands in front of the title in the URL of a wiki's main page, whose own title may hold slashes."""
+    """Return the part before the title in the URL of a wiki's main page. The title may contain slashes."""
     for mark in ("/wiki/", "?title=", "/index.php/"):
         before, found, _ = main_page.partition(mark)
         if found:

@@ -1,1 +1,1 @@
-"""Tables as inputs: CSV, JSON lines, Parquet and Arrow, row by row (`columns` makes an `Entry` of a row)."""
+"""Read tables row by row: CSV, JSON lines, Parquet and Arrow. `columns` turns a row into an `InputRecord`."""

@@ -1,7 +1,7 @@
-"""Arrow IPC: streams and files, Feather's version 2 among them, a record batch at a time.
+"""Read Arrow IPC streams and files, among them Feather version 2, one record batch at a time.
 
-A file is its stream between two marks (Arrow columnar format, IPC file format). It is read as the stream that it is:
-forward only, and up to where it breaks off.
+An IPC file is a stream between two marks (Arrow columnar format, IPC file format). It is read as a stream: forward
+only, and up to the point where it is cut off.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,16 @@ from storage.warc.members import CUT_OFF
 
 FILE_MARK = b"ARROW1\0\0"
 ROWS = 64
-"""Turned into Python's own values at a time."""
+"""Rows that are converted to Python values at a time."""
 
 
 def read(
     file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS, marked: bool = False
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each row of a stream, or of a file, which is `marked`. Raises `InputError` where the schema cannot be read, or lacks the columns asked for."""
+    """Yield an item for each row of a stream, or of a file if `marked` is set.
+
+    Raise `InputError` if the schema cannot be read or lacks the requested columns.
+    """
     begin = 0
     try:
         file.read(len(FILE_MARK) if marked else 0)
@@ -60,9 +63,9 @@ def read(
 def rows(
     batch: pa.RecordBatch, name: str, begin: int, first: int, columns: Columns
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each row of a batch, whose first is number `begin` of the input, from number `first` on."""
+    """Yield an item for each row of a batch, from row `first` of the input on. The batch starts at row `begin`."""
     batch = batch.select(used_columns(batch.schema.names, columns))
-    # A dictionary or a run may be as long as a text may be, in each row.
+    # One value of a dictionary or a run may be as long as a text, and every row may repeat it.
     step = ROWS if all(map(_is_flat, batch.schema.types)) else 1
     for start in range(max(0, first - begin), batch.num_rows, step):
         for number, row in enumerate(_values(batch.slice(start, step)), begin + start):
@@ -74,19 +77,19 @@ def rows(
 
 
 def _is_flat(kind: pa.DataType) -> bool:
-    """Whether the values of a column lie in it one by one."""
+    """Return whether a column of this type holds one separate value per row."""
     return not (pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_nested(kind))
 
 
 def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
-    """The rows of a batch; for one that cannot be read, the reason."""
+    """Yield the rows of a batch; for a row that cannot be read, yield the reason code."""
     try:
         with failure_boundary("row"):
             found = batch.to_pylist()
     except Failure as failure:
         if batch.num_rows == 1:
             yield "not_utf8" if isinstance(failure.__cause__, UnicodeDecodeError) else failure.reason
-        else:  # it is the fault of one of them
+        else:  # some of the rows fail: read them one by one
             for number in range(batch.num_rows):
                 yield from _values(batch.slice(number, 1))
     else:
@@ -94,5 +97,5 @@ def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
 
 
 def one_line(error: Exception) -> str:
-    """What a library says, for a message."""
+    """Return the text of a library's error on one line, for a message."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,12 +1,13 @@
-"""A row to an `Entry`: which columns are its text, its URL, and what else is known of it.
+"""Turn a row into an `InputRecord`: find the columns of its text, its URL and its facts.
 
-Columns are recognised by the names that published collections use, in any case; `metadata.url` is the field `url` of the
-column `metadata`. A name that the user gives goes before all others.
+Columns are recognised by the names that published collections use, in upper or lower case. `metadata.url` is the field
+`url` of the column `metadata`. A name that the user gives takes precedence over all others.
 
-1. Text is text as it is; where a row has none, HTML is a page, to be extracted like one that was fetched.
-2. A URL of the web is the record's URL; so is an id that is one. What browsers take from a URL or escape in it (white space) is
-   no reason to lose it. Else the record is named after its file and line.
-3. What is no text, no date or no address is left out, and never an error: a row is lost for want of its text alone.
+1. Text is archived unchanged. If a row has no text but HTML, the HTML is a page and is extracted like a fetched page.
+2. A web URL becomes the URL of the record; so does an id that is a web URL. White space that browsers remove from a URL
+   or escape in it is tolerated. Without a URL, the record is named after its file and line.
+3. A value that is not a valid date, address or text is left out and is never an error: only a missing text costs the
+   row.
 """
 
 import json
@@ -24,7 +25,7 @@ from storage.warc.exchange_records import EPOCH, Fact, target_uri
 PLAIN = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 HTML_BYTES = "text/html"
-"""Of bytes whose encoding nobody has said."""
+"""Media type of HTML bytes whose encoding is unknown."""
 TEXTS = ("text", "raw_content", "content")
 PAGES = ("html", "raw_html", "html_content")
 URLS = ("url", "metadata.url", "meta.url", "warc-target-uri", "uri", "source_url")
@@ -40,7 +41,7 @@ FETCH_TIME_COLUMNS = (
     "warc-date",
 )
 DUMPS = ("dump", "metadata.dump")
-"""Where a row names the Common Crawl dump that it is from (FineWeb), its date is when it was fetched."""
+"""Columns that name the Common Crawl dump of a row (FineWeb). In such a row, the date is the time of the fetch."""
 FACT_COLUMNS: Mapping[Fact, tuple[str, ...]] = {
     "title": ("title", "metadata.title", "meta.title"),
     "author": ("author", "authors", "metadata.author", "byline"),
@@ -52,20 +53,21 @@ WEB = frozenset({"http://", "https://", "ftp://"})
 NO_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 HOST_END = re.compile(r"[/?#\\]")
 LONGEST_URL = 8192
-"""Characters, as it is written in a head."""
+"""Characters of a URL at most, as written in the head of a record."""
 LONGEST_FACT = 3000
-"""Bytes in JSON, so that all of them and a URL find room in a record's head. A longer one is cut, but for an id, which
-would be another.
+"""Bytes of a fact in JSON at most, so that all facts and a URL fit into the head of a record.
+
+A longer fact is cut. A longer id is dropped instead, because a cut id would be another id.
 """
 CHARACTERS = 250
-"""Of a fact that is cut: as many have room whatever they are."""
+"""Characters that remain of a fact that is cut: that many fit, whatever characters they are."""
 SECONDS_END = 100_000_000_000
-"""A number from here on is milliseconds: as seconds it would be in the year 5138."""
+"""A time that is this number or more is in milliseconds: in seconds it would lie in the year 5138."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The names that a user gives; empty for the usual ones."""
+    """The column names that a user gives; an empty name stands for the usual names."""
 
     text: str = ""
     html: str = ""
@@ -73,7 +75,7 @@ class Columns:
     id: str = ""
 
     def named(self) -> dict[str, str]:
-        """Those that are not empty."""
+        """Return the names that are not empty, by what they name."""
         named = {"text": self.text, "html": self.html, "url": self.url, "id": self.id}
         return {what: name for what, name in named.items() if name}
 
@@ -83,38 +85,38 @@ DEFAULT_COLUMNS = Columns()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowLocation:
-    """Where a row lies in its input."""
+    """The place of a row in its input."""
 
     name: str
-    """Of the input, as errors and URIs call it."""
+    """Name of the input in errors and URIs."""
     place: int
     fragment: str
-    """`line=7`, `row=7` or the like, which no other row has."""
+    """`line=7`, `row=7` or the like; unique within the input."""
     facts: Mapping[Fact, str] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
-        """What a record is called that has no URL."""
+        """The URI of a record that has no URL."""
         return f"file:{quote(self.name)}#{quote(self.fragment, safe='=/')}"
 
 
 def require_columns(names: Collection[str], columns: Columns, where: str) -> None:
-    """Raises `InputError`, saying `where`, for a table that lacks what the user named, or has no text at all."""
+    """Raise `InputError`, which names `where`, if a table lacks a column that the user named or has no text column."""
     there = {name.lower() for name in names}
     for what, name in columns.named().items():
         if name.lower().partition(".")[0] not in there and name.lower() not in there:
             raise InputError(
-                f"{where} has no column {name}, which is to be its {what}; it has: {_listed(names)}"
+                f"{where} has no column {name}, which is to be its {what}; it has: {_shown(names)}"
             )
     if columns.text or columns.html or there & {*TEXTS, *PAGES}:
         return
     raise InputError(
-        f"{where} has no column text or html; it has: {_listed(names)}; name one with --text-column or --html-column"
+        f"{where} has no column text or html; it has: {_shown(names)}; name one with --text-column or --html-column"
     )
 
 
 def used_columns(names: Sequence[str], columns: Columns) -> list[str]:
-    """Those of a table's columns that can say anything of a record."""
+    """Return the columns of a table that a record can be made of."""
     known = {
         name.partition(".")[0]
         for names in (TEXTS, PAGES, URLS, IDS, FETCH_TIME_COLUMNS, DUMPS, *FACT_COLUMNS.values())
@@ -127,7 +129,7 @@ def used_columns(names: Sequence[str], columns: Columns) -> list[str]:
 def record_of_row(
     row: Mapping[str, Any], columns: Columns, spot: RowLocation
 ) -> InputRecord | UnusableRecord:
-    """The row as a record."""
+    """Return the record of a row; return an `UnusableRecord` if the row has no usable text."""
     cells = _cells(row)
     mime, payload = _payload(cells, columns)
     if not payload.strip():
@@ -158,15 +160,16 @@ def record_of_row(
         date_ms=_fetched(
             cells, (*FETCH_TIME_COLUMNS, "date", "metadata.date") if dumped else FETCH_TIME_COLUMNS
         ),
-        facts={fact: said for fact, said in {**facts, "from": spot.name, **spot.facts}.items() if said},
+        facts={fact: value for fact, value in {**facts, "from": spot.name, **spot.facts}.items() if value},
     )
 
 
 def web_url(url: str) -> str:
-    """Return the address of something in the web; empty for any other text.
+    """Return `url` if it is a web URL; return `""` for any other text.
 
-    Spaces around it, tabs and line breaks are taken out (WHATWG URL, section 4.4). A space in it stays, and is escaped in the
-    head of its record (`storage.warc.exchange_records.target_uri`). A host with white space in it is none.
+    Surrounding spaces, tabs and line breaks are removed (WHATWG URL, section 4.4). A space within the URL stays and is
+    escaped in the head of the record (`storage.warc.exchange_records.target_uri`). A host that contains white space is
+    invalid.
     """
     scheme, colon, rest = url.strip().translate(NO_BREAKS).partition("//")
     host = HOST_END.split(rest, maxsplit=1)[0]
@@ -177,7 +180,10 @@ def web_url(url: str) -> str:
 
 
 def milliseconds(value: object) -> int:
-    """Since the epoch, of a moment in ISO 8601, 14 digits, seconds or milliseconds; 0 for what is none."""
+    """Return milliseconds since the epoch for a time in ISO 8601, 14 digits, seconds or milliseconds.
+
+    Return 0 if `value` is not a time. A time without a time zone is UTC.
+    """
     moment: datetime | None = None
     if isinstance(value, str) and value.isdecimal() and len(value) == 14:
         value = f"{value[:8]}T{value[8:]}"
@@ -220,7 +226,7 @@ def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes]:
 def _encoded(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError:  # half of a pair, which JSON can write
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can express
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
@@ -233,7 +239,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the row holds, by names in lower case; fields of a structure by `column.field` too."""
+    """Return the values of a row by column name in lower case, and the fields of a structure by `column.field` too."""
     cells: dict[str, Any] = {}
     for name, value in row.items():
         column = str(name).lower()
@@ -249,28 +255,28 @@ def _first(
 ) -> str:
     for name in names:
         value = cells.get(name)
-        if value is not None and (said := (read or _said)(value)):
-            return said
+        if value is not None and (text := (read or _as_text)(value)):
+            return text
     return ""
 
 
 def _written(value: object) -> str:
-    """A text as it stands there, white space and all."""
-    return value.strip() if isinstance(value, str) else _said(value)
+    """Return a text without normalizing the white space within it."""
+    return value.strip() if isinstance(value, str) else _as_text(value)
 
 
-def _said(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, list):
-        return "; ".join(filter(None, map(_said, value)))
+        return "; ".join(filter(None, map(_as_text, value)))
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
-def _short(said: str) -> str:
-    return said if len(json.dumps(said)) <= LONGEST_FACT else said[:CHARACTERS]
+def _short(text: str) -> str:
+    return text if len(json.dumps(text)) <= LONGEST_FACT else text[:CHARACTERS]
 
 
 def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
@@ -278,16 +284,16 @@ def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
     return next(filter(None, moments), 0)
 
 
-def _iso(said: str) -> str:
-    """A date that is one, as it was written; empty for any other text."""
+def _iso(text: str) -> str:
+    """Return `text` unchanged if it is a date in ISO 8601; return `""` for any other text."""
     try:
-        datetime.fromisoformat(said)
+        datetime.fromisoformat(text)
     except ValueError:
         return ""
-    return said
+    return text
 
 
-def _listed(names: Collection[str]) -> str:
-    # A table without a header has a row of texts in its place.
+def _shown(names: Collection[str]) -> str:
+    # If a table has no header, its first row of texts takes the header's place, so the names may be long.
     shown = ", ".join(name[:40] for name in sorted(map(str, names))[:20])
     return f"{shown}, ..." if len(names) > 20 else shown or "none"

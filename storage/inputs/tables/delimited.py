@@ -1,4 +1,4 @@
-"""CSV with a header line: quoted as RFC 4180 has it, in UTF-8; what stands between the columns is told by the header."""
+"""Read CSV with a header line, quoted by RFC 4180, in UTF-8. The header decides which delimiter the file has."""
 
 import csv
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ DELIMITERS = ",;\t"
 def read(
     file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each row behind the header. Raises `InputError` where that lacks the columns that are asked for."""
-    csv.field_size_limit(MAX_PAYLOAD_BYTES)  # of the whole process: there is no other
+    """Yield an item for each row after the header. Raise `InputError` if the header lacks the requested columns."""
+    csv.field_size_limit(MAX_PAYLOAD_BYTES)  # applies to the whole process: `csv` has no other limit
     open_quotes = [0]
     texts = _counted((_text(line) for _, line in lines(file)), open_quotes)
     header = next(texts, "")
@@ -66,7 +66,7 @@ def _broken(row: list[str], names: list[str]) -> str:
 
 
 def _counted(texts: Iterator[str], quotes: list[int]) -> Iterator[str]:
-    """The lines; `quotes` counts the quotation marks in them."""
+    """Yield the lines unchanged and count their quotation marks in `quotes`."""
     for text in texts:
         quotes[0] += text.count('"')
         yield text
@@ -80,7 +80,7 @@ def _names(header: str, delimiter: str, name: str) -> list[str]:
 
 
 def _text(line: bytes | None) -> str:
-    # One that is too long is longer than a field may be as well, and is refused as such.
+    # A line over the limit becomes a field over the limit, which `csv` refuses.
     return "x" * (MAX_PAYLOAD_BYTES + 1) if line is None else line.decode(errors="surrogateescape")
 
 

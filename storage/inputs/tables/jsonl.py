@@ -1,4 +1,4 @@
-"""JSON lines: an object a line, in UTF-8."""
+"""Read JSON lines: one object a line, in UTF-8."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,9 +20,9 @@ from storage.inputs.tables.columns import (
 def read(
     file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each line that is not blank.
+    """Yield an item for each line that is not blank.
 
-    Raises `InputError` where the first is no object with the columns that are asked for.
+    Raise `InputError` if the first line is not an object with the requested columns.
     """
     place = -1
     for number, line in lines(file):

@@ -1,4 +1,7 @@
-"""Parquet: row group by row group, some rows at a time. What cannot be read of a row group is passed over with the rest of it."""
+"""Read Parquet files row group by row group, some rows at a time.
+
+If a part of a row group cannot be read, the rest of that row group is passed over.
+"""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -12,15 +15,16 @@ from storage.inputs.tables.arrow import ROWS, one_line, rows
 from storage.inputs.tables.columns import DEFAULT_COLUMNS, Columns, require_columns, used_columns
 
 READ_AHEAD = 1 << 20
-"""Bytes of each column that are read at a time."""
+"""Bytes of each column that are read at once."""
 
 
 def read(
     file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """A record for each row of a seekable file.
+    """Yield an item for each row of a seekable file.
 
-    Raises `InputError` where its end, which says what is in it, cannot be read, or it lacks the columns asked for.
+    Raise `InputError` if the footer, which describes the file, cannot be read, or if the file lacks the requested
+    columns.
     """
     try:
         table = pq.ParquetFile(

@@ -11,7 +11,7 @@ NAME = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create the tables."""
     op.create_table(
         "source",
         sa.Column("name", sa.String(), primary_key=True),

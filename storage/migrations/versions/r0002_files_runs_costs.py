@@ -1,4 +1,4 @@
-"""Archive files, runs and costs; a part's version; what a source adds up to."""
+"""Archive files, runs and costs; a part's version; the sums of a source."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ NAME = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Make them. Every Manifest is to be read again, for the version and the files."""
+    """Create the tables, and mark every Manifest as unread, because its version and files are needed."""
     op.add_column("sealedpart", sa.Column("version", sa.Integer(), nullable=False, server_default="0"))
     op.execute("UPDATE sealedpart SET stamp = ''")
     op.add_column("source", sa.Column("files", sa.Integer(), nullable=False, server_default="0"))

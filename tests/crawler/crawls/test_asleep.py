@@ -47,7 +47,7 @@ def work(config):
 
 async def take_up(store, frontier, crawl):
     async def dead(workers):
-        return workers - await frontier.alive(workers)
+        return workers - await frontier.workers.alive(workers)
 
     return await recover(store, frontier, dead, crawl=crawl)
 
@@ -62,7 +62,7 @@ def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_canno
     asleep.start()
     wait_for(lambda: len(site.requests) > 40)
     os.kill(asleep.pid, signal.SIGSTOP)
-    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive(["asleep"])))
+    wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))
     crawl.ask(lambda frontier: take_up(store, frontier, crawl.name))
     sealed, requests = readable(store, crawl.name), len(site.requests)
     os.kill(asleep.pid, signal.SIGCONT)
@@ -73,7 +73,7 @@ def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_canno
     assert sealed <= readable(store, crawl.name)
     run_worker(crawl.config("next", store=store))
     stats = crawl.stats
-    assert stats.drained
+    assert stats.is_drained
     assert stats.outcomes["fetched"] == 150
     assert set(readable(store, crawl.name)) == {"/robots.txt", *(f"/{n}" for n in range(150))}
     assert list(store.list("open/")) == []
@@ -89,7 +89,7 @@ class Life:
 
     def live(self):
         archive = ArchiveWriter(self.store, "main", writer="asleep", user_agent="agent")
-        now(self.frontier.beat("asleep", 1_000))
+        now(self.frontier.workers.send_heartbeat("asleep", 1_000))
         while leases := now(self.frontier.lease(1, worker="asleep", lease_ms=3_600_000)):
             (lease,) = leases
             if lease.kind is Kind.ROBOTS:
@@ -105,7 +105,7 @@ class Life:
             if now(self.frontier.settle(ended)):
                 self.settled.append(lease.url)
             self.store.watched.step("settled")
-            now(self.frontier.beat("asleep", 1_000))
+            now(self.frontier.workers.send_heartbeat("asleep", 1_000))
         archive.seal()
 
 
@@ -161,7 +161,7 @@ def calls(tmp_path):
     """How many calls a whole life makes."""
     life, _, stats = sleep(tmp_path, -1, counted := Watched())
     assert life.settled == URLS
-    assert stats.drained
+    assert stats.is_drained
     assert counted.made > 10
     return counted.made
 

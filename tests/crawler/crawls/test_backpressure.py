@@ -25,11 +25,11 @@ def sealed(crawl):
 
 
 def follow(crawl, backlog, limit=LIMIT):
-    return crawl.ask(lambda frontier: frontier.follow(follower="p", backlog=backlog, limit=limit))
+    return crawl.ask(lambda frontier: frontier.backlog.report(follower="p", backlog=backlog, limit=limit))
 
 
 def flow(crawl):
-    return crawl.ask(lambda frontier: frontier.flow())
+    return crawl.ask(lambda frontier: frontier.backlog.gate_state())
 
 
 def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, site):
@@ -42,8 +42,8 @@ def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, sit
     def is_all_sealed():
         return crawl.stats.leased == 0 and flow(crawl).estimate == sealed(crawl) - processed
 
-    while not crawl.stats.drained:
-        wait_for(lambda: flow(crawl).shut or crawl.stats.drained)
+    while not crawl.stats.is_drained:
+        wait_for(lambda: flow(crawl).shut or crawl.stats.is_drained)
         # The gate is shut: what is in flight comes in, the file is sealed, and nothing more is asked for.
         wait_for(is_all_sealed)
         before = len(site.requests)
@@ -106,4 +106,4 @@ def test_a_drained_crawl_ends_at_a_shut_gate(crawl, site):
     follow(crawl, LIMIT + 1)
     process.join(30)
     assert process.exitcode == 0
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained

@@ -13,10 +13,10 @@ import pytest
 from core import CorruptData, Unavailable
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.wire import Client, parse_networks
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server, links, page, redirect, spelled
 from tests.storage.reading import read
 
@@ -69,7 +69,7 @@ def test_every_page_in_scope_is_archived_exactly_once(crawl, site):
     crawl.seed(f"{site.url}/0")
     run_worker(crawl.config("w"))
     stats = crawl.stats
-    assert stats.drained
+    assert stats.is_drained
     assert stats.outcomes["fetched"] == 200
     assert site.paths == pages(crawl) == Counter({"/robots.txt": 1, **{f"/{n}": 1 for n in range(200)}})
     assert not list((crawl.root / "warc" / crawl.name / ".open").iterdir())
@@ -273,7 +273,7 @@ def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     assert crawl.ask(lambda frontier: frontier.workers.leases("killed")) == []
     kept = pages(crawl)
     run_worker(crawl.config("next"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     every = pages(crawl)
     assert set(every) == {"/robots.txt", *(f"/{n}" for n in range(250))}
     assert set(every.values()) == {1}
@@ -290,7 +290,7 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
         return taken[0]
 
     async def fetch(url):
-        client = Client(user_agent="t", max_body=1_000, timeout_s=1, allow=parse_networks(["127.0.0.0/8"]))
+        client = wire_client("t", max_body=1_000, timeout=1, allow_networks=("127.0.0.0/8",))
         try:
             return await client.get(url)
         finally:

@@ -54,7 +54,7 @@ def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, a
     assert list(store.list(f"open/warc/{crawl.name}/")) == []
     assert crawl.stats.outcomes["fetched"] == len(kept) - 1
     apart(run_worker, crawl.config("next", store=store))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     every = responses(store, crawl)
     assert every == sorted({"/robots.txt", *(f"/{n}" for n in range(200))})
     assert all(site.paths[path] == 1 for path in kept), "archived, and fetched again"

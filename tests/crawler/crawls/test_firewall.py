@@ -16,6 +16,7 @@ import crawler.robots.robots_rules
 import crawler.robots.robots_txt
 import crawler.spiders.download_handler
 import crawler.spiders.spider_engine
+import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
 from crawler import run_worker
@@ -88,12 +89,12 @@ def is_archived(crawl, line):
 
 def check(crawl, *, archived=True):
     """The page has failed, with the traceback in the log; its record is kept, and all others were fetched."""
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
     line = lines(crawl)[POISON]
     assert (line.outcome, line.reason) == ("failed", "reading")
-    assert line.error.endswith("Unforeseen: of a page")
+    assert line.error.endswith("UnexpectedError: of a page")
     assert 'File "' in line.error
     assert bool(line.file) == archived
     assert not archived or is_archived(crawl, line)
@@ -103,25 +104,25 @@ def check(crawl, *, archived=True):
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (crawler.lease_handler, "answer_of"),
+        (crawler.lease_handler, "leased_response"),
         (crawler.lease_handler, "is_heavy"),
-        (crawler.lease_handler, "finished"),
-        (crawler.reading.seedlist, "answer"),
-        (crawler.reading.page_response, "content_decoded"),
+        (crawler.lease_handler, "lease_result"),
+        (crawler.reading.seedlist, "page_response"),
+        (crawler.reading.page_response, "decode_content"),
         (crawler.reading.page_response, "mime_of"),
-        (crawler.archive_filter, "is_list"),
-        (crawler.archive_filter, "rights_of"),
-        (crawler.archive_filter, "read"),
-        (crawler.archive_filter, "revisit"),
+        (crawler.archive_filter, "is_seed_list"),
+        (crawler.archive_filter, "_rights"),
+        (crawler.archive_filter, "read_page"),
+        (crawler.archive_filter, "revisit_of"),
         (crawler.archive_filter, "_capture_metadata"),
-        (crawler.reading.page_reading, "of_response"),
-        (crawler.reading.page_reading, "utf8"),
-        (crawler.reading.page_reading, "suspicion"),
+        (crawler.reading.page_reading, "judge_response"),
+        (crawler.reading.page_reading, "to_utf8"),
+        (crawler.reading.page_reading, "detect_soft_error"),
         (crawler.reading.page_reading, "sketch"),
-        (crawler.reading.page_reading, "links"),
-        (crawler.reading.page_reading, "targets"),
+        (crawler.reading.page_reading, "extract_links"),
+        (crawler.reading.page_reading, "link_targets"),
         (crawler.reading.page_reading, "rights"),
-        (crawler.reading.page_reading, "settled"),
+        (crawler.reading.page_reading, "settlement_for"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
@@ -131,13 +132,13 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
     with caplog.at_level(logging.WARNING):
         run_worker(crawl.config("w", obey=("nofollow", "noarchive")))
     check(crawl)
-    assert f"/{POISON}: reading: Unforeseen: of a page (" in caplog.text
+    assert f"/{POISON}: reading: UnexpectedError: of a page (" in caplog.text
     assert Counter(web.paths)[f"/{POISON}"] == 1
 
 
 @pytest.mark.parametrize("where", [HEAVY_PAGE_BYTES, 0], ids=["heavy", "orphan"])
 def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web, monkeypatch, where):
-    monkeypatch.setattr(crawler.lease_handler, "end", fail)
+    monkeypatch.setattr(crawler.lease_handler, "page_result", fail)
     if where:
         web.answers[f"/{POISON}"] = page(POISON + " " * where)
     else:
@@ -164,7 +165,7 @@ def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monke
 
 
 def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
-    poison(crawler.lease_handler, "conditions")
+    poison(crawler.lease_handler, "conditional_headers")
     web.answers[f"/{POISON}"] = page("x")
     known = RequestState(etag=POISON, digest="x", date_ms=1)
     crawl.seed(*(f"{web.url}/{number}" for number in range(PAGES)))
@@ -179,27 +180,27 @@ def test_a_record_that_cannot_be_written_costs_one_page(crawl, web, poison):
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"failed:no_record": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
-    assert lines(crawl)[POISON].error.endswith("Unforeseen: of a page")
+    assert lines(crawl)[POISON].error.endswith("UnexpectedError: of a page")
 
 
 def test_what_the_disk_refuses_ends_the_worker(crawl, web, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(crawler.lease_handler, "finished", full)
+    monkeypatch.setattr(crawler.lease_handler, "lease_result", full)
     seed(crawl, web)
     with pytest.raises(OSError, match="No space left"):
         run_worker(crawl.config("w"))
     assert not any(crawl.stats.outcomes.values())
 
 
-@pytest.mark.parametrize("name", ["parse", "content_decoded", "redirect"])
+@pytest.mark.parametrize("name", ["parse_rules", "decode_content", "redirect_target"])
 def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(crawl, web, monkeypatch, name):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
     monkeypatch.setattr(crawler.robots.robots_txt, name, fail)
     seed(crawl, web)
     run_worker(crawl.config("w"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": PAGES + 1}
     line = lines(crawl)["robots.txt"]
     assert (line.outcome, line.reason) == ("failed", "reading")
@@ -210,10 +211,10 @@ def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(cra
 
 def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
-    poison(crawler.robots.robots_rules.ParsedRobots, "allow")
+    poison(crawler.robots.robots_rules.ParsedRobots, "allows")
     seed(crawl, web)
     run_worker(crawl.config("w"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
 
@@ -221,17 +222,17 @@ def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
 def test_a_sitemap_whose_reading_raises_has_failed(crawl, web, monkeypatch):
     web.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
     web.answers["/map.xml"] = page("<urlset/>", kind="text/xml")
-    monkeypatch.setattr(crawler.reading.page_reading, "listing", fail)
+    monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", fail)
     web.answers[f"/{POISON}"] = page("x")
     seed(crawl, web)
     run_worker(crawl.config("w"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": 1}
     assert lines(crawl)["map.xml"].reason == "reading"
     assert is_archived(crawl, lines(crawl)["map.xml"])
 
 
-@pytest.mark.parametrize("raises", ["settlement", "archived_answer"])
+@pytest.mark.parametrize("raises", ["page_settlement", "archived_response"])
 def test_a_page_whose_reading_raises_is_settled_by_a_recovery(crawl, web, monkeypatch, raises):
     crawl.seed(f"{web.url}/1")
     settle_robots(crawl)
@@ -239,7 +240,7 @@ def test_a_page_whose_reading_raises_is_settled_by_a_recovery(crawl, web, monkey
     archive.seal()
     monkeypatch.setattr(crawler.replay.replay, raises, fail)
     assert recovered(crawl) == 1
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": 1}
     assert "in fail" in lines(crawl)["1"].error
 
@@ -256,7 +257,7 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
 
 
 @pytest.mark.parametrize(
-    "ends", [crashing_parser.raising, crashing_parser.settlement], ids=["raises", "dies"]
+    "ends", [crashing_parser.raising, crashing_parser.page_settlement], ids=["raises", "dies"]
 )
 def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(crawl, site, monkeypatch, ends):
     site.answers["/0"] = page(crashing_parser.MARK + b"<a href=/a>")
@@ -272,16 +273,16 @@ def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(craw
         return sorted([each.url.text.removeprefix(site.url) async for some in found for each in some])
 
     assert crawl.ask(led) == ["/a", "/b"]
-    monkeypatch.setattr(crawler.replay.relink, "settlement", ends)
+    monkeypatch.setattr(crawler.replay.relink, "page_settlement", ends)
     assert crawl.ask(led) == ["/b"]
 
 
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (crawler.spiders.download_handler, "response_of"),
-        (crawler.spiders.spider_engine, "ended"),
-        (crawler.lease_handler, "finished"),
+        (crawler.spiders.download_handler, "scrapy_response"),
+        (crawler.spiders.spider_engine, "visit_result"),
+        (crawler.lease_handler, "lease_result"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2],
 )
@@ -289,17 +290,17 @@ def test_an_exception_costs_one_page_of_a_spider(crawl, web, poison, project, wh
     poison(where, name)
     web.answers[f"/{POISON}"] = page(f"<p>{POISON}</p><a href=/1>x</a>", f'ETag: "{POISON}"')
     seed(crawl, web)
-    run_worker(crawl.config("w", guest=project.guest(FOLLOW)))
+    run_worker(crawl.config("w", spider=project.guest(FOLLOW)))
     check(crawl)
 
 
 class Browser:
     """A renderer that fails of one page."""
 
-    async def begin(self):
+    async def start(self):
         pass
 
-    async def rendered(self, lease, _):
+    async def render_page(self, lease, _):
         return fail() if POISON in lease.url.text else None
 
     async def close(self):

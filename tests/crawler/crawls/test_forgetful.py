@@ -29,7 +29,7 @@ def test_power_is_lost_under_living_workers(site, tmp_path, workers, lost_s, mom
         for process in processes:
             process.join(60)
             assert process.exitcode == 0
-        assert crawl.stats.drained
+        assert crawl.stats.is_drained
         everything = {"/robots.txt", *(f"/{n}" for n in range(PAGES))}
         assert set(pages(crawl)) == everything
         assert {path for path, times in site.paths.items() if times > 1} <= {"/robots.txt"}

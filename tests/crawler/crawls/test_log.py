@@ -214,7 +214,7 @@ def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
         url = canonicalize("http://a.test/1")
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         await frontier.operator.drop(Scope.parse("host:a.test"))
-        await frontier.unlogged()  # taken, and never said to be logged
+        await frontier.unlogged_batch()  # taken, and never said to be logged
         return (await frontier.stats()).unlogged
 
     assert crawl.ask(interrupted) == 1

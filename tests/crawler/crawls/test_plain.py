@@ -10,7 +10,7 @@ from tests.crawler.server import page
 
 CRAWLED = """
 import pickle, sys
-UNUSED = {"scrapy", "twisted", "sqlalchemy", "sqlmodel", "fasttext", "pypdfium2", "playwright", "ray"}
+UNUSED = {"scrapy", "twisted", "sqlalchemy", "sqlmodel", "pydantic", "fasttext", "pypdfium2", "playwright", "ray"}
 import pipeline.fleet.crawl_command  # what the command itself imports
 from crawler import run_worker
 run_worker(pickle.load(sys.stdin.buffer))

@@ -265,6 +265,6 @@ def test_a_budget_bounds_what_is_let_in_and_says_what_was_not(crawl, site):
     crawl.seed(f"{site.url}/0")
     run_worker(crawl.config("w", budget=Budget(host=25)))
     stats = crawl.stats
-    assert stats.drained
+    assert stats.is_drained
     assert stats.seen == stats.outcomes["fetched"] == 25
     assert set(stats.discarded) == {"host_budget"}

@@ -52,7 +52,7 @@ def test_a_trap_is_recognised_within_some_hundred_pages_and_an_honest_site_besid
         endless.fallback = trap
         crawl.seed(f"{site.url}/0", f"{endless.url}{start}")
         run_worker(crawl.config("w", max_time_s=60.0))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert {path for path in site.paths if path != "/robots.txt"} == {f"/{n}" for n in range(150)}
     assert endless.paths.total() <= 130
     assert crawl.stats.discarded.get("trap", 0) + crawl.stats.reasons.get("refused:trap", 0) > 0
@@ -69,6 +69,6 @@ def test_an_honest_site_of_many_alike_pages_is_had_whole(crawl, site):
     )
     crawl.seed(f"{site.url}/item")
     run_worker(crawl.config("w", max_time_s=60.0))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.discarded == {}
     assert crawl.stats.outcomes["fetched"] > 390

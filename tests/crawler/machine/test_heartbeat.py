@@ -1,4 +1,4 @@
-"""A worker beats, survives a frontier that is away for a moment, and stops where it may have been given up."""
+"""A worker beats, survives a frontier that is away for a moment, and stops once it may have been taken over."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
 
 
 class Hearing:
-    """A frontier that may be deaf, and the clock on its wall."""
+    """A frontier that may receive nothing, and the clock on its wall."""
 
     def __init__(self):
         self.now, self.deaf, self.beats = 100.0, False, []
@@ -65,7 +65,7 @@ async def test_it_says_when_its_time_is_over():
 
 
 async def _heard():
-    """Everybody hears it."""
+    """Every beat arrives."""
 
 
 async def test_a_beat_is_dated_by_when_it_was_begun(hearing):
@@ -101,7 +101,7 @@ async def test_it_beats_three_times_in_the_time_and_goes_on_when_one_is_not_hear
     await asyncio.sleep(0.05)
     assert len(hearing.beats) == 1
     hearing.deaf = False
-    while len(hearing.beats) < 4:  # noqa: ASYNC110 - the pulse has its own time
+    while len(hearing.beats) < 4:  # noqa: ASYNC110 - the heartbeat has its own clock
         await asyncio.sleep(0.001)
     made.check()
     running.cancel()
@@ -136,11 +136,11 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
     held = crawl.ask(lambda frontier: frontier.workers.holders())
     os.kill(asleep.pid, signal.SIGSTOP)
     assert held == {"asleep"}
-    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive(["asleep"])))
+    wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))
 
     async def silent(frontier):
         async def dead(workers):
-            return workers - await frontier.alive(workers)
+            return workers - await frontier.workers.alive(workers)
 
         return await recover(DirectoryStore(crawl.root), frontier, dead, crawl=crawl.name)
 
@@ -152,8 +152,8 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
     assert asleep.exitcode == 75
     after = crawl.stats
     assert (after.outcomes, after.seen, after.leased) == (before.outcomes, before.seen, 0)
-    # Its archive file was locked while it lived; now it is sealed, and what it had settled is in it.
+    # Its archive file was locked while it lived; now the file is sealed, and contains what the worker had settled.
     crawl.ask(silent)
     work(crawl.config("next"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert set(pages(crawl)) == {"/robots.txt", *(f"/{n}" for n in range(150))}

@@ -159,7 +159,7 @@ def test_a_worker_reads_what_robots_txt_names(crawl, site):
     }
     assert dict(site.paths) == dict.fromkeys(asked, 1)
     assert crawl.stats.reasons["refused:robots"] == 2
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 @pytest.mark.parametrize("changes", [{"sitemaps": False}, {"max_depth": 0}])

@@ -66,7 +66,7 @@ def test_links_that_no_page_has_are_not(lie):
         {"hold_ms": -1},
         {"hold_ms": 1 << 60},
         {"sketch": 1 << 70},
-        {"asked": False},
+        {"has_sent_request": False},
         {"note": b"x" * 100_000},
     ],
 )

@@ -11,8 +11,9 @@ from crawler.render.subresource_cache import SubresourceCache
 from crawler.render.subresource_robots import Permission
 from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import render
-from crawler.wire import Client, acquire_at_once, parse_networks, utc_ms
+from crawler.wire import acquire_at_once, utc_ms
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server
 from tests.loop_thread import LoopThread
 
@@ -20,13 +21,13 @@ AGENT = "thresher/test (+mailto:test@example.org)"
 
 
 class UnlimitedPageLease:
-    """A lease of a page whose hosts are asked at once, but for what robots.txt forbids."""
+    """A lease of a page whose hosts are requested at once, except where robots.txt forbids it."""
 
-    def __init__(self, *, forbidden=(), enter=acquire_at_once):
-        self._forbidden, self._enter = forbidden, enter
+    def __init__(self, *, forbidden=(), acquire=acquire_at_once):
+        self._forbidden, self._acquire = forbidden, acquire
 
-    def enter(self, *, waited):
-        return self._enter
+    def acquire(self, *, has_waited):
+        return self._acquire
 
     async def permission(self, url, fetch):
         return Permission(refusal="robots" if url.text.endswith(self._forbidden) else "")
@@ -34,15 +35,15 @@ class UnlimitedPageLease:
     def holds(self, host):
         return False
 
-    async def turn(self, host, *, delay_ms, most_ms, may_burst):
+    async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
         return 0
 
-    async def left(self, host, *, delay_ms, answer=None):
+    async def end_turn(self, host, *, delay_ms, answer=None):
         pass
 
 
 class BrowserThread:
-    """Pages are served, fetched and rendered in the stage's event loop."""
+    """Serves, fetches and renders pages in one event loop of its own."""
 
     def __init__(self, *, sandbox):
         self._loop = LoopThread()
@@ -58,13 +59,13 @@ class BrowserThread:
 
     @contextmanager
     def cache_parts(self):
-        """Keep answers from one page to the next."""
+        """Keep the subresource cache from one page to the next."""
         self._kept = SubresourceCache(utc_ms)
         yield
         self._kept = None
 
     def render(self, answers, path="/", **options):
-        """What the browser makes of a page of a server that gives these answers, and the server."""
+        """Return what the browser makes of a page of a server with these answers, and the server."""
         return self.run(self._render(answers, path, **options))
 
     async def _render(self, answers, path, **options):
@@ -72,7 +73,7 @@ class BrowserThread:
             return await self.tab(asking, server.url + path, **options), server
 
     async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
-        """`peer` is where the page is said to come from."""
+        """`peer` is the address from which the page is said to come."""
         url = canonicalize(url)
 
         capture = await asking.get(url)
@@ -104,7 +105,7 @@ class BrowserThread:
 
 @asynccontextmanager
 async def client():
-    made = Client(user_agent=AGENT, max_body=10 << 20, timeout_s=5, allow=parse_networks(("127.0.0.1/32",)))
+    made = wire_client(AGENT, max_body=10 << 20, timeout=5, allow_networks=("127.0.0.1/32",))
     try:
         yield made
     finally:

@@ -32,7 +32,7 @@ def sandbox(chromium):
 
 @pytest.fixture
 def sandboxed(chromium, sandbox):
-    """Path of the browser; where it can have no sandbox the test is skipped."""
+    """Path of the browser; the test is skipped if the browser cannot have its sandbox."""
     if not sandbox:
         pytest.skip("the system makes no user namespaces for the browser's sandbox")
     return chromium
@@ -40,7 +40,7 @@ def sandboxed(chromium, sandbox):
 
 @pytest.fixture
 def crawl(crawl, sandbox):
-    """One whose pages are rendered as this system can."""
+    """A browser thread that renders as this system can."""
     crawl.sandbox = sandbox
     return crawl
 

@@ -1,4 +1,4 @@
-"""A worker that is killed between what it archives of a rendered page and the end of its lease."""
+"""A worker that is killed after it archives a rendered page and before it settles the lease."""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""The browser is begun with nothing to take: never as root, without a secret, in its own sandbox unless the user says otherwise."""
+"""The browser starts with nothing to steal: never as root, without a secret, in its own sandbox unless the user says
+otherwise.
+"""
 
 import asyncio
 import errno
@@ -30,7 +32,7 @@ exec unshare --user --map-root-user sh -c '
     echo 1 >/proc/sys/user/max_user_namespaces &&
     exec unshare --user --map-user=1000 --map-group=1000 {chromium} "$@"' sh "$@"
 """
-"""Chromium on a system that makes no user namespaces: this one makes two, in which a third is one too many."""
+"""Chromium on a system without user namespaces: the script creates two, in which a third is one too many."""
 
 
 def lines(pid):
@@ -106,7 +108,7 @@ async def test_what_runs_pages_is_in_namespaces_of_its_own(sandboxed):
 
 @pytest.fixture
 def temporary(monkeypatch):
-    """A directory for temporary files that every user may enter, under a path of some length."""
+    """Return a directory for temporary files that every user may enter, under a path of some length."""
     with TemporaryDirectory(prefix="thresher-test-", dir="/tmp") as name:
         Path(name).chmod(0o755)
         monkeypatch.setenv("TMPDIR", name)
@@ -127,13 +129,13 @@ async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromi
 
 KILLED = """
 import asyncio, os, signal
-from crawler.render.chromium.browser import start
+from crawler.render.chromium.browser import start_browser
 from crawler.render.chromium.directory import BrowserDirectory
-from crawler.render.chromium.processes import kill, tree
+from crawler.render.chromium.processes import kill, process_tree
 
 async def killed():
-    await (await start({chromium!r}, sandbox={sandbox})).chromium.new_context()
-    for process in tree(os.getpid())[::-1]:
+    await (await start_browser({chromium!r}, sandbox={sandbox})).chromium.new_context()
+    for process in process_tree(os.getpid())[::-1]:
         kill(process.pid)
 
 asyncio.run(killed())
@@ -172,7 +174,7 @@ def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monk
 
 @pytest.fixture
 def without_namespaces(chromium, sandbox):
-    """Path of a browser that can have no sandbox; it lies where nobody may run it."""
+    """Yield the path of a browser that can have no sandbox, in a place where the user `nobody` may run it."""
     if not sandbox:
         yield chromium
         return
@@ -201,7 +203,10 @@ async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namesp
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
-    code = f"import asyncio; from crawler.render.chromium.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
+    code = (
+        "import asyncio; from crawler.render.chromium.browser import start_browser; "
+        f"asyncio.run(start_browser({chromium!r}, sandbox=True))"
+    )
     words = [
         sys.executable,
         "-m",

@@ -1,12 +1,14 @@
-"""What one origin may have of another: credentials go to the page's own site alone, and CORS holds as in a browser with a network."""
+"""What one origin may have of another: credentials go to the page's own site only, and CORS holds as in a browser with
+a network.
+"""
 
 from contextlib import contextmanager
 
 import pytest
 
 from crawler.render.same_site import allows_credentialed_read, site
-from crawler.wire import Client, parse_networks
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import NameServer
 from tests.crawler.render.browser_thread import AGENT
 from tests.crawler.render.test_tab import said, script, shell
@@ -18,12 +20,12 @@ STAR, SAYS = "Access-Control-Allow-Origin: *", "Access-Control-Allow-Credentials
 
 
 def told(raw):
-    """What of a request says who asks."""
+    """Return the headers of a request that identify its sender."""
     return {name for name in (b"authorization", b"cookie") if b"\r\n" + name + b": " in raw.lower()}
 
 
 def answering(*headers):
-    """Says a secret to who has a password or a cookie."""
+    """Tell a secret to requests with a password or a cookie."""
 
     async def answer(raw, writer):
         writer.write(page("TOP-SECRET" if told(raw) else "for all", *headers, kind="text/plain"))
@@ -32,7 +34,7 @@ def answering(*headers):
 
 
 class Web:
-    """One server, that has several names."""
+    """One server with several names."""
 
     def __init__(self, stage, server, names, **options):
         self._stage, self._server, self._names, self._options = stage, server, names, options
@@ -41,16 +43,18 @@ class Web:
         return f"http://{host}:{self._server.port}{path}"
 
     def render(self, url, answer=None, *, before=(), peer=None):
-        """What a page at `url` comes to; `before` is asked first, as a crawl would. `peer` is where the page is said to come from."""
+        """Return the rendering of the page at `url`; `before` is fetched first, as by a crawl. `peer` is the address
+        from which the page is said to come.
+        """
         if answer is not None:
             self._server.answers[canonicalize(url).wire.partition(f":{self._server.port}")[2]] = answer
 
         async def rendered():
-            client = Client(
-                user_agent=AGENT,
+            client = wire_client(
+                AGENT,
                 max_body=10 << 20,
-                timeout_s=5,
-                allow=parse_networks(("127.0.0.1/32",)),
+                timeout=5,
+                allow_networks=("127.0.0.1/32",),
                 nameservers=self._names.servers,
                 **self._options,
             )
@@ -87,9 +91,10 @@ def opened(stage, **options):
 
 
 def fetching(*urls, options="{}"):
-    """A page that writes down what each of these comes to."""
+    """Return a page that writes down the result of each of these requests."""
     calls = "".join(
-        f"fetch('{url}', {options}).then(r => r.text().then(text => log({number}, r.type + ' ' + text)), e => log({number}, 'refused'));"
+        f"fetch('{url}', {options}).then(r => r.text().then(text => log({number}, r.type + ' ' + text)), "
+        f"e => log({number}, 'refused'));"
         for number, url in enumerate(urls)
     )
     return shell(f"const log = (n, text) => document.body.append('[' + n + ' ' + text + ']'); {calls}")
@@ -99,7 +104,7 @@ def test_a_page_learns_nothing_that_the_password_of_another_site_opens(web):
     found = web.render(
         web.at("evil.test"), fetching(web.at("intranet.test", "/closed"), web.at("intranet.test", "/star"))
     )
-    assert "[0 refused]" in said(found)  # the server does not say that others may read it
+    assert "[0 refused]" in said(found)  # the server does not let others read it
     assert "[1 cors for all]" in said(found)
     assert not any(told(raw) for path in ("/closed", "/star") for raw in web.asked(path))
 
@@ -167,8 +172,10 @@ def test_what_another_site_sets_is_no_cookie_of_ours(stage):
 def test_what_no_server_allows_is_read_by_no_page(web, mode):
     url = web.at("other.test", "/closed")
     code = {
-        "fetch": f"fetch('{url}').then(r => r.text()).then(t => document.body.append('read ' + t), e => document.body.append('refused'))",
-        "xhr": f"const x = new XMLHttpRequest(); x.open('GET', '{url}'); x.onload = () => document.body.append('read ' + x.responseText);"
+        "fetch": f"fetch('{url}').then(r => r.text())"
+        ".then(t => document.body.append('read ' + t), e => document.body.append('refused'))",
+        "xhr": f"const x = new XMLHttpRequest(); x.open('GET', '{url}'); "
+        "x.onload = () => document.body.append('read ' + x.responseText);"
         "x.onerror = () => document.body.append('refused'); x.send()",
     }[mode]
     text = said(web.render(web.at("evil.test"), shell(code)))
@@ -211,13 +218,13 @@ def test_a_preflight_is_asked_of_the_server(web):
     assert "[1 refused]" in said(found)
     asked = [raw.split(b" ")[0] for path in ("/api?yes", "/api?no") for raw in web.asked(path)]
     assert asked == [b"OPTIONS", b"GET", b"OPTIONS"]
-    assert [part.kind for part in found.parts].count("preflight") == 2
+    assert [part.kind for part in found.subresources].count("preflight") == 2
 
 
 def test_a_preflight_for_what_is_refused_anyway_is_not_asked(web):
     options = "{method: 'POST', headers: {'x-token': '1'}}"
     found = web.render(web.at("evil.test"), fetching(web.at("other.test", "/star"), options=options))
-    assert found.blocked["method"] == 1
+    assert found.refusals["method"] == 1
     assert not web.asked("/star")
 
 
@@ -225,8 +232,8 @@ def test_a_page_of_the_open_web_reaches_no_private_network(web):
     url = web.at("intranet.test", "/star")
     found = web.render(web.at("evil.test"), fetching(url, "/star"), peer="93.184.216.34")
     assert "[0 refused]" in said(found)
-    assert "[1 refused]" in said(found)  # its own name may lead elsewhere by now
-    assert found.blocked["address_blocked"] == 2
+    assert "[1 refused]" in said(found)  # its own name may lead to another address by now
+    assert found.refusals["address_blocked"] == 2
     assert not web.asked("/star")
 
 
@@ -234,7 +241,7 @@ def test_what_was_had_with_a_password_is_not_kept_for_other_sites(stage, web):
     web._server.answers["/personal.js"] = page("document.body.append('mine')", kind="text/javascript")
     url = web.at("intranet.test", "/personal.js")
     with_it = page(f"<body><script src={url}></script>")
-    with stage.keeping():
+    with stage.cache_parts():
         for host in ("intranet.test", "evil.test", "intranet.test"):
             assert "mine" in said(web.render(web.at(host), with_it))
     assert [told(raw) for raw in web.asked("/personal.js")] == [{b"authorization"}, set()]

@@ -1,4 +1,4 @@
-"""A browser is for pages that say nothing without one; every other page is read as it came."""
+"""A browser is for pages without text of their own; every other page is read as it came."""
 
 import random
 import tarfile
@@ -11,13 +11,20 @@ from tests.shared import shared_file
 REACT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"/><title>React App</title>
 <script defer="defer" src="/static/js/main.8f2a.js"></script></head><body>
 <noscript>You need to enable JavaScript to run this app.</noscript><div id="root"></div></body></html>"""
-VUE = b"""<!DOCTYPE html><html><head><title>x</title><script type=module crossorigin src=/assets/index.js></script></head>
+VUE = b"""<!DOCTYPE html><html><head><title>x</title>
+<script type=module crossorigin src=/assets/index.js></script></head>
 <body><div id=app><!-- filled later --></div></body></html>"""
-ANGULAR = b"""<html><head><base href="/"></head><body><app-root></app-root><script src="runtime.js" type="module"></script></body></html>"""
-NEXT = b"""<html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">{}</script><script src=/_next/x.js></script></body>"""
-SHELL = b"""<html><head><title>Shop</title></head><body><div class=loader>Loading...</div><script src=/bundle.js></script></body></html>"""
+ANGULAR = b"""<html><head><base href="/"></head><body><app-root></app-root>
+<script src="runtime.js" type="module"></script></body></html>"""
+NEXT = b"""<html><body><div id="__next"></div>
+<script id="__NEXT_DATA__" type="application/json">{}</script><script src=/_next/x.js></script></body>"""
+SHELL = b"""<html><head><title>Shop</title></head><body><div class=loader>Loading...</div>
+<script src=/bundle.js></script></body></html>"""
 WRITTEN = b"<html><body><script>document.write('<p>all of it</p>')</script></body></html>"
-GERMAN = b"<html><body><noscript>Bitte aktivieren Sie JavaScript, um diese Seite zu sehen.</noscript><p>x<script src=a.js></script>"
+GERMAN = (
+    b"<html><body><noscript>Bitte aktivieren Sie JavaScript, um diese Seite zu sehen.</noscript>"
+    b"<p>x<script src=a.js></script>"
+)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a page may ask for, what passes between its browser and the wire, and what is noted of it."""
+"""What a page may request, which headers pass between its browser and the wire, and what is recorded of it."""
 
 import pytest
 from hypothesis import given
@@ -84,7 +84,7 @@ URLS = st.text(st.characters(codec="ascii", min_codepoint=0x21), min_size=1).map
 )
 
 
-@given(PROBLEMS, st.lists(URLS, unique_name=True))
+@given(PROBLEMS, st.lists(URLS, unique=True))
 def test_a_note_is_read_as_it_was_written(problem, went):
     note = RenderReport(problem=problem, navigations=tuple(went))
     rendered = RenderedPage(

@@ -1,4 +1,6 @@
-"""What parts are fetched: what robots.txt of their own origin allows, when it is the turn of their host."""
+"""Which subresources are fetched: those that the robots.txt of their own origin allows, when it is their host's
+turn.
+"""
 
 import time
 from collections import Counter
@@ -32,7 +34,7 @@ ALLOW = RobotsRuling(rule="allow")
 
 
 class Robots:
-    """The robots.txt files of a web, as the frontier has them and as they would be fetched."""
+    """The robots.txt files of a web, as the frontier has them and as a fetch would return them."""
 
     def __init__(self, answer=ALLOW, record=None):
         self.answer, self.record, self.asked, self.now = answer, record, [], NOW
@@ -113,22 +115,22 @@ async def test_rules_of_many_origins_are_kept_up_to_a_number(monkeypatch):
     for name in "abca":
         await robots.permission(f"http://{name}.test/")
     assert len(robots.asked) == 4
-    assert repr(robots.rules) == "<part rules of 2 origins>"
+    assert repr(robots.rules) == "<subresource robots: 2 origins>"
 
 
 class Turns:
-    """A frontier that grants each turn at once, and remembers who asked."""
+    """A frontier that grants each turn at once, and records the calls."""
 
     def __init__(self, delay_ms):
         self.settings = CrawlSettings(min_delay_ms=delay_ms)
         self.told = []
 
-    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+    async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         self.told.append((host, delay_ms, since_ms, ahead))
         return 0
 
-    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
-        self.told.append(("end", host, delay_ms, leased, busy, hold_ms))
+    async def end_turn(self, host, *, delay_ms, has_lease, busy, hold_ms):
+        self.told.append(("end", host, delay_ms, has_lease, busy, hold_ms))
 
 
 def under(frontier, clock, rules=RULES):
@@ -177,7 +179,7 @@ def robots_txt(text):
 
 
 class Asked(Server):
-    """A server that remembers when it was asked for what."""
+    """A server that records when each path was requested."""
 
     def __init__(self, answers, address):
         super().__init__(answers, address)

@@ -1,4 +1,4 @@
-"""What a page asks for is fetched by our client, once where once will do, and within bounds."""
+"""Our client fetches what a page requests, once if once is enough, and within bounds."""
 
 import asyncio
 from dataclasses import replace
@@ -11,8 +11,8 @@ from crawler.render import subresources as module
 from crawler.render.subresource_cache import MAX_ENTRY_BYTES, SubresourceCache
 from crawler.render.subresource_robots import Permission
 from crawler.render.subresources import MAX_REDIRECTS, HostLocks, SubresourceFetcher, SubresourceRequest
-from crawler.wire import Client, parse_networks
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.render.browser_thread import UnlimitedPageLease
 from tests.crawler.server import Server, page, redirect
 
@@ -33,7 +33,7 @@ PAGE = Capture(
 
 
 class Asked:
-    """The parts of one page of a server."""
+    """The subresources of one page of a server."""
 
     def __init__(
         self, server, client, *, lease=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
@@ -61,7 +61,7 @@ class Asked:
 
 @pytest.fixture
 async def client():
-    made = Client(user_agent="test", max_body=1 << 20, timeout_s=5, allow=parse_networks(("127.0.0.1/32",)))
+    made = wire_client("test", max_body=1 << 20, timeout=5, allow_networks=("127.0.0.1/32",))
     yield made
     await made.close()
 
@@ -151,10 +151,10 @@ async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
     told = []
 
     class Hurried(UnlimitedPageLease):
-        def enter(self, *, waited):
+        def acquire(self, *, has_waited):
             async def ask(_):
-                told.append(waited)
-                return 0 if waited else wait_ms
+                told.append(has_waited)
+                return 0 if has_waited else wait_ms
 
             return ask
 
@@ -175,11 +175,11 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
         async def permission(self, url, fetch):
             return Permission(delay_ms=7)
 
-        async def turn(self, host, *, delay_ms, most_ms, may_burst):
-            self.told.append((host, delay_ms, most_ms))
+        async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
+            self.told.append((host, delay_ms, max_wait_ms))
             return self.wait_ms
 
-        async def left(self, host, *, delay_ms, answer):
+        async def end_turn(self, host, *, delay_ms, answer):
             self.told.append((host, delay_ms))
 
     near, far = Line(20), Line(100_000)
@@ -189,13 +189,13 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
         assert server.paths == {"/a": 1}
     (turn, left), (refused,) = near.told, far.told
     assert (turn[:2], left) == (("127.0.0.1", 7), ("127.0.0.1", 7))
-    assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is for what the page makes of it
+    assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is the page's, to use what arrived
     assert refused[:2] == ("127.0.0.1", 7)
 
 
 async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_its_parts(client):
     class Far(UnlimitedPageLease):
-        async def turn(self, host, *, delay_ms, most_ms, may_burst):
+        async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
             return 2_000
 
     class Own(UnlimitedPageLease):
@@ -217,7 +217,7 @@ async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monke
     told = []
 
     class Own(UnlimitedPageLease):
-        async def turn(self, host, *, delay_ms, most_ms, may_burst):
+        async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
             told.append(may_burst)
             return 0
 
@@ -242,7 +242,7 @@ async def test_a_host_that_says_it_is_too_busy_is_known_for_that(client, answer,
     told = []
 
     class Noting(UnlimitedPageLease):
-        async def left(self, host, *, delay_ms, answer=None):
+        async def end_turn(self, host, *, delay_ms, answer=None):
             told.append(answer and (answer.reason, answer.hold_ms))
 
     async with Server({"/a": answer}).serve() as server:

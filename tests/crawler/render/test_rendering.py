@@ -49,12 +49,12 @@ def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(craw
     site.answers |= APP
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", render="auto", timeout_s=30))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.outcomes["fetched"] == 2
     assert site.paths == Counter({"/robots.txt": 1, **dict.fromkeys(APP, 1)})
     found = list(records(crawl))
     kinds = [record.type for record in found if record.type != "warcinfo"]
-    # robots.txt; the parts of the page, what the browser said, the DOM, the page; the page that was not rendered
+    # robots.txt; the subresources of the page, the report, the DOM, the page; the page that was not rendered
     page_ = ["request", "metadata", "response"]
     assert kinds == [*["request", "response"] * 3, "metadata", "conversion", *page_, *page_]
     dom = next(record for record in found if record.type == "conversion")
@@ -75,7 +75,7 @@ def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(craw
 def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     told = " ".join(["The text that only a script can tell has many words."] * 20)
     site.answers |= {**APP, "/data.json": page(f'{{"text": "{told}"}}', kind="application/json")}
-    site.answers["/other"] = site.answers["/"]  # one shell for every page, as applications have it
+    site.answers["/other"] = site.answers["/"]  # one shell for every page, as in web applications
     crawl.seed(f"{site.url}/", f"{site.url}/other", max_depth=0)
     run_worker(crawl.config("w", render="always", timeout_s=30))
     rows, store = list(processed(crawl)), DirectoryStore(crawl.root)
@@ -86,7 +86,7 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
         "keep.documents": 2,
         "early/status.documents": 1,  # robots.txt
         "early/page_part.documents": site.paths["/app.js"]
-        + site.paths["/data.json"],  # two tabs may both ask for a script
+        + site.paths["/data.json"],  # two tabs may both request a script
         "early/conversion.documents": 2,
     }
 
@@ -108,7 +108,7 @@ def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
 
 
 def processed(crawl):
-    """The documents that are made of what was archived."""
+    """Return the documents that are made of the archived pages."""
     store, filters = DirectoryStore(crawl.root), FiltersConfig(preset="none", languages=())
     with local_worker_pool(1) as crew:
         run_step.run_step(
@@ -133,7 +133,7 @@ def documents(store, name):
     ],
 )
 def test_a_page_reaches_the_private_network_that_it_came_from_and_no_other(crawl, site, allowed, expected):
-    """Two private networks, or one that holds both servers."""
+    """Return two private networks, or one that contains both servers."""
     everybody = page("secret", "Access-Control-Allow-Origin: *", kind="text/plain")
     with Server({"/other": everybody}, "127.0.0.2").in_thread() as other:
         wanted = [f"{site.url}/own", f"{other.url}/other"]
@@ -259,5 +259,5 @@ def test_old_browsers_are_replaced(crawl, site, monkeypatch):
     run_worker(crawl.config("w", render="always", timeout_s=30))
     doms = [record.payload for record in records(crawl) if record.type == "conversion"]
     assert len(doms) == 5
-    # One that did not end by itself was killed, and may take its time to go.
+    # A browser that did not end by itself was killed, and may take its time to go.
     assert _until(lambda: _children(os.getpid(), b"--remote-debugging-pipe") == others)

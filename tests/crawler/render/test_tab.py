@@ -1,4 +1,4 @@
-"""What a reader with a browser would see is seen, and nothing that a page does reaches past its tab."""
+"""The DOM contains what a reader with a browser would see, and nothing that a page does reaches past its tab."""
 
 import asyncio
 import socket
@@ -38,8 +38,8 @@ def test_what_scripts_make_of_a_page_is_its_dom(stage):
     )
     assert said(found).startswith("<!DOCTYPE html><html>")
     assert '<h1>from afar</h1><a href="/deep">deep</a>' in said(found)
-    assert (found.title, found.note.problem, dict(found.blocked)) == ("made", "", {})
-    assert [(part.kind, part.capture.url.text) for part in found.parts] == [
+    assert (found.title, found.report.problem, dict(found.refusals)) == ("made", "", {})
+    assert [(part.kind, part.capture.url.text) for part in found.subresources] == [
         ("script", f"{server.url}/app.js"),
         ("xhr", f"{server.url}/data.json"),
     ]
@@ -50,7 +50,7 @@ def test_the_page_itself_is_not_asked_for_again_and_the_wire_says_who_we_are(sta
     found, server = stage.render(
         {"/": shell("fetch('/x?' + navigator.userAgent.slice(0, 8))"), "/x?thresher": page("x")}
     )
-    assert [part.capture.request for part in found.parts] == server.requests[1:]
+    assert [part.capture.request for part in found.subresources] == server.requests[1:]
     assert server.paths["/"] == 1
     for request in server.requests:
         assert request.lower().count(b"user-agent: thresher/test") == 1
@@ -68,7 +68,7 @@ def test_parts_may_come_from_other_hosts_and_are_followed_through_redirects(stag
             {"/": page("<body><script src=/go.js></script>"), "/go.js": redirect(f"{other.url}/lib.js")}
         )
     assert "from elsewhere" in said(found)
-    assert [part.capture.status for part in found.parts] == [301, 200]
+    assert [part.capture.status for part in found.subresources] == [301, 200]
 
 
 def test_pictures_fonts_media_frames_and_streams_are_not_asked_for(stage):
@@ -84,13 +84,13 @@ def test_pictures_fonts_media_frames_and_streams_are_not_asked_for(stage):
         }
     )
     assert set(server.paths) == {"/"}
-    assert {"frame", "event_stream", "websocket", "method"} <= set(found.blocked)
-    assert found.note.problem == ""
+    assert {"frame", "event_stream", "websocket", "method"} <= set(found.refusals)
+    assert found.report.problem == ""
 
 
 def test_a_part_that_robots_forbid_is_not_asked_for(stage):
     found, server = stage.render({"/": shell("fetch('/private')")}, robots=("/private",))
-    assert (found.blocked["robots"], set(server.paths)) == (1, {"/"})
+    assert (found.refusals["robots"], set(server.paths)) == (1, {"/"})
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_part_that_robots_forbid_is_not_asked_for(stage):
 )
 def test_where_a_page_would_go_is_a_link_and_the_page_stays(stage, page_, target):
     found, server = stage.render({"/": page_})
-    assert found.note.went == (f"{server.url}{target}",)
+    assert found.report.navigations == (f"{server.url}{target}",)
     assert "here" in said(found)
     assert set(server.paths) == {"/"}
 
@@ -112,21 +112,21 @@ def test_where_a_page_would_go_is_a_link_and_the_page_stays(stage, page_, target
 @pytest.mark.parametrize("code", ["while (true) {}", "setTimeout(() => { while (true) {} }, 100)"])
 def test_a_script_without_end_is_stopped_at_the_deadline_and_the_page_is_taken_as_it_is(stage, code):
     found, _ = stage.render({"/": shell(code, "before")}, seconds=1.5)
-    assert found.note.problem == "render_timeout"
+    assert found.report.problem == "render_timeout"
     assert "before" in said(found)
 
 
 def test_a_part_that_never_comes_ends_with_the_deadline(stage):
     found, _ = stage.render({"/": shell("fetch('/never')", "before"), "/never": never}, seconds=1.5)
-    assert (found.note.problem, "before" in said(found)) == ("render_timeout", True)
+    assert (found.report.problem, "before" in said(found)) == ("render_timeout", True)
 
 
 def test_endless_timers_and_endless_polling_end(stage):
     code = "let n = 0; setInterval(() => { document.title = n++; fetch('/data'); fetch('/data?' + n) }, 20)"
     found, server = stage.render({"/": shell(code), "/data": page("x")})
-    assert found.blocked["repeated"] > 0
+    assert found.refusals["repeated"] > 0
     assert server.paths["/data"] == 3
-    assert len(found.parts) <= 40
+    assert len(found.subresources) <= 40
 
 
 def test_dialogs_windows_and_prints_wait_for_nobody(stage):
@@ -137,7 +137,7 @@ def test_dialogs_windows_and_prints_wait_for_nobody(stage):
     )
     found, server = stage.render({"/": shell(code)})
     assert "after all" in said(found)
-    assert found.blocked["dialog"] == 3
+    assert found.refusals["dialog"] == 3
     assert set(server.paths) == {"/"}
 
 
@@ -164,7 +164,10 @@ def test_a_page_cannot_replace_what_reads_it(stage):
 
 
 def test_nothing_of_one_page_is_there_for_the_next(stage):
-    code = "document.body.append('saw ' + localStorage.length + document.cookie); localStorage.x = 1; document.cookie = 'a=b'"
+    code = (
+        "document.body.append('saw ' + localStorage.length + document.cookie); "
+        "localStorage.x = 1; document.cookie = 'a=b'"
+    )
 
     async def twice():
         from tests.crawler.render.browser_thread import client
@@ -186,17 +189,23 @@ new WebSocket('ws://' + to + '/w'); new EventSource('http://' + to + '/e'); new 
 navigator.sendBeacon('http://' + to + '/b', 'x'); open('http://' + to + '/o');
 const x = new XMLHttpRequest(); x.open('GET', 'http://' + to + '/x'); x.send();
 import('http://' + to + '/m.js').catch(() => 0);
-new Worker(URL.createObjectURL(new Blob([`fetch('http://${to}/worker').catch(() => 0); new WebSocket('ws://${to}/ww')`])));
-for (const rel of ['preload', 'prefetch', 'preconnect', 'dns-prefetch', 'stylesheet', 'modulepreload', 'prerender', 'manifest']) {
-  const link = document.createElement('link'); link.rel = rel; link.as = 'script'; link.href = 'http://' + to + '/' + rel; document.head.append(link);
+const worker = `fetch('http://${to}/worker').catch(() => 0); new WebSocket('ws://${to}/ww')`;
+new Worker(URL.createObjectURL(new Blob([worker])));
+for (const rel of ['preload', 'prefetch', 'preconnect', 'dns-prefetch', 'stylesheet', 'modulepreload', 'prerender',
+                   'manifest']) {
+  const link = document.createElement('link'); link.rel = rel; link.as = 'script';
+  link.href = 'http://' + to + '/' + rel;
+  document.head.append(link);
 }
 const rules = document.createElement('script'); rules.type = 'speculationrules';
-rules.textContent = JSON.stringify({prefetch: [{source: 'list', urls: ['http://' + to + '/s']}]}); document.head.append(rules);
+rules.textContent = JSON.stringify({prefetch: [{source: 'list', urls: ['http://' + to + '/s']}]});
+document.head.append(rules);
 const frame = document.createElement('iframe'); frame.src = 'http://' + to + '/frame'; document.body.append(frame);
 const blank = document.createElement('iframe'); document.body.append(blank);
 try { new blank.contentWindow.RTCPeerConnection({iceServers: [{urls: 'stun:' + to}]}).createDataChannel('x') } catch {}
 try {
-  const peer = new blank.contentWindow.RTCPeerConnection({iceServers: [{urls: ['stun:' + to, 'turn:' + to + '?transport=tcp'], username: 'a', credential: 'b'}]});
+    const turn = {urls: ['stun:' + to, 'turn:' + to + '?transport=tcp'], username: 'a', credential: 'b'};
+    const peer = new blank.contentWindow.RTCPeerConnection({iceServers: [turn]});
   peer.createDataChannel('x'); peer.createOffer().then(offer => peer.setLocalDescription(offer));
 } catch {}
 try { new WebTransport('https://' + to + '/t') } catch {}
@@ -216,7 +225,7 @@ def test_no_page_reaches_an_address_that_the_guard_blocks_whatever_it_tries(stag
             datagrams.recvfrom(1)
     assert inside.connections == 0
     assert "tried" in said(found)
-    assert found.blocked["address_blocked"] >= 3
+    assert found.refusals["address_blocked"] >= 3
 
 
 @pytest.mark.slow
@@ -229,7 +238,9 @@ def test_a_page_reaches_its_own_host_by_our_client_alone(stage):
             return await stage.tab(asking, server.url + "/"), server
 
     found, server = stage.run(reached())
-    assert [part.capture.request for part in found.parts] == [one for one in server.requests[1:] if one]
+    assert [part.capture.request for part in found.subresources] == [
+        one for one in server.requests[1:] if one
+    ]
     assert not {"/w", "/ww", "/e", "/i", "/b", "/o", "/frame"} & set(server.paths)
 
 
@@ -237,11 +248,11 @@ def test_the_metadata_service_of_a_cloud_is_out_of_reach(stage):
     found, _ = stage.render(
         {"/": shell("fetch('http://169.254.169.254/latest').catch(e => document.body.append('refused'))")}
     )
-    assert (found.blocked["address_blocked"], "refused" in said(found)) == (1, True)
+    assert (found.refusals["address_blocked"], "refused" in said(found)) == (1, True)
 
 
 async def _beside(stage, code, *, seconds=6.0, harm=None):
-    """A page that does that, and one beside it that waits for a part."""
+    """Render a page that does that, and one beside it that waits for a subresource."""
     from tests.crawler.render.browser_thread import client
 
     async def slow(_, writer):
@@ -274,9 +285,9 @@ def test_a_tab_that_crashes_costs_its_page_and_no_other(stage):
             await session.send("Page.crash")
 
     bad, good = stage.run(_beside(stage, "setTimeout(() => fetch('/never'), 100)", harm=crash))
-    assert (bad.note.problem, bad.html) == ("render_crash", b"")
-    assert (good.note.problem, "arrived" in said(good)) == ("", True)
-    assert stage.browser.alive
+    assert (bad.report.problem, bad.html) == ("render_crash", b"")
+    assert (good.report.problem, "arrived" in said(good)) == ("", True)
+    assert stage.browser.is_alive
 
 
 def _open(stage, path):
@@ -288,5 +299,5 @@ def test_a_tab_that_takes_all_memory_costs_its_page_and_no_other(stage, monkeypa
     monkeypatch.setattr("crawler.render.chromium.browser.TAB_BYTES", 400 << 20)
     hoard = "const all = []; setInterval(() => all.push(new Uint8Array(32 << 20).fill(1)), 1)"
     bad, good = stage.run(_beside(stage, hoard))
-    assert bad.note.problem == "render_memory"
-    assert (good.note.problem, "arrived" in said(good)) == ("", True)
+    assert bad.report.problem == "render_memory"
+    assert (good.report.problem, "arrived" in said(good)) == ("", True)

@@ -7,11 +7,11 @@ import pytest
 
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
-from crawler.wire import Client, parse_networks
 from frontier import Outcome
 from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
 from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import archived, everybody
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import page
 
 SAME = page('<a href="x">x</a>' + "the same text on both pages " * 60)
@@ -22,7 +22,7 @@ LONG = 8 << 20
 
 def fetched(crawl, url):
     async def fetch(_):
-        client = Client(user_agent="t", max_body=100_000, timeout_s=2, allow=parse_networks(["127.0.0.0/8"]))
+        client = wire_client("t", max_body=100_000, timeout=2, allow_networks=("127.0.0.0/8",))
         try:
             return await client.get(url)
         finally:

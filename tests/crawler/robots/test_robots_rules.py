@@ -1,4 +1,4 @@
-"""What a robots.txt says to us; the numbers in the names are sections of RFC 9309."""
+"""The rules of a robots.txt for us; the numbers in the names are sections of RFC 9309."""
 
 import tarfile
 

@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it; the numbers in the names are its sections."""
+"""robots.txt by RFC 9309; the numbers in the names are its sections."""
 
 import pytest
 
@@ -19,8 +19,9 @@ from crawler.robots.robots_txt import (
     with_timestamp,
 )
 from crawler.uplink.address_limiter import AddressLimiter
-from crawler.wire import Client, Postponement, parse_networks
+from crawler.wire import Postponement
 from frontier import CrawlSettings, Fault, Kind, RobotsRecord
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, page, redirect
@@ -33,22 +34,22 @@ def rules(text, *headers):
 
 
 class Doorman:
-    """A frontier that tells those who want to ask an address how long to wait, one after the other."""
+    """A frontier that tells callers one after the other how long to wait for an address."""
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
         self.settings = CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
-    async def enter_all(self, asked):
+    async def acquire_addresses(self, asked):
         self.asked += [(address, lease.held_until_ms) for lease, address in asked]
         return [self._wait() for _ in asked]
 
-    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+    async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         assert (delay_ms, since_ms, ahead) == (0, None, 0)
         self.asked.append(host)
         return self._wait()
 
-    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
+    async def end_turn(self, host, *, delay_ms, has_lease, busy, hold_ms):
         self.ended.append((host, busy, hold_ms) if busy else host)
 
     def _wait(self):
@@ -57,7 +58,7 @@ class Doorman:
 
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
     async with Server(answers).serve() as server:
-        client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=parse_networks(allow))
+        client = wire_client("t", max_body=1_000_000, timeout=0.5, allow_networks=tuple(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
             return await fetch_robots(
@@ -154,9 +155,7 @@ async def test_a_hop_to_another_host_waits_for_its_turn():
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
     ):
-        client = Client(
-            user_agent="t", max_body=1_000_000, timeout_s=2, allow=parse_networks(("127.0.0.0/8",))
-        )
+        client = wire_client("t", max_body=1_000_000, timeout=2, allow_networks=("127.0.0.0/8",))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             found = await fetch_robots(client, under, AddressLimiter(keeper))
@@ -178,7 +177,7 @@ async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its
     keeper = Doorman(ip_delay_ms=0, delay_ms=10)
 
     class Lost:
-        """A client whose second request comes to nothing."""
+        """A client whose second request fails."""
 
         async def get(self, url, *_, **__):
             if url.host == "b.test":
@@ -219,9 +218,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         elsewhere = server.url.replace("127.0.0.1", "localhost")
         server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
         server.answers["/second"] = redirect(f"{elsewhere}/third")
-        client = Client(
-            user_agent="t", max_body=1_000_000, timeout_s=5, allow=parse_networks(("127.0.0.0/8", "::1/128"))
-        )
+        client = wire_client("t", max_body=1_000_000, timeout=5, allow_networks=("127.0.0.0/8", "::1/128"))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             waits = (2 * delay_ms, 2 * delay_ms)

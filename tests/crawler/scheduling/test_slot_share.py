@@ -186,7 +186,7 @@ def test_a_dozen_hosts_of_one_domain_that_drip_do_not_hold_up_another_site(crawl
     site.fallback = lambda _: answer
     crawl.seed(*(f"http://{host}:{site.port}/" for host in hosts), f"http://good.test:{site.port}/p0")
     run_worker(crawl.config("w", concurrency=8))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     asked = [raw for raw in site.requests if b"Host: good.test" in raw and b"robots" not in raw]
     assert len(asked) == len(honest)
     assert (sum(early), len(early)) == (1, len(hosts))  # the others had their turn as well

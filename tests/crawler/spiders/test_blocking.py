@@ -1,4 +1,4 @@
-"""A callback that holds up its worker costs nobody anything but time: no page is fetched, and no item emitted, twice."""
+"""A callback that holds up its worker costs only time: no page is fetched twice, and no item is emitted twice."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ STUBBORN = """while True:
                     if self.caught == 3: break
 """
 NATIVE = "collections.deque(itertools.repeat(0), maxlen=0)"
-"""Never ends, holds the interpreter's lock, and looks at no signal."""
+"""Never ends, holds the interpreter's lock, and checks no signal."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def project(tmp_path):
 
 
 def hasten(longest_s=300.0):
-    """What takes half a minute takes a third of a second."""
+    """Make half a minute take a third of a second."""
     limits = {"warn_s": 0.3, "longest_s": longest_s}
     return (blocking_watch.BlockingWatch.__init__, "__kwdefaults__", limits)
 
@@ -65,7 +65,7 @@ def worker_in_haste(config):
 
 
 def length():
-    """How many letters the expression needs to take a second or more on this machine."""
+    """Return how many letters the expression needs to take a second or more on this machine."""
     for number in range(18, 40):
         begun = time.monotonic()
         re.match("(a+)+b", "a" * number)
@@ -83,7 +83,7 @@ def spider(project, what):
 def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
     crawl, site, project, what, caplog, monkeypatch
 ):
-    """`ttl_s` is the half minute after which a worker that is not heard of counts as dead."""
+    """`ttl_s` is the half minute after which a worker without heartbeats counts as dead."""
 
     async def soon(_, writer):
         await asyncio.sleep(0.2)
@@ -93,8 +93,8 @@ def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
     guest = spider(project, what.replace("LENGTH", str(length()) if what is REGEX else ""))
     site.answers |= {"/slow": links("/next"), "/next": page("x"), "/soon": soon}
     crawl.seed(f"{site.url}/slow", f"{site.url}/soon")
-    run_worker(crawl.config("w", guest=guest, ttl_s=0.4, timeout_s=0.5))
-    assert crawl.stats.drained
+    run_worker(crawl.config("w", spider=guest, ttl_s=0.4, timeout_s=0.5))
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {}
     assert paths_of(project.items) == {"/slow": 1, "/next": 1, "/soon": 1}
     assert pages(crawl) == site.paths == {"/robots.txt": 1, "/slow": 1, "/next": 1, "/soon": 1}
@@ -112,7 +112,7 @@ def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project, 
     monkeypatch.setattr(spider_engine, "RENEW_S", 0.2)
     site.answers["/slow"] = page("x")
     crawl.seed(f"{site.url}/slow")
-    run_worker(crawl.config("w", guest=spider(project, "await asyncio.sleep(2)")))
+    run_worker(crawl.config("w", spider=spider(project, "await asyncio.sleep(2)")))
     assert crawl.stats.outcomes["fetched"] == 1
     assert paths_of(project.items) == {"/slow": 1}
     assert site.paths == {"/robots.txt": 1, "/slow": 1}
@@ -123,11 +123,11 @@ def test_a_callback_that_does_not_let_go_ends_the_crawl_with_one_line_that_names
     crawl, site, project, what, monkeypatch
 ):
     monkeypatch.setattr(*hasten(longest_s=0.6))
-    monkeypatch.setattr(blocking_watch, "AGAIN_S", 0.2)
+    monkeypatch.setattr(blocking_watch, "INTERRUPT_INTERVAL_S", 0.2)
     site.answers |= {"/": links("/other"), "/other": links("/slow"), "/slow": page("x")}
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError) as raised:
-        run_worker(crawl.config("w", guest=spider(project, what)))
+        run_worker(crawl.config("w", spider=spider(project, what)))
     line = str(raised.value)
     assert "\n" not in line
     assert re.fullmatch(
@@ -142,7 +142,7 @@ def test_a_callback_that_does_not_let_go_ends_the_crawl_with_one_line_that_names
 def test_native_code_that_does_not_let_go_ends_its_worker(crawl, site, project, capfd):
     site.answers["/slow"] = page("x")
     crawl.seed(f"{site.url}/slow")
-    worker = SPAWN.Process(target=worker_in_haste, args=(crawl.config("w", guest=spider(project, NATIVE)),))
+    worker = SPAWN.Process(target=worker_in_haste, args=(crawl.config("w", spider=spider(project, NATIVE)),))
     worker.start()
     worker.join(20)
     assert worker.exitcode == 1

@@ -1,4 +1,4 @@
-"""For every request that a spider yields its callback or its errback is called, once, whatever becomes of the page."""
+"""For every request that a spider yields, its callback or its errback is called once, whatever happens to the page."""
 
 import asyncio
 import socket
@@ -73,7 +73,7 @@ ANSWERS = {
     "/cut": (breaks_off, "ResponseDataLossError truncated_disconnect"),
     "/noise": (b"SSH-2.0-OpenSSH\r\n\r\n", "DownloadFailedError protocol"),
 }
-"""Paths of one host, which goes on whatever they do: what they answer, and what the spider is to hear (None: nothing)."""
+"""Paths of one host, which goes on whatever they do: what they answer, and what the spider receives (None: nothing)."""
 
 
 @pytest.fixture
@@ -88,11 +88,11 @@ def answers_of(items):
 
 
 def run(crawl, project, listed, **changes):
-    """What the spider hears of these URLs, which a page lists."""
+    """Return what the spider receives for these URLs, which a page lists."""
     with Server({"/": links(*listed)}, address="127.0.0.9").in_thread() as index:
         crawl.seed(f"{index.url}/", scope="any")
-        run_worker(crawl.config("w", guest=project.guest(EVERY, "Every"), **changes))
-    assert crawl.stats.drained
+        run_worker(crawl.config("w", spider=project.guest(EVERY, "Every"), **changes))
+    assert crawl.stats.is_drained
     return answers_of(project.items)
 
 
@@ -103,8 +103,8 @@ def test_what_a_host_may_answer_is_heard_once(crawl, site, project):
     heard = {path: said for path, (_, said) in ANSWERS.items() if said}
     site.answers["/"] = links(*heard)
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", guest=project.guest(code, "Every"), max_body=64 << 10))
-    assert crawl.stats.drained
+    run_worker(crawl.config("w", spider=project.guest(code, "Every"), max_body=64 << 10))
+    assert crawl.stats.is_drained
     assert answers_of(project.items) == heard
     assert "/private" not in site.paths
 
@@ -144,10 +144,10 @@ def test_requests_that_a_budget_has_no_room_for_are_counted_and_reach_no_errback
     code = EVERY.replace("scrapy.Request(url", "response.follow(url")
     site.answers |= {"/": links("/1", "/2", "/3", "/4"), "/1": page("x"), "/2": page("x")}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", guest=project.guest(code, "Every"), budget=Budget(host=3)))
+    run_worker(crawl.config("w", spider=project.guest(code, "Every"), budget=Budget(host=3)))
     assert answers_of(project.items) == {"/1": "200", "/2": "200"}
     assert crawl.stats.discarded == {"host_budget": 2}
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 def test_requests_that_are_left_out_are_heard_of_at_once(crawl, site, project):
@@ -177,7 +177,7 @@ def test_requests_that_are_left_out_are_heard_of_at_once(crawl, site, project):
         "/hidden": page("x"),
     }
     crawl.seed(f"{site.url}/", scope="any")
-    run_worker(crawl.config("w", guest=project.guest(code, "Left")))
+    run_worker(crawl.config("w", spider=project.guest(code, "Left")))
     assert answers_of(project.items) == {
         f"{site.url.replace('127.0.0.1', 'localhost')}/": "IgnoreRequest('off_site')",
         "ftp://127.0.0.1/": "IgnoreRequest('no_url')",
@@ -239,9 +239,9 @@ SETTINGS = {"DOWNLOADER_MIDDLEWARES": {Stops: 500}}
     site.answers |= {path: page("x") for path in expected} | {"/": links(*expected)}
     site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /private", kind="text/plain")
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", guest=project.guest(head + code, "Every")))
+    run_worker(crawl.config("w", spider=project.guest(head + code, "Every")))
     assert answers_of(project.items) == expected
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 def test_a_page_that_is_given_up_when_nobody_has_a_spider_is_settled_in_silence(crawl, site, project):
@@ -250,10 +250,10 @@ def test_a_page_that_is_given_up_when_nobody_has_a_spider_is_settled_in_silence(
         dead = f"http://127.0.0.6:{closed.getsockname()[1]}/"
         site.answers["/"] = links(dead)
         crawl.seed(f"{site.url}/", scope="any")
-        run_worker(crawl.config("w1", guest=project.guest(EVERY, "Every"), max_pages=1))
-        assert not crawl.stats.drained
+        run_worker(crawl.config("w1", spider=project.guest(EVERY, "Every"), max_pages=1))
+        assert not crawl.stats.is_drained
         run_worker(crawl.config("w2"))
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:dead_refused": 1}
 
 
@@ -277,7 +277,7 @@ def test_a_redirect_tells_its_callback_the_way(crawl, site, project):
         "/again-2": page("x"),
     }
     crawl.seed(f"{site.url}/1")
-    run_worker(crawl.config("w", guest=project.guest(code, "Way")))
+    run_worker(crawl.config("w", spider=project.guest(code, "Way")))
     end, again = sorted(project.items, key=lambda item: item["times"])
     assert end == {
         "url": f"{site.url}/end",

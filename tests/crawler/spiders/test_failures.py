@@ -1,4 +1,4 @@
-"""Which exception means what is what the guide says, for every reason by which a page may come to nothing."""
+"""The exception for every reason by which a page may fail is the one that the guide gives."""
 
 import re
 from typing import get_args
@@ -24,7 +24,7 @@ DEAD = {
 
 
 def table():
-    """The exceptions that the guide gives for each reason; of one reason there may be several."""
+    """Return the exceptions that the guide gives for each reason; a reason may have several."""
     rows = re.findall(r"^\| (`[^|]+) \| [^|]+ \| `(\w+)`[^|]* \|$", GUIDE, re.MULTILINE)
     assert len(rows) == 12
     found = {}

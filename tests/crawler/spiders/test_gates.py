@@ -1,4 +1,6 @@
-"""Servers that send back whoever comes without a cookie, or under another spelling: a worker gets their pages all the same."""
+"""Servers that redirect requests without a cookie, or under another spelling: a worker fetches their pages
+nevertheless.
+"""
 
 from dataclasses import replace
 
@@ -16,7 +18,7 @@ from tests.crawler.server import Server, links, page, redirect
 
 
 def gated(cookie="seen=1; Path=/", way="{path}"):
-    """A server whose pages are there for those who bring the cookie; others are sent to `way` and given it."""
+    """Return a server whose pages need a cookie; other requests are redirected to `way`, which sets it."""
 
     async def answer(raw, writer):
         path = raw.split(b" ")[1].decode()
@@ -38,8 +40,8 @@ def test_pages_behind_a_cookie_gate_are_had_where_cookies_are_kept(crawl, site, 
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", cookies=True))
     assert crawl.stats.outcomes["fetched"] == 3
-    assert crawl.stats.drained
-    assert site.paths["/"] == 2  # once to be told the cookie, which the other pages are asked for with
+    assert crawl.stats.is_drained
+    assert site.paths["/"] == 2  # once to receive the cookie, which the requests for the other pages carry
     assert site.paths["/one"] == site.paths["/two"] == 1
 
 
@@ -49,11 +51,11 @@ def test_where_none_are_kept_the_reason_says_so(crawl, site, way):
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"redirected:needs_cookie": 1}
-    assert crawl.stats.drained
+    assert crawl.stats.is_drained
 
 
 def test_a_worker_that_was_not_told_the_cookie_finds_it_with_the_url(crawl, site):
-    """What one worker was told, another brings: the cookie travels with the URL."""
+    """A cookie that one worker received travels with the URL to another worker, which sends it."""
     site.fallback = lambda _: gated()
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("first", cookies=True, max_requests=2))  # robots.txt, and the gate
@@ -115,7 +117,7 @@ def test_what_robots_txt_forbids_is_no_request(crawl, site):
 
 
 def test_a_list_of_one_template_is_had_whole_and_links_beside_it_are_no_worse_off(crawl, site):
-    """Fifteen hundred listed pages of one template, which all say the same."""
+    """Return fifteen hundred listed pages of one template, which all have the same text."""
     with Server(address="127.0.0.2").in_thread() as other:
         other.fallback = lambda path: links("/more", text="<h1>Widget</h1><p>Out of stock.")
         crawl.seed(*(f"{other.url}/item?id={number}" for number in range(300)), max_depth=0, listed=True)

@@ -1,4 +1,4 @@
-"""What a spider's request carries comes back as it was, or is refused."""
+"""What a spider's request carries comes back unchanged, or is refused."""
 
 import json
 from dataclasses import replace
@@ -74,7 +74,7 @@ def test_a_request_for_nothing_but_a_url_carries_nothing():
     assert decode_request(b"") == SpiderRequest()
 
 
-def test_a_note_keeps_the_errand_where_there_is_no_room_for_the_rest():
+def test_a_request_state_keeps_the_spider_request_where_there_is_no_room_for_the_rest():
     long = request_state.RequestState(etag="e" * 1000, uri="u" * 1000, spider_request=b"x" * 3000)
     assert request_state.decode_state(request_state.encode_state(long)) == request_state.RequestState(
         spider_request=long.spider_request
@@ -91,7 +91,7 @@ def test_a_note_keeps_the_errand_where_there_is_no_room_for_the_rest():
 
 
 @pytest.mark.parametrize("written", [b"{}", b"[]", b"no", json.dumps({"v": 2}).encode(), b"\xff"])
-def test_an_errand_of_another_version_says_what_to_do(written):
+def test_a_spider_request_of_another_version_says_what_to_do(written):
     with pytest.raises(CorruptData, match="crawl it to its end with the release that made it"):
         decode_request(written)
 

@@ -1,4 +1,4 @@
-"""Which settings of a guest's spider count."""
+"""Which settings of a user's spider count."""
 
 import pytest
 import scrapy

@@ -28,8 +28,8 @@ from tests.storage.captures import RECORD_ID
 URL = "http://example.org/"
 REQUEST = scrapy.Request(URL)
 RESPONSE = Response(URL)
-ERRAND = b'{"v":1,"c":"parse_item"}'
-NOTE = request_state.encode_state(request_state.RequestState(spider_request=ERRAND))
+SPIDER_REQUEST = b'{"v":1,"c":"parse_item"}'
+NOTE = request_state.encode_state(request_state.RequestState(spider_request=SPIDER_REQUEST))
 BLOCKED = captured(body=BLOCK.encode())
 LOST = captured(body=b"x", truncated="length")
 
@@ -54,9 +54,9 @@ def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **ch
     return visit_result(visit, result, request, SPIDER, known_urls=known, options=DEFAULT_OPTIONS)
 
 
-def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
+def test_the_next_visit_and_the_target_of_a_redirect_keep_the_spider_request():
     page = end(captured(headers=(("ETag", '"a"'),)), interval_s=60).decision
-    assert request_state.decode_state(page.note).spider_request == ERRAND
+    assert request_state.decode_state(page.note).spider_request == SPIDER_REQUEST
     moved = end(captured(301, headers=(("Location", "/there"),)), max_depth=0, priority=4).decision
     (target,) = moved.discoveries
     assert (target.url.text, target.depth, target.hops, target.max_depth) == (f"{URL}there", 0, 1, 0)
@@ -171,7 +171,7 @@ def test_the_spider_gets_an_exception_where_no_response_came(reason, attempt, is
 
 def test_a_page_that_kills_its_reader_is_a_failure():
     visit = visited(captured())
-    visit.result = replace(visit.result, answer=settlement_for(visit.lease, PARSER_CRASH))
+    visit.result = replace(visit.result, decision=settlement_for(visit.lease, PARSER_CRASH))
     assert str(delivery(visit, RESPONSE, REQUEST, SPIDER, DEFAULT_OPTIONS)) == "parser_crash"
 
 

@@ -1,4 +1,4 @@
-"""Who asks an address says so where that is later than the frontier was told."""
+"""A request to an address is reported if it comes later than the frontier was told."""
 
 import asyncio
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ ADDRESS = "192.0.2.1"
 
 
 class Recorder:
-    """Lets everybody in, and remembers who is said to have been late."""
+    """Grants every address, and records which ones are reported as late."""
 
     def __init__(self, delay_ms):
         self.late, settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
@@ -39,19 +39,19 @@ async def told(frontier):
 
 
 async def test_who_asks_at_once_says_nothing(monkeypatch):
-    monkeypatch.setattr(address_limiter, "LATE_S", 60.0)
+    monkeypatch.setattr(address_limiter, "MAX_REQUEST_LAG_S", 60.0)
     way, frontier = await entered()
     way.start_request(ADDRESS)
     assert await told(frontier) == []
 
 
 async def test_who_asks_late_or_again_says_so(monkeypatch):
-    monkeypatch.setattr(address_limiter, "LATE_S", 60.0)
+    monkeypatch.setattr(address_limiter, "MAX_REQUEST_LAG_S", 60.0)
     way, frontier = await entered()
     way.start_request(ADDRESS)
     way.start_request(ADDRESS)  # once more, over another connection
     assert await told(frontier) == [ADDRESS]
-    monkeypatch.setattr(address_limiter, "LATE_S", 0.0)
+    monkeypatch.setattr(address_limiter, "MAX_REQUEST_LAG_S", 0.0)
     way, frontier = await entered()
     way.start_request(ADDRESS)
     assert await told(frontier) == [ADDRESS]
@@ -69,6 +69,6 @@ async def test_a_frontier_that_is_away_is_told_by_who_asks_next():
     async def away(_):
         raise Unavailable("Redis does not answer")
 
-    frontier.asked = away
+    frontier.restart_address_delays = away
     way.start_request(ADDRESS)
     assert await told(frontier) == []

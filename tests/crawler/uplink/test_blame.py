@@ -1,4 +1,6 @@
-"""Whose fault it is that no answer came: the table of `crawler.uplink.failure_attribution`, and what holds in every row of it."""
+"""Who is to blame for a missing response: the list of `crawler.uplink.failure_attribution`, and what holds in all its
+cases.
+"""
 
 from typing import get_args
 
@@ -22,8 +24,8 @@ from crawler.wire import Symptom
 
 PROXY, NAME_SERVERS, ROUTE, OTHERS = Check
 SIGNS, CAUSES = get_args(Symptom), get_args(Cause)
-NEVER = {"heard": False}
-JUST_NOW = {"heard": True}
+NEVER = {"has_response": False}
+JUST_NOW = {"has_response": True}
 NOBODY, ALL_SILENT = OtherHosts(responding=0, silent=0), OtherHosts(responding=0, silent=MIN_SILENT_HOSTS)
 SOME_ANSWER = OtherHosts(responding=1, silent=5)
 DOWN = {part: {part: False} for part in (PROXY, NAME_SERVERS, ROUTE)}
@@ -33,49 +35,53 @@ UP = {part: {part: True} for part in DOWN}
 @pytest.mark.parametrize(
     ("sign", "facts", "found"),
     [
-        # What says enough by itself.
+        # Symptoms that are enough by themselves.
         ("answered", NEVER, None),
         ("denied", NEVER, None),
         ("no_proxy", JUST_NOW, "proxy"),
         ("no_resources", JUST_NOW, "resources"),
         # A proxy that says nothing.
-        ("mute_proxy", {**JUST_NOW, "fresh": {PROXY}}, None),
+        ("mute_proxy", {**JUST_NOW, "recently_working": {PROXY}}, None),
         ("mute_proxy", NEVER, PROXY),
-        ("mute_proxy", {**NEVER, "works": DOWN[PROXY]}, OTHERS),
-        ("mute_proxy", {**NEVER, "works": DOWN[PROXY], "others": NOBODY}, "proxy"),
-        ("mute_proxy", {**NEVER, "works": DOWN[PROXY], "others": SOME_ANSWER}, None),
-        ("mute_proxy", {**NEVER, "works": UP[PROXY], "others": NOBODY}, None),
-        ("mute_proxy", {**NEVER, "works": UP[PROXY], "others": ALL_SILENT}, "silence"),
+        ("mute_proxy", {**NEVER, "check_results": DOWN[PROXY]}, OTHERS),
+        ("mute_proxy", {**NEVER, "check_results": DOWN[PROXY], "other_hosts": NOBODY}, "proxy"),
+        ("mute_proxy", {**NEVER, "check_results": DOWN[PROXY], "other_hosts": SOME_ANSWER}, None),
+        ("mute_proxy", {**NEVER, "check_results": UP[PROXY], "other_hosts": NOBODY}, None),
+        ("mute_proxy", {**NEVER, "check_results": UP[PROXY], "other_hosts": ALL_SILENT}, "silence"),
         # No name server could tell.
         ("no_name_server", NEVER, NAME_SERVERS),
-        ("no_name_server", {**JUST_NOW, "fresh": {NAME_SERVERS}}, None),
-        ("no_name_server", {**NEVER, "works": UP[NAME_SERVERS], "others": NOBODY}, None),
-        ("no_name_server", {**NEVER, "works": DOWN[NAME_SERVERS]}, OTHERS),
-        ("no_name_server", {**NEVER, "works": DOWN[NAME_SERVERS], "others": NOBODY}, "name_servers"),
-        ("no_name_server", {**JUST_NOW, "works": DOWN[NAME_SERVERS]}, None),
+        ("no_name_server", {**JUST_NOW, "recently_working": {NAME_SERVERS}}, None),
+        ("no_name_server", {**NEVER, "check_results": UP[NAME_SERVERS], "other_hosts": NOBODY}, None),
+        ("no_name_server", {**NEVER, "check_results": DOWN[NAME_SERVERS]}, OTHERS),
         (
             "no_name_server",
-            {**JUST_NOW, "works": DOWN[NAME_SERVERS], "had": {NAME_SERVERS}},
+            {**NEVER, "check_results": DOWN[NAME_SERVERS], "other_hosts": NOBODY},
+            "name_servers",
+        ),
+        ("no_name_server", {**JUST_NOW, "check_results": DOWN[NAME_SERVERS]}, None),
+        (
+            "no_name_server",
+            {**JUST_NOW, "check_results": DOWN[NAME_SERVERS], "previously_working": {NAME_SERVERS}},
             "name_servers",
         ),
         # No route.
         ("no_route", JUST_NOW, ROUTE),
-        ("no_route", {**JUST_NOW, "works": UP[ROUTE]}, None),
-        ("no_route", {**NEVER, "works": UP[ROUTE], "others": NOBODY}, None),
-        ("no_route", {**NEVER, "works": UP[ROUTE], "others": ALL_SILENT}, "silence"),
-        ("no_route", {**NEVER, "works": DOWN[ROUTE], "others": NOBODY}, "route"),
-        ("no_route", {**NEVER, "works": DOWN[ROUTE], "others": SOME_ANSWER}, None),
-        ("no_route", {**JUST_NOW, "works": DOWN[ROUTE], "had": {ROUTE}}, "route"),
+        ("no_route", {**JUST_NOW, "check_results": UP[ROUTE]}, None),
+        ("no_route", {**NEVER, "check_results": UP[ROUTE], "other_hosts": NOBODY}, None),
+        ("no_route", {**NEVER, "check_results": UP[ROUTE], "other_hosts": ALL_SILENT}, "silence"),
+        ("no_route", {**NEVER, "check_results": DOWN[ROUTE], "other_hosts": NOBODY}, "route"),
+        ("no_route", {**NEVER, "check_results": DOWN[ROUTE], "other_hosts": SOME_ANSWER}, None),
+        ("no_route", {**JUST_NOW, "check_results": DOWN[ROUTE], "previously_working": {ROUTE}}, "route"),
         # Silence.
         ("silent", JUST_NOW, None),
         ("silent", NEVER, OTHERS),
-        ("silent", {**NEVER, "others": ALL_SILENT}, "silence"),
-        ("silent", {**NEVER, "others": OtherHosts(responding=0, silent=MIN_SILENT_HOSTS - 1)}, None),
-        ("silent", {**NEVER, "others": SOME_ANSWER}, None),
-        # In an outage, whatever it shows.
-        ("silent", {**JUST_NOW, "overlaps": "name_servers"}, "name_servers"),
-        ("answered", {**JUST_NOW, "overlaps": "silence"}, "silence"),
-        ("denied", {**NEVER, "overlaps": "proxy"}, None),
+        ("silent", {**NEVER, "other_hosts": ALL_SILENT}, "silence"),
+        ("silent", {**NEVER, "other_hosts": OtherHosts(responding=0, silent=MIN_SILENT_HOSTS - 1)}, None),
+        ("silent", {**NEVER, "other_hosts": SOME_ANSWER}, None),
+        # An outage, whatever the symptom.
+        ("silent", {**JUST_NOW, "overlapping_outage": "name_servers"}, "name_servers"),
+        ("answered", {**JUST_NOW, "overlapping_outage": "silence"}, "silence"),
+        ("denied", {**NEVER, "overlapping_outage": "proxy"}, None),
     ],
 )
 def test_whose_fault_it_is(sign, facts, found):
@@ -85,11 +91,11 @@ def test_whose_fault_it_is(sign, facts, found):
 
 parts = st.sampled_from([PROXY, NAME_SERVERS, ROUTE])
 answers = st.fixed_dictionaries({part: st.booleans() for part in (PROXY, NAME_SERVERS, ROUTE)})
-others = st.builds(OtherHosts, answered=st.integers(0, 2), silent=st.integers(0, 6))
+others = st.builds(OtherHosts, responding=st.integers(0, 2), silent=st.integers(0, 6))
 
 
 def settled(sign, answers, others, **known):
-    """What it comes to when every question is answered, and which were asked."""
+    """Return the result when every check is answered, and which checks were asked for."""
     facts, asked = Evidence(**known), []
     while isinstance(found := attribute_failure(sign, facts), Check):
         asked.append(found)
@@ -108,9 +114,9 @@ def settled(sign, answers, others, **known):
     sign=st.sampled_from(SIGNS),
     answers=answers,
     others=others,
-    heard=st.booleans(),
-    fresh=st.frozensets(parts),
-    had=st.frozensets(parts),
+    has_response=st.booleans(),
+    recently_working=st.frozensets(parts),
+    previously_working=st.frozensets(parts),
     overlapping_outage=st.none() | st.sampled_from(CAUSES),
 )
 def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, others, **known):
@@ -123,12 +129,12 @@ def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, othe
     sign=st.sampled_from(SIGNS),
     answers=answers,
     others=others,
-    heard=st.booleans(),
+    has_response=st.booleans(),
     overlapping_outage=st.sampled_from(CAUSES),
 )
 def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign, answers, others, **known):
     found, asked = settled(sign, answers, others, **known)
-    assert (found, asked) == (None if sign == "denied" else known["overlaps"], [])
+    assert (found, asked) == (None if sign == "denied" else known["overlapping_outage"], [])
 
 
 @given(
@@ -136,34 +142,46 @@ def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign
     answers=answers,
     silent=st.integers(0, 9),
     answered=st.integers(1, 9),
-    heard=st.booleans(),
+    has_response=st.booleans(),
 )
-def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(sign, answers, silent, answered, heard):
-    """Unless what the worker had of its own is gone: then those others are reached by what it remembers."""
-    found, _ = settled(sign, answers, OtherHosts(responding=answered, silent=silent), heard=heard)
+def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(
+    sign, answers, silent, answered, has_response
+):
+    """Unless a part that worked before is broken: then the worker may reach the other hosts by cached answers."""
+    found, _ = settled(
+        sign, answers, OtherHosts(responding=answered, silent=silent), has_response=has_response
+    )
     assert found is None
 
 
 @given(
     sign=st.sampled_from(["silent", "no_name_server", "no_route", "mute_proxy"]),
-    heard=st.booleans(),
+    has_response=st.booleans(),
     few=st.integers(0, MIN_SILENT_HOSTS - 1),
 )
-def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, heard, few):
-    """Our own side answers, and too few others are there to compare with."""
+def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, has_response, few):
+    """Our own side works, and there are too few other hosts to compare with."""
     works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), True)
-    found, _ = settled(sign, works, OtherHosts(responding=0, silent=few), heard=heard)
+    found, _ = settled(sign, works, OtherHosts(responding=0, silent=few), has_response=has_response)
     assert found is None
 
 
 @given(
     sign=st.sampled_from(["no_name_server", "no_route", "mute_proxy"]),
     silent=st.integers(0, 6),
-    had=st.frozensets(parts),
+    previously_working=st.frozensets(parts),
 )
-def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_answers(sign, silent, had):
+def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_answers(
+    sign, silent, previously_working
+):
     works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), False)
-    found, _ = settled(sign, works, OtherHosts(responding=0, silent=silent), heard=False, had=had)
+    found, _ = settled(
+        sign,
+        works,
+        OtherHosts(responding=0, silent=silent),
+        has_response=False,
+        previously_working=previously_working,
+    )
     assert found == {"no_name_server": "name_servers", "no_route": "route", "mute_proxy": "proxy"}[sign]
 
 

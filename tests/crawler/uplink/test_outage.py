@@ -1,4 +1,4 @@
-"""What fails on our own side is nobody else's fault: no host is given up for it, no URL has one attempt less."""
+"""A failure of our own side counts against nobody else: no host is given up for it, and no URL loses an attempt."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from tests.crawler.server import ALLOW_ALL, Server, links, page, redirect, spell
 from tests.crawler.spiders.test_spiders import FOLLOW, Project, paths_of
 
 OUTAGE_S = 2.5
-"""Time enough for a host to be given up: in the frontier it flies while nothing is under way (`hurry`)."""
+"""Time enough for a host to be given up: the frontier's clock runs ahead while nothing is in progress (`hurry`)."""
 
 
 def free_port(kind):
@@ -34,7 +34,7 @@ def free_port(kind):
 
 @contextmanager
 def later(context):
-    """Enter it when the outage has lasted for its time."""
+    """Note in the frontier that the outage has lasted for its time."""
     with ExitStack() as stack:
         timer = threading.Timer(OUTAGE_S, lambda: stack.enter_context(context()))
         timer.start()
@@ -46,7 +46,7 @@ def later(context):
 
 @contextmanager
 def taken(port):
-    """Somebody listens there who takes every connection and says nothing."""
+    """Serve a port that accepts every connection and sends nothing."""
     with socket.socket() as mute:
         mute.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         mute.bind(("127.0.0.1", port))
@@ -56,7 +56,7 @@ def taken(port):
 
 @contextmanager
 def deaf(host, port):
-    """The address drops what comes, as a cable does that is cut: its queue of connections is full."""
+    """Serve an address that drops packets, like a cut cable: its queue of connections is full."""
     with socket.socket() as full, ExitStack() as stack:
         full.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         full.bind((host, port))
@@ -69,12 +69,12 @@ def deaf(host, port):
 
 
 def proxied(path):
-    """What a proxy answers: it is asked with whole URLs."""
+    """Return a proxy's answers: its requests have whole URLs."""
     return ALLOW_ALL if path.endswith("/robots.txt") else page("here")
 
 
 def clean(stats):
-    """Whether nothing has failed, rests or is to be tried again."""
+    """Return whether nothing has failed, rests or is to be retried."""
     return not (stats.reasons or stats.held or stats.dead or stats.later or stats.outcomes["failed"])
 
 
@@ -169,7 +169,7 @@ def test_pages_that_are_asked_for_again_are_as_they_were_after_an_outage(crawl):
     crawl.seed(*urls, generation=1)
     with later(lambda: proxy.in_thread(port)), hurry(crawl.redis, crawl):
         run_worker(crawl.config("v", **by_proxy))
-    assert len(proxy.requests) == asked + len(urls)  # and their robots.txt are known
+    assert len(proxy.requests) == asked + len(urls)  # their robots.txt are cached
     assert crawl.stats.outcomes["fetched"] == 2 * len(urls)
     assert clean(crawl.stats)
 
@@ -195,7 +195,7 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
         timeout_s=2.0,
         concurrency=4,
         proxy=f"http://127.0.0.1:{port}",
-        guest=project.guest(FOLLOW_OR_TELL),
+        spider=project.guest(FOLLOW_OR_TELL),
     )
     with proxy.in_thread(port):
         process = start(config)
@@ -271,7 +271,7 @@ def test_hosts_that_a_proxy_cannot_reach_are_failed_though_they_are_all_that_is_
 
 @contextmanager
 def web_on(hosts, port, answer):
-    """A server on each address, all at one port; yields how many requests came."""
+    """Serve each address on one port; yield how many requests came."""
     servers = [Server(address=host) for host in hosts]
     with ExitStack() as stack:
         for server in servers:
@@ -282,7 +282,7 @@ def web_on(hosts, port, answer):
 
 @contextmanager
 def cut(hosts, port):
-    """What is sent to the addresses is lost."""
+    """Drop what is sent to the addresses."""
     with ExitStack() as stack:
         for host in hosts:
             stack.enter_context(deaf(host, port))
@@ -354,7 +354,7 @@ if __name__ == "__main__":
 
 
 def test_a_machine_without_a_route_waits_for_one(crawl, tmp_path):
-    """In a network namespace whose only interface is down at first."""
+    """Run in a network namespace whose only interface is down at first."""
     inside = ["unshare", "--user", "--map-root-user", "--net"]
     if (
         not shutil.which("unshare")

@@ -1,4 +1,6 @@
-"""What a worker does when its own side fails, and when that is over. Its client and its probes are told what to say."""
+"""What a worker does when its own side fails, and when that is over. The test tells its client and probes what to
+answer.
+"""
 
 import asyncio
 
@@ -45,21 +47,21 @@ class Web:
         self.clock.now += self.took_s
         return self.answer
 
-    async def name_servers(self):
+    async def name_server_problem(self):
         self.asked.append("name servers")
         return self.problem
 
-    async def proxy(self, *, speaks):
+    async def proxy_problem(self, *, must_answer):
         self.asked.append("proxy")
-        return self.speaks if speaks else self.connects
+        return self.speaks if must_answer else self.connects
 
-    def route(self, address=""):
+    def route_problem(self, address=""):
         return ""
 
     async def address(self, url):
         return url.host
 
-    async def knock(self, url):
+    async def probe_host(self, url):
         self.asked.append(url.host)
         return HostProbe(address=url.host, has_answered=self.alive[url.host])
 
@@ -79,7 +81,7 @@ def web(clock):
 
 @pytest.fixture
 async def made(web, clock, monkeypatch):
-    """An uplink whose probes are made at once; `waits` are the times that it would have waited before each."""
+    """Return an uplink whose probes run at once; `waits` are the seconds that it would have waited before each."""
     waits, reports = [], []
 
     def wait_s(probes):
@@ -89,7 +91,7 @@ async def made(web, clock, monkeypatch):
     async def report():
         reports.append(uplink.outage)
 
-    monkeypatch.setattr(module, "wait_s", wait_s)
+    monkeypatch.setattr(module, "probe_delay_s", wait_s)
     uplink = Uplink(web, web.responsive, report, clock=clock)
     uplink.waits, uplink.reports = waits, reports
     yield uplink
@@ -103,7 +105,7 @@ async def turns(count=10):
 
 async def passed(uplink):
     async with asyncio.timeout(5):
-        while uplink.outage is not None:  # noqa: ASYNC110 - it tells nobody here
+        while uplink.outage is not None:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
 
 
@@ -112,7 +114,7 @@ async def test_a_failure_of_the_host_is_the_hosts(made, web):
         web.answer = answer
         assert await made.get(URL) is answer
     assert made.outage is None
-    assert made.room(64) == 64
+    assert made.lease_limit(64) == 64
 
 
 async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_over(made, web, clock):
@@ -120,15 +122,15 @@ async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_ove
     assert isinstance(await made.get(URL), Postponement)
     clock.now += 7
     assert (made.outage.why, made.outage.ms) == (NO_PROXY.detail, 7_000)
-    assert made.room(64) == 0
+    assert made.lease_limit(64) == 0
     web.connects = ""
     await passed(made)
-    assert made.room(64) == TENTATIVE_LEASES
+    assert made.lease_limit(64) == TENTATIVE_LEASES
     assert [outage and outage.why for outage in made.reports] == [NO_PROXY.detail, None]
     web.answer = REFUSED
     clock.now += 1
     await made.get(URL)
-    assert made.room(64) == 64
+    assert made.lease_limit(64) == 64
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ async def test_a_host_that_may_have_had_the_request_was_asked_though_no_answer_c
     web.answer = web.connects = NO_PROXY
     await made.get(URL)
     web.answer = FetchFailure(reason=reason, detail="no answer", symptom="silent")
-    assert (await made.get(URL)).asked is asked
+    assert (await made.get(URL)).has_sent_request is asked
 
 
 async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(made, web, clock):
@@ -199,7 +201,7 @@ async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answe
     assert set(web.asked) == {"b.test", "c.test", "d.test"}
     clock.now += 60
     web.alive = dict.fromkeys(("b.test", "c.test"), False)
-    assert await made.get(URL) is SILENT  # too few to say
+    assert await made.get(URL) is SILENT  # too few hosts to decide
     clock.now += 60
     web.alive["e.test"] = False
     assert isinstance(await made.get(URL), Postponement)
@@ -211,22 +213,22 @@ async def test_whoever_answers_ends_an_outage_in_which_nobody_did(made, web, clo
     assert isinstance(await made.get(URL), Postponement)
     assert made.outage.why == "nobody answers, neither a.test nor 3 others that did before"
     await turns()
-    assert made.room(9) == 0
+    assert made.lease_limit(9) == 0
     web.answer = REFUSED
     await made.get(URL)
     await passed(made)
-    assert made.room(9) == TENTATIVE_LEASES
+    assert made.lease_limit(9) == TENTATIVE_LEASES
 
 
 async def test_a_probe_that_breaks_is_no_outage_without_an_end(made, web):
-    async def broken(*, speaks):
+    async def broken(*, must_answer):
         raise ZeroDivisionError
 
-    web.answer, web.proxy = NO_PROXY, broken
+    web.answer, web.proxy_problem = NO_PROXY, broken
     await made.get(URL)
     await turns()
     with pytest.raises(ZeroDivisionError):
-        made.room(9)
+        made.lease_limit(9)
 
 
 async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web):
@@ -238,6 +240,6 @@ async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web
     await made.get(URL)
     web.responsive = made._responsive = away
     await turns()
-    assert made.room(9) == 0
+    assert made.lease_limit(9) == 0
     made._responsive = lambda n: asyncio.sleep(0, [])
     await passed(made)

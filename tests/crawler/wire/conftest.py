@@ -2,19 +2,19 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from crawler.wire import Client, parse_networks
+from tests.crawler.flat_settings import wire_client
 
 AGENT = "thresher/test (+mailto:test@example.org)"
 
 
 @pytest.fixture
 def client():
-    """Makes clients that may talk to loopback."""
+    """Return a function that makes clients that may connect to loopback."""
 
     @asynccontextmanager
     async def made(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8", "::1"), **options):
-        asking = Client(
-            user_agent=AGENT, max_body=max_body, timeout_s=timeout_s, allow=parse_networks(allow), **options
+        asking = wire_client(
+            AGENT, max_body=max_body, timeout=timeout_s, allow_networks=tuple(allow), **options
         )
         try:
             yield asking

@@ -1,4 +1,4 @@
-"""What the client takes down is what the server sent and received, byte for byte, whatever the server does."""
+"""The client records what the server sent and received, byte for byte, whatever the server does."""
 
 import asyncio
 import gzip
@@ -32,7 +32,7 @@ def sends(*pieces, then="close", between=0.0):
 
 @pytest.fixture
 def fetch(client):
-    """One GET of a server that gives that answer: (what came, the server)."""
+    """GET one page of a server with that answer; return the result and the server."""
 
     async def fetched(answer, **options):
         async with Server({"/": answer}).serve() as server, client(**options) as asking:
@@ -240,7 +240,7 @@ async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and
         writer.write(page("x", *headers))
         await writer.drain()
 
-    async with Server({"/": answer}).serve() as server, client(asked=happened.append) as asking:
+    async with Server({"/": answer}).serve() as server, client(on_request=happened.append) as asking:
         for _ in range(3):
             assert isinstance(await asking.get(canonicalize(f"{server.url}/")), Capture)
     assert happened == ["127.0.0.1", "request"] * 3
@@ -255,7 +255,7 @@ async def test_nothing_is_sent_that_may_not_be_sent_after_all(client):
     def refuse(_):
         raise Unavailable("given up")
 
-    async with Server({"/": answer}).serve() as server, client(asked=refuse) as asking:
+    async with Server({"/": answer}).serve() as server, client(on_request=refuse) as asking:
         with pytest.raises(Unavailable):
             await asking.get(canonicalize(f"{server.url}/"))
     assert not asked
@@ -268,7 +268,7 @@ async def test_what_the_network_says_has_a_reason(client):
 
 
 class Door:
-    """Lets everybody in, and remembers to which address."""
+    """Grants every address, and records it."""
 
     def __init__(self, wait=0):
         self.wait, self.entered = wait, []
@@ -341,7 +341,7 @@ async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(n
         new = Server({"/": page("new")}, address="127.0.0.9")
         async with new.serve(port=old.port):
             names["moves.test"] = ["127.0.0.9"]
-            asking._resolver._known.clear()
+            asking._resolver._cache.clear()
             door = Door()
             found = await asking.get(url, door.enter)
     assert (found.payload, found.peer, door.entered) == (b"new", "127.0.0.9", ["127.0.0.9"])
@@ -406,7 +406,7 @@ async def test_limits_may_be_given_with_a_request(client):
     ids=["length", "chunks", "interim"],
 )
 async def test_a_response_may_be_clipped_at_any_byte(client, response):
-    """Each beginning comes to what can be said of it, at once; the whole alone is whole."""
+    """Each beginning has its own result, at once; only the whole is complete."""
     answers = {f"/{at}": sends(response[:at]) for at in range(len(response) + 1)}
     body = response.rindex(b"HTTP/1.1")
     head_end = response.index(b"\r\n\r\n", body) + 4

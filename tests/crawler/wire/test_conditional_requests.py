@@ -1,4 +1,4 @@
-"""What servers are told beyond the URL: cookies, and what a configuration keeps for a domain."""
+"""What servers receive besides the URL: cookies, and the credentials that a configuration has for a domain."""
 
 import pytest
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL, LIKELY, LONGEST, _signs, class_hints
+from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL, LIKELY, LONGEST, _hints, class_hints
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_what_lies_behind_the_bound_of_a_name_says_nothing():
 
 
 def test_a_name_is_remembered_no_further_than_it_is_looked_at():
-    _signs.cache_clear()
+    _hints.cache_clear()
     for n in range(10):
         class_hints("x" * LONGEST + str(n), "")
-    assert _signs.cache_info().currsize == 1
+    assert _hints.cache_info().currsize == 1
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

@@ -1,4 +1,6 @@
-"""The 706 PDFs of the shared material: bug reports of browsers for the most part. None hangs, none takes its process down."""
+"""The 706 PDFs of the shared material: bug reports of browsers for the most part. None hangs, none takes its process
+down.
+"""
 
 import io
 import json

@@ -8,7 +8,7 @@ MODULES = (robots, changes, policy, rate, wire, content, urls, scripts)
 
 
 def rows(there: WebAddress) -> list[Row]:
-    """Every row, in the order of the checklist."""
+    """Return every row, in the order of the checklist."""
     found = [row for module in MODULES for row in module.rows(there)]
     names = [row.name for row in found]
     assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]

@@ -1,4 +1,4 @@
-"""Rows 33 and 35: addresses that may not be asked, in every spelling, and the one of IPv6 that may.
+"""Rows 33 and 35: addresses that may not be requested, in every spelling, and the one of IPv6 that may.
 
 The canary listens on 127.0.0.1, which no row allows. A link, a redirect, a base and a Location lead there.
 """
@@ -56,7 +56,7 @@ def rebound():
 
 
 def named(there: WebAddress) -> list[Row]:
-    """Rows 33 to 35 that take a name server."""
+    """Return rows 33 to 35 that need a name server."""
 
     def nowhere(name, said, word="dns"):
         host = f"{name.replace(' ', '-').lower()}.test"
@@ -67,7 +67,7 @@ def named(there: WebAddress) -> list[Row]:
             names={host: said},
             good=False,
             ended={"/": "failed:*"},
-            extra_work=lambda seen: (seen.reason(word), seen.unconnected()),
+            extra_check=lambda seen: (seen.reason(word), seen.unconnected()),
         )
 
     def inward(name, addresses):
@@ -79,7 +79,7 @@ def named(there: WebAddress) -> list[Row]:
             names={host: addresses},
             good=False,
             ended={"/": "refused:address_blocked"},
-            extra_work=untouched,
+            extra_check=untouched,
         )
 
     return [
@@ -121,7 +121,7 @@ def named(there: WebAddress) -> list[Row]:
             name="DNS leads to the host and to loopback",
             host="both.test",
             names={"both.test": ["127.0.0.1", "@"]},
-            extra_work=untouched,
+            extra_check=untouched,
         ),
         Row(
             number=35,
@@ -130,7 +130,7 @@ def named(there: WebAddress) -> list[Row]:
             address="127.1.35.77",
             names={"rebound.test": rebound()},
             good=False,
-            extra_work=untouched,
+            extra_check=untouched,
         ),
     ]
 
@@ -145,14 +145,14 @@ def rows(there: WebAddress) -> list[Row]:
             name="IPv6 alone",
             address="::1",
             answers={"/six": page("six")},
-            extra_work=lambda seen: seen.address("/six", "::1"),
+            extra_check=lambda seen: seen.address("/six", "::1"),
         ),
         Row(
             number=35,
             name="links to where nobody may go",
             scope="any",
             answers={"/bad": links(*inside.values())},
-            extra_work=untouched,
+            extra_check=untouched,
         ),
         Row(
             number=35,
@@ -160,14 +160,14 @@ def rows(there: WebAddress) -> list[Row]:
             scope="any",
             answers=hops,
             ended=dict.fromkeys(hops, "redirected:*"),
-            extra_work=untouched,
+            extra_check=untouched,
         ),
         Row(
             number=35,
             name="a base that leads to where nobody may go",
             scope="any",
             answers={"/bad": page(f'<base href="{inside["dotted"]}"><a href="x">x</a><img src="y">')},
-            extra_work=untouched,
+            extra_check=untouched,
         ),
         Row(
             number=35,
@@ -179,6 +179,6 @@ def rows(there: WebAddress) -> list[Row]:
                     f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/",
                 )
             },
-            extra_work=untouched,
+            extra_check=untouched,
         ),
     ]

@@ -1,4 +1,4 @@
-"""Rows 36 to 38: content encodings that swell, lie, or are known to nobody."""
+"""Rows 36 to 38: content encodings that swell, lie, or are unknown."""
 
 import gzip
 import zlib
@@ -18,7 +18,7 @@ def encoded(body: bytes, encoding: str, *headers: str) -> bytes:
 
 
 def bomb(name, body, encoding):
-    """It is archived as it came, and the crawl goes on."""
+    """Return a row whose body is archived as it came, while the crawl goes on."""
     return Row(
         number=36,
         name=name,
@@ -26,7 +26,7 @@ def bomb(name, body, encoding):
         ended={"/bad": "fetched:*"},
         kept={"/bad": None},
         asked={"/bad": (1, 1)},
-        extra_work=lambda seen: seen.body("/bad", body),
+        extra_check=lambda seen: seen.body("/bad", body),
     )
 
 
@@ -70,7 +70,7 @@ def lies() -> list[Row]:
             kept={"/bad": None},
             ended={"/bad": "fetched:*"},
             asked={"/bad": (1, 1), **({"/behind": (1, 1)} if follows else {})},
-            extra_work=lambda seen: seen.body("/bad", body),
+            extra_check=lambda seen: seen.body("/bad", body),
             **more,
         )
 

@@ -1,7 +1,7 @@
-"""Rows 5 and 9: a robots.txt that is no longer what it was when it is asked for again, a day later.
+"""Rows 5 and 9: a robots.txt that has changed when it is requested again, a day later.
 
-The day is over when the path /turn has been asked for: whoever moves the frontier's clock (`project.Hurry`) looks into
-`There.stale` for origins whose rules are to be as old as that, and takes them out once they are.
+The day is over when the path /turn has been requested: `project.ClockMover` makes the rules of the origins in
+`WebAddress.stale` a day older, and then removes the origins from the set.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ PATIENCE = 100
 
 
 def turned(there: WebAddress, number: int, name: str, first, *then, behind: tuple[str, ...], **more) -> Row:
-    """/turn leads to what is `behind` it, which nobody can have asked for before the rules were old."""
+    """/turn leads to the pages `behind` it, which nobody can have requested before the rules were old."""
 
     async def turn(exchange: Exchange):
         origin = f"http://{exchange.header('host')}"
@@ -39,7 +39,7 @@ def turned(there: WebAddress, number: int, name: str, first, *then, behind: tupl
 
 
 def cached(there: WebAddress) -> list[Row]:
-    """Where they cannot be had the rules of before hold."""
+    """Return a row whose new rules cannot be fetched: the old rules hold."""
 
     def row(name, *then):
         return turned(
@@ -65,7 +65,7 @@ def cached(there: WebAddress) -> list[Row]:
 
 
 def changed(there: WebAddress) -> list[Row]:
-    """New rules count for what waits already."""
+    """Return a row whose new rules apply to pages that wait already."""
 
     def row(name, first, then, **more):
         return turned(there, 9, f"robots that {name}", first, then, behind=("/after", "/private"), **more)

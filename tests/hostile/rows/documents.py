@@ -12,7 +12,9 @@ SOFT_404 = """<!doctype html><html><head><title>Page not found</title></head><bo
 
 
 def charset(name, body, kind, *, query, text=WORD):
-    """The link's path is UTF-8 whatever the page is; its query is in the page's own charset, as browsers have it."""
+    """The link's path is UTF-8 whatever the page's charset is; its query is in the page's own charset, as in
+    browsers.
+    """
     path = f"/{quote(text)}"
     wanted = f"{path}?q={query}"
     return Row(
@@ -22,7 +24,7 @@ def charset(name, body, kind, *, query, text=WORD):
         fallback=lambda asked: page("found by its name") if asked.startswith("/%") else None,
         links=("/bad",),
         kept={"/bad": None},
-        extra_work=lambda seen: seen.asked_like(wanted, path),
+        extra_check=lambda seen: seen.asked_like(wanted, path),
     )
 
 

@@ -28,7 +28,7 @@ def then_reset(data: bytes):
 
 
 def no_smuggled_record(seen):
-    """What was smuggled behind a body is in no record."""
+    """Assert that bytes smuggled behind a body are in no record."""
     for record in seen.records:
         assert b"SMUGGLED" not in record.block, (record.type, record.url)
 
@@ -49,7 +49,7 @@ def sized(length: bytes, body: bytes = BODY) -> bytes:
 
 
 def whole(body):
-    """The record's payload is these bytes exactly."""
+    """Return a check that the record's payload is exactly these bytes."""
 
     def judge(seen):
         record = seen.response("/bad")
@@ -86,17 +86,17 @@ def lengths() -> list[Row]:
             "gone:*",
             "disconnect",
         ),
-        row(24, "data beyond Content-Length", sized(size, long), extra_work=whole(BODY)),
-        row(24, "a response behind a body of no bytes", sized(b"0", SMUGGLED), extra_work=whole(b"")),
-        row(24, "Content-Length twice the same", twice, extra_work=whole(BODY)),
-        row(24, "Content-Length in a list", sized(size + b", " + size), extra_work=whole(BODY)),
+        row(24, "data beyond Content-Length", sized(size, long), extra_check=whole(BODY)),
+        row(24, "a response behind a body of no bytes", sized(b"0", SMUGGLED), extra_check=whole(b"")),
+        row(24, "Content-Length twice the same", twice, extra_check=whole(BODY)),
+        row(24, "Content-Length in a list", sized(size + b", " + size), extra_check=whole(BODY)),
         row(
             24,
             "Content-Length twice and different",
             then_close(differ),
             None,
             "*",
-            extra_work=no_smuggled_record,
+            extra_check=no_smuggled_record,
         ),
         row(
             24,
@@ -104,7 +104,7 @@ def lengths() -> list[Row]:
             then_close(sized(b"many")),
             None,
             "*",
-            extra_work=no_smuggled_record,
+            extra_check=no_smuggled_record,
         ),
         row(24, "Content-Length negative", then_close(sized(b"-5", long)), None, "*"),
         row(24, "Content-Length with a sign", then_close(sized(b"+" + size, BODY)), None, "*"),
@@ -116,7 +116,7 @@ def lengths() -> list[Row]:
             both,
             "*:*",
             None,
-            extra_work=whole(b"5\r\nhello\r\n0\r\n\r\n"),
+            extra_check=whole(b"5\r\nhello\r\n0\r\n\r\n"),
         ),
         row(
             24,
@@ -124,7 +124,7 @@ def lengths() -> list[Row]:
             both + SMUGGLED,
             "*:*",
             "*",
-            extra_work=no_smuggled_record,
+            extra_check=no_smuggled_record,
         ),
     ]
 
@@ -148,20 +148,20 @@ def chunks() -> list[Row]:
             25,
             "trailers, extensions and small chunks",
             CHUNKED + b'1;a=b\r\nh\r\n004 ; c="d"\r\nello\r\n0\r\nX-Sum: 5\r\nX-More: 6\r\n\r\n',
-            extra_work=lambda seen: seen.payload("/bad", b"hello"),
+            extra_check=lambda seen: seen.payload("/bad", b"hello"),
         ),
         row(25, "chunks that end in bare LF", CHUNKED + b"5\nhello\n0\n\n", "*:*", "*"),
         row(
             25,
             "a response behind the last chunk",
             CHUNKED + good + b"0\r\n\r\n" + SMUGGLED,
-            extra_work=no_smuggled_record,
+            extra_check=no_smuggled_record,
         ),
         row(
             25,
             "chunks with capitals and tabs in the header",
             HEAD + b"transfer-ENCODING:\t CHUNKED \r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            extra_work=lambda seen: seen.payload("/bad", b"hello"),
+            extra_check=lambda seen: seen.payload("/bad", b"hello"),
         ),
     ]
 
@@ -170,14 +170,14 @@ def transfer() -> list[Row]:
     squeezed = gzip.compress(b'<a href="/behind">on</a>')
     chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (len(squeezed), squeezed)
     return [
-        row(26, "says chunked and is not", then_close(CHUNKED + BODY), "*:*", "*", extra_work=whole(BODY)),
+        row(26, "says chunked and is not", then_close(CHUNKED + BODY), "*:*", "*", extra_check=whole(BODY)),
         row(
             26,
             "Transfer-Encoding gzip",
             then_close(HEAD + b"Transfer-Encoding: gzip\r\n\r\n" + squeezed),
             "*:*",
             "*",
-            extra_work=whole(squeezed),
+            extra_check=whole(squeezed),
         ),
         row(
             26,
@@ -185,7 +185,7 @@ def transfer() -> list[Row]:
             HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + chunk,
             "*:*",
             "*",
-            extra_work=whole(chunk),
+            extra_check=whole(chunk),
         ),
         row(
             26,
@@ -200,13 +200,13 @@ def transfer() -> list[Row]:
             then_close(HEAD + b"Transfer-Encoding: identity\r\n\r\n" + BODY),
             "*:*",
             "*",
-            extra_work=whole(BODY),
+            extra_check=whole(BODY),
         ),
         row(
             26,
             "an old server's response",
             then_close(b"HTTP/1.0 200 OK\r\n\r\n" + BODY),
-            extra_work=whole(BODY),
+            extra_check=whole(BODY),
         ),
     ]
 
@@ -215,14 +215,14 @@ def bodiless() -> list[Row]:
     empty = b"HTTP/1.1 204 No Content\r\nContent-Length: 8\r\n\r\nSMUGGLED"
     unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\nContent-Length: 500\r\n\r\n'
     return [
-        row(29, "204 with a body", empty, "*:*", "*", extra_work=no_smuggled_record),
+        row(29, "204 with a body", empty, "*:*", "*", extra_check=no_smuggled_record),
         row(
             29,
             "204 with a response behind",
             b"HTTP/1.1 204 No Content\r\n\r\n" + SMUGGLED,
             "*:*",
             "*",
-            extra_work=no_smuggled_record,
+            extra_check=no_smuggled_record,
         ),
         row(
             29,
@@ -230,7 +230,7 @@ def bodiless() -> list[Row]:
             unchanged + SMUGGLED,
             "*:*",
             "*",
-            extra_work=no_smuggled_record,
+            extra_check=no_smuggled_record,
         ),
         row(29, "304 with a length and no body", unchanged, "*:*", "*"),
         row(29, "205 with a body", b"HTTP/1.1 205 Reset\r\nContent-Length: 5\r\n\r\nhello", "*:*", "*"),

@@ -1,4 +1,4 @@
-"""Rows 27 and 28: heads that no standard knows."""
+"""Rows 27 and 28: heads that no standard allows."""
 
 from tests.crawler.server import page
 from tests.hostile.host import Exchange
@@ -16,7 +16,7 @@ def head(*lines: bytes, first: bytes = OK, body: bytes = LINK, end: bytes = b"\r
 
 
 def read(number, name, answer, ended="fetched:", **more):
-    """The page is read like any other: what it links to is found, and its head is kept byte for byte."""
+    """Return a row whose page is read like any other: its links are found, and its head is kept byte for byte."""
     return Row(
         number=number,
         name=name,
@@ -30,7 +30,7 @@ def read(number, name, answer, ended="fetched:", **more):
 
 
 def refused(number, name, answer, ended="failed:protocol", most=1, **more):
-    """It is no HTTP, and asked for no more than once."""
+    """Return a row whose response is no HTTP, and is requested `most` times at most."""
     return Row(
         number=number,
         name=name,

@@ -1,4 +1,4 @@
-"""Row 12: what pages and servers say of robots beside robots.txt."""
+"""Row 12: rules for robots in pages and headers, besides robots.txt."""
 
 from tests.crawler.server import page
 from tests.hostile.rows.row import Row, WebAddress
@@ -7,7 +7,7 @@ LINK = '<p>{text}</p><a href="{path}">on</a>'
 
 
 def obeyed(name, said, *headers, head=""):
-    """A page that says nofollow: what it links to is asked for by nobody."""
+    """Return a row with a page that says nofollow: nobody requests its links."""
     body = f"<html><head>{head}</head><body>{LINK.format(text=said, path='/behind')}</body></html>"
     return Row(
         number=12,
@@ -20,7 +20,7 @@ def obeyed(name, said, *headers, head=""):
 
 
 def passed_over(name, said, *headers, head=""):
-    """A page that says it to others, or says something else: it is followed."""
+    """Return a row with a page that says it to others, or says something else: its links are followed."""
     row = obeyed(name, said, *headers, head=head)
     return Row(
         number=12,

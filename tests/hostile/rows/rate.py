@@ -21,7 +21,7 @@ def busy(status, *headers):
 
 
 def rested(path, seconds, fewest=2):
-    """After the answer of a path nothing at all is asked of the host for so long."""
+    """Return a check that nothing is requested from the host for this long after the response of a path."""
 
     def judge(seen):
         times = sorted(one.begun for one in seen.host.log)
@@ -43,7 +43,7 @@ def retry_after() -> list[Row]:
             ended={"/busy": "fetched:"},
             asked={"/busy": (2, most)},
             long=seconds > LONG_S,
-            extra_work=rested("/busy", seconds),
+            extra_check=rested("/busy", seconds),
         )
 
     def date(**of):
@@ -106,7 +106,7 @@ def forbidden_after(pages) -> Row:
         links=tuple(f"/p-{number}" for number in range(100)),
         good=False,
         long=True,
-        extra_work=paused,
+        extra_check=paused,
     )
 
 
@@ -126,7 +126,7 @@ def slow() -> list[Row]:
             number=16,
             name="takes its time for each page",
             answers={f"/slow-{number}": later for number in range(4)},
-            extra_work=judge,
+            extra_check=judge,
         )
     ]
 
@@ -203,6 +203,6 @@ def rows(there: WebAddress) -> list[Row]:
             talk=breaks_at_once,
             good=False,
             seeds=tuple(f"/dead-{number}" for number in range(300)),
-            extra_work=few_connections(40),
+            extra_check=few_connections(40),
         ),
     ]

@@ -20,12 +20,12 @@ def text(body, *headers, status="200 OK"):
 
 
 def nothing_is_asked(seen):
-    """Without a robots.txt that can be had, no page is asked for."""
+    """Check that no page is requested, because there is no robots.txt."""
     assert not [path for path in seen.host.paths if path != "/robots.txt"], seen.host.paths
 
 
 def in_turn(*answers):
-    """An answer that is another one each time, and then always the last."""
+    """Return a response that differs each time, and then stays the last."""
     left = list(answers)
 
     async def answer(exchange: Exchange):
@@ -133,7 +133,7 @@ def too_many() -> list[Row]:
             answers={"/private": page("no")},
             ended={"/private": REFUSED},
             never=("/private",),
-            extra_work=deferred,
+            extra_check=deferred,
         ),
         Row(
             number=3,
@@ -150,7 +150,7 @@ def too_many() -> list[Row]:
             good=False,
             asked={"/robots.txt": (2, 6)},
             ended={"/": UNREACHABLE},
-            extra_work=nothing_is_asked,
+            extra_check=nothing_is_asked,
         ),
     ]
 
@@ -164,7 +164,7 @@ def unreachable() -> list[Row]:
             good=False,
             ended={"/": ended},
             asked={"/robots.txt": (2, 9)},
-            extra_work=nothing_is_asked,
+            extra_check=nothing_is_asked,
         )
 
     allow = "<html>User-agent: *\nAllow: /\n</html>"
@@ -238,7 +238,7 @@ def redirects(there: WebAddress) -> list[Row]:
             name="robots redirects to a blocked address",
             robots=redirect(f"http://127.0.0.1:{there.canary}/robots.txt"),
             good=False,
-            extra_work=blocked,
+            extra_check=blocked,
         ),
         Row(
             number=6,
@@ -253,7 +253,7 @@ def redirects(there: WebAddress) -> list[Row]:
             robots=redirect("/good-1", status="302 Found"),
             asked={"/good-1": (1, 2)},
             good=False,
-            extra_work=lambda seen: seen.fetched("/", "/good-2", "/good-3"),
+            extra_check=lambda seen: seen.fetched("/", "/good-2", "/good-3"),
         ),
         Row(
             number=6,
@@ -310,7 +310,7 @@ def hostile_text() -> list[Row]:
 
 
 def delays() -> list[Row]:
-    """Of a host that asks for time, by the frontier's clock."""
+    """Return rows of hosts that ask for time, by the frontier's clock."""
 
     def apart(seconds, most=None):
         def judge(seen):
@@ -327,7 +327,7 @@ def delays() -> list[Row]:
             name=f"Crawl-delay {value}{prefix and ' with other groups'}",
             robots=text(f"{prefix}User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n"),
             long=(most or seconds) > LONG_S,
-            extra_work=apart(seconds, most),
+            extra_check=apart(seconds, most),
         )
 
     return [

@@ -1,5 +1,5 @@
-"""Row 54, as far as it is on the wire: pages that a browser has trouble with. What they do to a browser of ours, with its
-deadlines, its memory and its tabs, is played in `tests/crawler/render/test_tab.py`.
+"""Row 54, as far as it concerns the wire: pages that give a browser trouble. `tests/crawler/render/test_tab.py` plays
+what they do to our browser, with its deadlines, its memory and its tabs.
 """
 
 from tests.crawler.server import page

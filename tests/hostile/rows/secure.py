@@ -9,7 +9,9 @@ from tests.hostile.rows.row import Row, WebAddress
 
 
 def untrusted(name, tls, ended):
-    """The page is not had, and the reason says why; or it is had, and every record tells the verdict."""
+    """Return a row whose page is not fetched, and the reason says why; or is fetched, and every record names
+    the trust.
+    """
 
     def judge(seen):
         found = seen.ended("/")
@@ -20,12 +22,12 @@ def untrusted(name, tls, ended):
             assert verdict != "trusted", "no word of it in the record"
 
     return Row(
-        number=32, name=name, tls=tls, good=False, ended={"/": ended}, asked={"/": (0, 3)}, extra_work=judge
+        number=32, name=name, tls=tls, good=False, ended={"/": ended}, asked={"/": (0, 3)}, extra_check=judge
     )
 
 
 async def outdated(_: Host, reader, writer):
-    """Speaks TLS 1.1 at most, and says so before it closes."""
+    """Speak TLS 1.1 at most, and say so before closing."""
     await reader.read(1 << 16)
     writer.write(b"\x15\x03\x02\x00\x02\x02\x46")  # RFC 8446, section 6: alert, fatal, protocol_version
     await writer.drain()
@@ -43,7 +45,7 @@ async def closed(_: Host, reader, writer):
 
 
 async def plain(host: Host, reader, writer):
-    """Answers TLS with HTTP, as a server does whose port somebody mistook."""
+    """Answer TLS with HTTP, as a server does whose port somebody mistook."""
     await reader.read(1)
     writer.write(page("speak plainly", status="400 Bad Request"))
     await writer.drain()
@@ -73,7 +75,7 @@ def tls() -> list[Row]:
 
 
 def spoken(*paths):
-    """These were had over h2, and their records say so."""
+    """Return a check that these paths were fetched over h2, and that their records say so."""
 
     def judge(seen):
         for path in paths:
@@ -88,9 +90,9 @@ def spoken(*paths):
 
 
 def streams() -> list[Row]:
-    """Hosts that speak h2. `h2.talk` takes what each path does as a name.
+    """Return hosts that speak h2. `h2.h2_server` takes what each path does as a name.
 
-    Where a path cannot be had over h2 it may be had over HTTP/1.1, which every host speaks too.
+    A path that cannot be fetched over h2 may be fetched over HTTP/1.1, which every host speaks too.
     """
 
     def row(name, *bad, ended=None, greeting="", **more):
@@ -106,7 +108,7 @@ def streams() -> list[Row]:
         )
 
     return [
-        row("as it should be", "/a", "/b", extra_work=spoken("/", "/a", "/b")),
+        row("as it should be", "/a", "/b", extra_check=spoken("/", "/a", "/b")),
         row("RST_STREAM instead of an answer", "/reset", ended={"/reset": "*:*"}),
         row("RST_STREAM in the body", "/torn", kept={"/torn": "disconnect"}),
         row("REFUSED_STREAM once", "/refused", asked={"/refused": (1, 3)}, ended={"/refused": "fetched:"}),

@@ -24,7 +24,7 @@ def rows(there: WebAddress) -> list[Row]:
     made: list[Row] = []
 
     def row(name, make, asked=None, **more):
-        """`make` gets `http://host:port` and gives the answers; `/map` is what robots.txt names."""
+        """`make` takes `http://host:port` and returns the answers; `/map` is the sitemap that robots.txt names."""
         here = f"http://{there.host(50, len(made) + 1)}"
         pages = {"/from-map": page("from the sitemap"), "/from-map-2": page("from the sitemap too")}
         made.append(
@@ -146,11 +146,12 @@ def rows(there: WebAddress) -> list[Row]:
         "an entity of a file",
         lambda here: {
             "/map": xml(
-                f'<?xml version="1.0"?><!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset {XMLNS}><url><loc>{here}/&x;</loc></url></urlset>'
+                '<?xml version="1.0"?><!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+                f"<urlset {XMLNS}><url><loc>{here}/&x;</loc></url></urlset>"
             )
         },
         {},
-        extra_work=lambda seen: (
+        extra_check=lambda seen: (
             [path for path in seen.host.paths if "root" in path] == [] or seen.fail("a file was read")
         ),
     )
@@ -174,7 +175,7 @@ def rows(there: WebAddress) -> list[Row]:
                 )
             )
         },
-        extra_work=lambda seen: seen.canary == 0 or seen.fail("the canary was asked"),
+        extra_check=lambda seen: seen.canary == 0 or seen.fail("the canary was asked"),
     )
     row("with forbidden URLs", lambda here: {"/robots": page("x"), "/map": xml(urlset(f"{here}/from-map"))})
     return made

@@ -1,4 +1,4 @@
-"""Rows 20 to 22 and 30: what never answers, never ends, or goes away."""
+"""Rows 20 to 22 and 30: responses that never come or never end, and connections that go away."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.hostile.rows.row import ABSENT, Row, WebAddress
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 TIMEOUT = "failed:timeout*"
 MOST = 100 << 20
-"""Bytes that an endless answer may send before it is certain that nobody minds."""
+"""Bytes that an endless response may send before it is certain that the client does not stop it."""
 
 
 async def silence(exchange: Exchange):
@@ -42,7 +42,7 @@ def flood(before: bytes, piece: bytes):
 
 
 def client_closed(path):
-    """The client closed the connection long before the server gave up."""
+    """Return a check that the client closed the connection long before the server gave up."""
 
     def judge(seen):
         for one in seen.host.log:
@@ -132,7 +132,7 @@ def floods() -> list[Row]:
             answers={"/bad": flood(before, piece)},
             ended={"/bad": ended},
             kept={"/bad": kept},
-            extra_work=client_closed("/bad"),
+            extra_check=client_closed("/bad"),
         )
 
     length = ("fetched:truncated_length", "length")
@@ -174,7 +174,7 @@ def floods() -> list[Row]:
 
 def keep_alive() -> list[Row]:
     async def refuses_the_second(host, reader, writer):
-        """Every connection serves one request; the next is answered with RST."""
+        """Serve one request on every connection; answer the next one with RST."""
         raw = await reader.readuntil(b"\r\n\r\n")
         await host.answer(Exchange(raw, len(host.connected), 0.0, reader, writer))
         await reader.read(1)

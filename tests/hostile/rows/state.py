@@ -20,7 +20,7 @@ def cookies() -> list[Row]:
             name=name,
             answers={"/bad": page("cookies", *lines), "/after-1": page("one"), "/after-2": page("two")},
             kept={"/bad": None},
-            extra_work=no_cookie,
+            extra_check=no_cookie,
         )
 
     return [
@@ -32,7 +32,7 @@ def cookies() -> list[Row]:
 
 
 def unconditional(seen):
-    """Whoever has no copy asks for no comparison, and a revisit record leads to a record that is there."""
+    """Check that every revisit record refers to a response record that exists."""
     ids = {record.id for record in seen.records if record.type == "response"}
     for record in seen.records:
         if record.type == "revisit":
@@ -53,7 +53,10 @@ def streams() -> list[Row]:
             await exchange.send(f"data: {number}\n\n".encode())
             await asyncio.sleep(0.1)
 
-    part = b"HTTP/1.1 206 Partial Content\r\nContent-Type: video/mp4\r\nContent-Range: bytes 0-4/5000\r\nContent-Length: 5\r\n\r\nmovie"
+    part = (
+        b"HTTP/1.1 206 Partial Content\r\nContent-Type: video/mp4\r\n"
+        b"Content-Range: bytes 0-4/5000\r\nContent-Length: 5\r\n\r\nmovie"
+    )
     multi = page(
         "--x\r\n\r\none\r\n--x--", status="206 Partial Content", kind="multipart/byteranges; boundary=x"
     )
@@ -96,7 +99,7 @@ def rows(_: WebAddress) -> list[Row]:
             answers={"/bad": b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\n\r\n'},
             ended={"/bad": "*:*"},
             asked={"/bad": (1, 3)},
-            extra_work=unconditional,
+            extra_check=unconditional,
         ),
         Row(
             number=52,
@@ -112,7 +115,7 @@ def rows(_: WebAddress) -> list[Row]:
             number=53,
             name="the same bytes under two names",
             answers={"/same-1": same, "/same-2": same},
-            extra_work=same_bytes,
+            extra_check=same_bytes,
         ),
         *streams(),
     ]

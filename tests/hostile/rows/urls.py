@@ -301,7 +301,7 @@ def written(there: WebAddress) -> list[Row]:
             answers={"/bad": links(*(url.replace('"', "&quot;") for url in strange))},
             fallback=lambda path: page(f"a page at {path}") if not path.startswith("/good") else None,
             kept={"/a%2Fb": None, "/a/b": None, "/%c3%a9": None},
-            extra_work=judge,
+            extra_check=judge,
         ),
         Row(
             number=47,
@@ -321,7 +321,7 @@ def endless() -> list[Row]:  # noqa: C901 - a function a trap
         return judge
 
     def row(name, first, answer, most=350, number=48):
-        return Row(number=number, name=name, links=(first,), fallback=answer, extra_work=bounded(most))
+        return Row(number=number, name=name, links=(first,), fallback=answer, extra_check=bounded(most))
 
     def months(path):
         if not path.startswith("/calendar/"):
@@ -374,7 +374,7 @@ def endless() -> list[Row]:  # noqa: C901 - a function a trap
         links=tuple(f"/any-{spelled(n)}" for n in range(300)),
         fallback=alike,
         good=False,  # those that are linked behind three hundred that say nothing may starve with them
-        extra_work=lambda seen: (bounded(310)(seen), seen.fetched("/", "/good-1")),
+        extra_check=lambda seen: (bounded(310)(seen), seen.fetched("/", "/good-1")),
     )
     return [
         row("a calendar without an end", "/calendar/2020/1", months),

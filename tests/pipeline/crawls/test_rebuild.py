@@ -191,7 +191,9 @@ def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site, redis, proj
     seed_urls(project, f"{site.url}/")
     ask(project, lambda frontier: frontier.rebuild.start())  # somebody was killed
     for verb in (lambda: run_crawl(project), lambda: seed_urls(project, f"{site.url}/new")):
-        with pytest.raises(InputError, match=r"its frontier is being made from the archive.*rebuild main"):
+        with pytest.raises(
+            InputError, match=r"a rebuild of its frontier from the archive is under way.*rebuild main"
+        ):
             verb()
 
 

@@ -127,7 +127,7 @@ def test_what_is_not_processed_is_refused(project):
 
 def test_where_nothing_is_cut_off_there_is_nothing_to_fetch(project):
     judged(project, {}, {URLS[4]: "scanned_pdf"})
-    with pytest.raises(InputError, match="nothing in it is cut off"):
+    with pytest.raises(InputError, match="nothing archived in it is truncated"):
         refetch_truncated(project, "cc", "whole")
 
 

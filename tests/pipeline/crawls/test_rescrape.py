@@ -191,7 +191,7 @@ def test_a_budget_takes_those_that_were_captured_longest_ago(archived):
 
 def test_only_the_domains_that_are_named_are_asked(archived):
     assert add_rescrapes(archived, RescrapePlan(crawl="docs", domains=("127.0.0.1",))).pages == 6
-    with pytest.raises(InputError, match=r"is archived of example.org"):
+    with pytest.raises(InputError, match=r"no capture of example.org"):
         add_rescrapes(archived, RescrapePlan(crawl="docs", domains=("example.org",)))
 
 

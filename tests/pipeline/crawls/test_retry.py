@@ -84,7 +84,7 @@ def test_what_failed_waits_once_more_each_time_it_fails(site, project):
 
 def test_a_reason_that_nothing_ended_with_is_refused_and_the_others_are_named(site, project):
     seed_urls(project, f"{site.url}/")
-    with pytest.raises(InputError, match="nothing of it is settled yet"):
+    with pytest.raises(InputError, match="no page is settled yet"):
         add_retries(project, RetryPlan(crawl="main"))
     crawl_in_process(project)
     with pytest.raises(

@@ -194,8 +194,8 @@ def test_of_a_line_with_tabs_the_url_is_taken_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"1,http://example.org/a\n2,http://example.org/b\n", "without names of its columns"),
-        (b"rank;link\n1;http://example.org/a\n", "whose columns are rank, link"),
+        (b"1,http://example.org/a\n2,http://example.org/b\n", "without column names"),
+        (b"rank;link\n1;http://example.org/a\n", "with the columns rank, link"),
         (b"<!doctype html><html><a href=http://example.org/>x</a></html>", "an HTML page"),
     ],
 )
@@ -291,7 +291,7 @@ def test_the_pages_of_a_wat_file_and_where_they_lead_if_that_is_wanted(tmp_path)
 
 def test_links_are_known_of_wat_files_alone(tmp_path):
     (tmp_path / "s.txt").write_bytes(LIST)
-    with pytest.raises(InputError, match="links are known of the pages of a WAT file alone"):
+    with pytest.raises(InputError, match="only a WAT file lists the links of its pages"):
         seed_files.read_seeds(str(tmp_path / "s.txt"), links=True)
 
 

@@ -39,11 +39,11 @@ def crawled(after, before=NOTHING, **more):
         (crawled(stats(fetched=1, requests=1)), ["c: 1 fetched (1 request); the frontier is drained"]),
         (
             crawled(stats(fetched=5, unchanged=1, waiting=1)),
-            ["c: 5 fetched, 1 unchanged; 1 URL waits, run again to go on"],
+            ["c: 5 fetched, 1 unchanged; 1 URL waits, run again to continue"],
         ),
         (
             crawled(stats(fetched=5, waiting=1_200), interrupted=True),
-            ["c: 5 fetched; interrupted; 1,200 URLs wait, run again to go on"],
+            ["c: 5 fetched; interrupted; 1,200 URLs wait, run again to continue"],
         ),
         (
             crawled(
@@ -65,7 +65,7 @@ def crawled(after, before=NOTHING, **more):
         (
             crawled(stats(waiting=12), holds={"tls_self_signed": 1}),
             [
-                "c: nothing fetched: 1 host held, certificate not trusted; 12 URLs wait, run again to go on",
+                "c: nothing fetched: 1 host held, certificate not trusted; 12 URLs wait, run again to continue",
                 "  1 host held: certificate not trusted (tls_self_signed)",
                 "  until when: thresher frontier hosts c",
             ],
@@ -80,11 +80,11 @@ def crawled(after, before=NOTHING, **more):
         (
             crawled(stats(waiting=10), outage="no name server answers (192.0.2.53:53), for 185 s"),
             [
-                "c: nothing fetched: no name server answers (192.0.2.53:53), for 185 s; 10 URLs wait, run again to go on",
+                "c: nothing fetched: no name server answers (192.0.2.53:53), for 185 s; 10 URLs wait, run again to continue",
                 "  waited for the web: no name server answers (192.0.2.53:53), for 185 s",
             ],
         ),
-        (crawled(NOTHING), ["c: nothing fetched, for nothing was waiting; the frontier is drained"]),
+        (crawled(NOTHING), ["c: nothing fetched, because nothing waited; the frontier is drained"]),
     ],
 )
 def test_what_a_crawl_says_at_its_end(found, said):

@@ -86,25 +86,25 @@ def test_all_that_can_be_read_is_read_and_what_is_damaged_counted(brought):
     read = {
         name: (each.kind, each.records, each.entries, each.unusable)
         for name, each in found.items()
-        if each.fate == "added"
+        if each.status == "added"
     }
     assert {name: read.get(name) for name in READ} == READ
 
 
 def test_all_else_is_refused_with_its_reason(brought):
     files, found = brought
-    refused = {name: each.reason for name, each in found.items() if each.fate == "refused"}
+    refused = {name: each.reason for name, each in found.items() if each.status == "refused"}
     assert refused.keys() == REFUSED.keys()
     for name, reason in REFUSED.items():
         assert reason in refused[name]
         assert name in refused[name]
     sources = {manifest.recipe["ingested"] for manifest in manifests(files, "archive")}
-    assert sources == {name for name, each in found.items() if each.fate == "added"}
+    assert sources == {name for name, each in found.items() if each.status == "added"}
 
 
 def test_indexes_are_passed_over_and_said(brought):
     _, found = brought
-    indexes = {name for name, each in found.items() if each.fate == "index"}
+    indexes = {name for name, each in found.items() if each.status == "index"}
     assert indexes == {name for name in found if name.endswith(INDEX)}
     assert len(indexes) > 10
 

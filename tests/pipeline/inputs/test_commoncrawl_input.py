@@ -114,7 +114,7 @@ def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tre
         )
     second = brought(store, theirs.base)
     assert (second.added, second.known) == (1, 2)
-    theirs.seen.clear()
+    theirs.requests.clear()
     third = brought(store, theirs.base)
     assert (third.added, third.known) == (0, 3)
     assert {asked.path for asked in theirs.seen} == {f"crawl-data/{CRAWL}/warc.paths.gz"}
@@ -182,10 +182,10 @@ def test_single_records_come_in_as_they_are_and_are_known_then(store, theirs, tr
     )
     assert (found.files, found.added, found.unusable) == (1, len(wanted), {})
     assert urls(store) == wanted
-    theirs.seen.clear()
+    theirs.requests.clear()
     again = brought(store, theirs.base, domains=("EXAMPLE.org.",), index=index)
     assert (again.found, again.added, again.known) == (len(wanted), 0, len(wanted))
-    assert theirs.seen == []
+    assert theirs.requests == []
     assert not verify_storage(store, LineProgress()).damage
     documents = processed(store, crew)
     assert "The ferry to the island" in documents["https://docs.example.org/003"]["text"]
@@ -243,7 +243,7 @@ def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(stor
     write_index(theirs.root, wrong)
     found = brought(store, theirs.base, domains=("other.net",))
     assert (found.added, found.unusable) == (13, {"wrong_digest": 1})
-    theirs.seen.clear()
+    theirs.requests.clear()
     wider = brought(store, theirs.base, domains=("other.net", "nowhere.test"))
     assert (wider.added, wider.known, wider.unusable) == (0, 14, {})
     assert theirs.asked("/warc/") == []
@@ -271,14 +271,14 @@ def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs,
     ("what", "wanted", "line"),
     [
         ("commoncrawl:2024", {}, "no name of a crawl"),
-        (f"{ADDRESS}/wet", {"domains": ("example.org",)}, "the indexes list pages alone"),
-        (ADDRESS, {"domains": ("example.org",), "files": 1}, "--files and --segment choose whole files"),
+        (f"{ADDRESS}/wet", {"domains": ("example.org",)}, "the indexes list only pages"),
+        (ADDRESS, {"domains": ("example.org",), "files": 1}, "--files and --segment select whole files"),
         (ADDRESS, {"languages": ("eng",)}, "say --domain or --url-prefix"),
         (ADDRESS, {"domains": ("no domain",)}, "--domain no domain"),
-        (ADDRESS, {"domains": ("http://example.org/x",)}, "write one such as example.org"),
+        (ADDRESS, {"domains": ("http://example.org/x",)}, "write it as example.org"),
         (ADDRESS, {"domains": ("org",)}, "--domain org"),
         (ADDRESS, {"prefixes": ("example.org",)}, "no beginning of a URL"),
-        ("a.warc.gz", {}, "not of Common Crawl, as the others are"),
+        ("a.warc.gz", {}, "is not from Common Crawl as the others are"),
         (ADDRESS, {"segments": frozenset({"1"})}, "no file is in the segments 1"),
         ("commoncrawl:CC-MAIN-2013-20", {}, "there is no such file; correct the name of the crawl"),
         ("commoncrawl:CC-MAIN-2013-20", {"domains": ("example.org",)}, "there is no such file"),
@@ -348,7 +348,7 @@ def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(stor
     gone.set()
     had = {(row["filename"], row["offset"]) for name in sealed() for row in rows_of(store, name)}
     done = len(sealed())
-    theirs.seen.clear()
+    theirs.requests.clear()
     theirs.plan = lambda asked: None
     again = command()
     out, _ = again.communicate(timeout=60)
@@ -374,7 +374,7 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     calls = iter(range(1000))
     theirs.plan = lambda asked: ErrorResponse(503) if "/warc/" in asked.path and next(calls) >= 3 else None
     wanted = Selection(crawl=CRAWL, domains=frozenset({"other.net"}))
-    with pytest.raises(Unavailable, match="it goes on where it was"):
+    with pytest.raises(Unavailable, match="it continues where it stopped"):
         commoncrawl_input.ingest_selection(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
     had = len(urls(store))
     assert had >= 1
@@ -477,7 +477,7 @@ def test_without_credentials_requests_to_a_bucket_are_unsigned(store, theirs, tm
         ErrorResponse(500, "InternalError"),
     )
     assert brought(store, "s3://mirror/", domains=("example.org",)).added == 22
-    assert all("authorization" not in asked.headers for asked in theirs.seen)
+    assert all("authorization" not in asked.headers for asked in theirs.requests)
     assert all("mailto:crawl@example.org" in asked.headers["user-agent"] for asked in theirs.seen)
 
 

@@ -138,7 +138,7 @@ def test_one_export_at_a_time_writes_to_a_directory(tmp_path, crew):
 def told(files, *arguments, **ways):
     found = []
     ingest(files, "s", locate_inputs(arguments), IngestOptions(**ways), found.append)
-    return [(each.name, each.kind, each.fate, each.entries) for each in found]
+    return [(each.name, each.kind, each.status, each.entries) for each in found]
 
 
 def table(path, texts):

@@ -85,15 +85,15 @@ def user(tmp_path_factory):
 @pytest.fixture(scope="module")
 def summaries(user):
     """What each ingest said of the records that are to be processed."""
-    again = {"made": user.types("ingest", "made", "mixed.warc.gz", "rows.jsonl", "--json").json["entries"]}
+    again = {"made": user.run("ingest", "made", "mixed.warc.gz", "rows.jsonl", "--json").json["entries"]}
     try:
         folder = shared_file("archives")
     except pytest.skip.Exception:
         folder = None
     if folder is not None:
-        done = user.types("ingest", "others", folder, "--json", code=2)  # some of the folder is no archive
+        done = user.run("ingest", "others", folder, "--json", code=2)  # some of the folder is no archive
         again["others"] = done.json["entries"]
-    user.types("process")
+    user.run("process")
     return again
 
 
@@ -123,9 +123,9 @@ def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user, summaries
 
 
 def test_summary_status_verdicts_and_report_say_the_same_number(user, summaries):
-    status = {source["name"]: source for source in user.types("status", "--json").json["sources"]}
+    status = {source["name"]: source for source in user.run("status", "--json").json["sources"]}
     for name, entries in summaries.items():
-        report = user.types("report", name, "--json").json
+        report = user.run("report", name, "--json").json
         rows = sum(
             pq.read_metadata(path).num_rows
             for path in (user.directory / "data" / "verdicts" / name).glob("*.parquet")

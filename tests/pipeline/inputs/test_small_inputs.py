@@ -48,7 +48,7 @@ def fates(files, *arguments, source="s", **ways):
     found = []
     ingest(files, source, locate_inputs(arguments), IngestOptions(**ways), found.append)
     assert len({each.name for each in found}) == len(found)
-    return {each.name: each.fate for each in found}
+    return {each.name: each.status for each in found}
 
 
 def inputs(files):

@@ -110,8 +110,8 @@ def test_a_chunked_payload_with_the_digest_of_its_chunks_is_named(tmp_path, monk
     ("change", "says"),
     [
         (lambda row: replace(row, offset=row.offset + 1), "leads to warc/main/main-w-00000.warc.gz at"),
-        (lambda row: replace(row, length=row.length + 1), "where that is not"),
-        (lambda row: replace(row, digest="sha1:X"), "where that is not"),
+        (lambda row: replace(row, length=row.length + 1), "where that record is not"),
+        (lambda row: replace(row, digest="sha1:X"), "where that record is not"),
         (lambda row: replace(row, filename="warc/main/other.warc.gz"), "leads to warc/main/other.warc.gz"),
     ],
 )
@@ -162,8 +162,8 @@ def test_what_a_dead_writer_left_is_named_and_no_damage(tmp_path):
     assert checked.damage == ()
     (line,) = checked.unfinished
     assert line == (
-        f"main-w-00000.warc.gz was left open with 15 whole records in {whole} bytes, and 7 bytes that are none; "
-        "`thresher crawl main` seals what is whole"
+        f"main-w-00000.warc.gz was left open with 15 complete records in {whole} bytes, and 7 bytes without a record; "
+        "`thresher crawl main` seals the complete records"
     )
 
 
@@ -173,4 +173,4 @@ def test_segments_of_a_store_that_cannot_append_are_named(tmp_path):
     made.commit()
     made.abandon()
     (line,) = found(store).unfinished
-    assert "was left open with 15 whole records" in line
+    assert "was left open with 15 complete records" in line

@@ -72,7 +72,7 @@ def test_files_that_warcio_cannot_read_are_named(files):
     (line,) = checked.unread
     assert (
         line
-        == f"warc/main/main-w-00000{SUFFIXES['zstd']}: warcio reads gzip and plain files, and no Zstandard or LZ4"
+        == f"warc/main/main-w-00000{SUFFIXES['zstd']}: warcio reads gzip and plain files, but not Zstandard or LZ4"
     )
 
 
@@ -103,7 +103,7 @@ def changed(member):
 @pytest.mark.parametrize(
     ("what", "instead", "said"),
     [
-        ("read", lost, "warcio finds a revisit record, our reader finds none"),
+        ("read_records", lost, "warcio finds a revisit record, our reader finds none"),
         ("block_of", changed, "length is 13 to our reader"),
     ],
 )

@@ -194,7 +194,7 @@ def test_a_directory_whose_claim_is_gone_is_not_taken_for_free(out, exporting):
 def test_a_stray_file_among_the_shards_is_named(out):
     (out / "data" / "copy.parquet").write_bytes((out / "data" / "shard-00000.parquet").read_bytes())
     (damage,) = checked(out)
-    assert "data/copy.parquet is no shard of this dataset" in damage
+    assert "data/copy.parquet is not a shard of this dataset" in damage
 
 
 @pytest.mark.parametrize("how", ["deleted", "damaged"])

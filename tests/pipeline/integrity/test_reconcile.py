@@ -69,7 +69,7 @@ def test_pages_whose_records_are_nowhere_are_counted_in_one_line(project):
         lose(project.store, name)
     (line,) = verified(project).damage
     assert line.startswith(
-        f"crawl main: {PAGES} pages are settled as answered, and the records of 0 can be read: {PAGES} are lost; "
+        f"crawl main: {PAGES} pages are settled with a response, but the records of only 0 can be read: {PAGES} are lost; "
     )
     assert "`thresher frontier rebuild main --anew`" in line
 
@@ -84,9 +84,8 @@ def test_pages_that_the_log_does_not_have_are_counted_by_both(project):
     assert found["sources"][0]["unlogged"] == PAGES
     console = Console(record=True, width=200)
     render(found, console)
-    assert (
-        f"main: {PAGES} pages are settled that the log of the crawl does not have; run `thresher verify`"
-        in (console.export_text())
+    assert f"main: {PAGES} settled pages are missing in the log of the crawl; run `thresher verify`" in (
+        console.export_text()
     )
 
 

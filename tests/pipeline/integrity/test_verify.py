@@ -107,7 +107,7 @@ def test_a_changed_count_is_damage(files):
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, crew, how, monkeypatch):
     monkeypatch.setattr("storage.archive.reseal.GRACE_MS", 0)
-    monkeypatch.setattr("storage.archive.reseal.unsealed.__defaults__", (0,))
+    monkeypatch.setattr("storage.archive.reseal.unsealed_files.__defaults__", (0,))
     before = contents(files)
     name = "manifests/archive/s/a.json"
     files.delete(name) if how == "gone" else flip(files, name)
@@ -138,7 +138,7 @@ def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_pa
     name = blocklist.put_blocklist(files, tmp_path, "blocked.txt")
     whole = files.read(name)
     flip(files, name)
-    with pytest.raises(CorruptData, match=f"{name} is not as it was put"):
+    with pytest.raises(CorruptData, match=f"{name} is damaged"):
         blocklist.load_blocklist.__wrapped__(files, name)
     damage = found(files)
     (line,) = damage.damage

@@ -45,11 +45,11 @@ def test_who_waits_for_whom(waiting, following, stalls, said):
 @pytest.mark.parametrize(
     ("told", "following", "said"),
     [
-        ({"waiting": 1, "held": 3}, None, "crawl for hosts (3 held: they did not answer, or asked for time)"),
+        ({"waiting": 1, "held": 3}, None, "crawl for hosts (3 held: they did not respond, or asked to wait)"),
         (
             {"waiting": 1, "held": 3},
             flow(0),
-            "crawl for hosts (3 held: they did not answer, or asked for time)",
+            "crawl for hosts (3 held: they did not respond, or asked to wait)",
         ),
         ({"waiting": 1, "held": 3, "leased": 1}, None, ""),
         ({"waiting": 0, "held": 3}, None, ""),

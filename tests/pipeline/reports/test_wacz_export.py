@@ -161,7 +161,7 @@ def test_more_files_than_may_be_open_are_merged_in_rounds(tmp_path, monkeypatch)
 
 
 def test_nothing_archived_is_nothing_exported(tmp_path):
-    with pytest.raises(InputError, match="main: nothing of it is archived"):
+    with pytest.raises(InputError, match="main: nothing is archived under that name"):
         exported(DirectoryStore(tmp_path / "data"), tmp_path / "x.wacz")
     assert not (tmp_path / "x.wacz").exists()
     with pytest.raises(InputError, match="there is no directory"):

@@ -19,7 +19,7 @@ SAYING = {
 
 def test_only_what_can_be_obeyed_is_named(tmp_path):
     assert configuration.parse("", tmp_path).filters.obey == ("noai", "tdm-reservation")
-    assert configuration.parse("", tmp_path).crawler.obey == ("nofollow",)
+    assert configuration.parse("", tmp_path).crawler.reading.obey == ("nofollow",)
     for text in ('[filters]\nobey = ["nofollow"]', '[crawler]\nobey = ["noai"]', "[crawler]\nsitemaps = 1"):
         with pytest.raises(InputError):
             configuration.parse(text, tmp_path)

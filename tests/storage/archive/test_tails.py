@@ -49,7 +49,7 @@ class Stepping(PlainStore):
     watched: Watched = field(default_factory=Watched)
 
 
-for _name in ("put", "adopt", "exists", "list", "read", "delete"):
+for _name in ("put", "put_file", "exists", "list", "read", "delete"):
 
     def _call(self, *args, _name=_name):
         self.watched.step(_name)
@@ -153,7 +153,7 @@ def test_what_is_put_while_a_file_is_recovered_is_not_deleted(tmp_path):
         assert verify_storage(plain, LineProgress()).damage == ()
 
     run(-1, counted := Watched())
-    assert {"put", "adopt", "delete"} <= set(counted.calls)
+    assert {"put", "put_file", "delete"} <= set(counted.calls)
     for at in range(1, counted.made + 1):
         run(at, Watched())
 

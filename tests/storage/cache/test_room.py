@@ -150,7 +150,7 @@ def test_when_others_being_made_fill_the_bound_a_block_is_passed_through(tmp_pat
 def left_by_a_dead_maker(cache, key, pages):
     """A file with the room reserved for it, that nobody holds."""
     room = cache._room
-    with room.making("made", 1) as making:
+    with room.lock_pending("made", 1) as making:
         assert room.reserve(making, pages * PAGE)
         os.link(making.path, making.path.with_name(block.name(key.encode())))
     with room._ledger.update() as change:

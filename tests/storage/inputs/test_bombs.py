@@ -1,4 +1,5 @@
-"""Bytes made to cost more than they are: a million streams, records that break off at the end, archives that fill a disk.
+"""Bytes made to cost more than they are: a million streams, records that break off at the end, archives that fill a
+disk.
 
 CPU time is bounded generously: what is quadratic takes minutes for these.
 """
@@ -87,7 +88,7 @@ def spooled(monkeypatch):
     """Bytes written to temporary files."""
     written = [0]
     made = tempfile.TemporaryFile
-    for module in ("wacz", "kinds", "rewrapped"):
+    for module in ("wacz_input", "input_kinds", "warc_input"):
         monkeypatch.setattr(f"storage.inputs.{module}.TemporaryFile", lambda: _Counting(made(), written))
     return written
 

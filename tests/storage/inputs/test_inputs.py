@@ -1,4 +1,6 @@
-"""Every form of input gives the same records; what is cut off or broken costs itself alone; what is not as it says is refused."""
+"""Every form of input gives the same records; what is cut off or broken costs itself alone; what is not as it says is
+refused.
+"""
 
 import io
 import json

@@ -95,7 +95,7 @@ def test_the_list_says_of_each_input_what_it_was_and_what_became_of_it(files):
 
 def test_every_record_keeps_the_rules_of_our_own(files):
     seen = []
-    records(files, sealed(files, 0, 1, 2), seen=seen.append)
+    records(files, sealed(files, 0, 1, 2), on_member=seen.append)
     assert len(seen) == 6
     for member in seen:
         check_record(member.data)

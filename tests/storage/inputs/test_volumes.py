@@ -138,29 +138,29 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from storage.directory_store import DirectoryStore
-from storage.inputs.volumes import bring
+from storage.inputs.volumes import ingest_volumes
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 
 root = Path(sys.argv[1])
-adopt, left = DirectoryStore.adopt, 0
+put_file, left = DirectoryStore.put_file, 0
 
 def killing(self, path, name):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    done = adopt(self, path, name)
+    done = put_file(self, path, name)
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-DirectoryStore.adopt = killing
+DirectoryStore.put_file = killing
 for point in range(1, 100):
     child = os.fork()
     if child == 0:
         left = point
-        list(bring(DirectoryStore(root / str(point)), "s", ORIGIN, made(), SMALL))
+        list(ingest_volumes(DirectoryStore(root / str(point)), "s", ORIGIN, made(), SMALL))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if status == 0:

@@ -100,11 +100,11 @@ def test_a_put_that_comes_second_after_a_lost_request_is_told_so(bucket, bucket_
     ],
 )
 def test_an_upload_bears_any_fault(server, bucket, bucket_at, proxy, large, fault, method, path):
-    bucket.adopt(large, "first large")
+    bucket.put_file(large, "first large")
     proxy.plan = scripted(fault, method=method, path=path)
-    assert bucket.adopt(large, "name") is True
+    assert bucket.put_file(large, "name") is True
     proxy.plan = scripted()
-    assert bucket_at().adopt(large, "name") is False
+    assert bucket_at().put_file(large, "name") is False
     assert bucket.read("name") == large.read_bytes()
     bucket.sweep(0)
     assert uploads(server, bucket) == []
@@ -140,7 +140,7 @@ def test_every_fault_passes(bucket, proxy, fault):
 
 def test_a_body_changed_on_the_way_is_refused_by_the_server_and_sent_again(bucket, proxy, large):
     proxy.plan = scripted(CorruptRequest(), method="PUT", path="partNumber=2")
-    assert bucket.adopt(large, "name") is True
+    assert bucket.put_file(large, "name") is True
     assert len(asked(proxy, "PUT", "partNumber=2")) == 2
     assert bucket.read("name") == large.read_bytes()
 
@@ -173,7 +173,7 @@ def test_an_object_replaced_while_it_is_read_is_an_error_and_no_mix(bucket):
 
 
 def test_reading_in_order_reads_ahead_and_jumping_brings_little(bucket, proxy, large):
-    bucket.adopt(large, "name")
+    bucket.put_file(large, "name")
     proxy.seen.clear()
     with bucket.open("name") as file:
         while file.read(10_000):
@@ -201,7 +201,7 @@ def test_a_cache_keeps_aligned_blocks_by_entity_tag(bucket_at, proxy, tmp_path):
     path.write_bytes(os.urandom(BLOCK + 1000))
     cache = Blocks()
     bucket = bucket_at(proxy.endpoint, cache=cache)
-    bucket.adopt(path, "name")
+    bucket.put_file(path, "name")
     for _ in range(2):
         proxy.seen.clear()
         with bucket.open("name") as file:
@@ -317,7 +317,7 @@ def test_other_addresses_are_refused_in_one_line(uri, said):
 @pytest.mark.parametrize("uri", ["s3://bucket", "s3://bucket/", "s3://bucket/a/b", "s3://bucket/a/b/"])
 def test_an_address_is_shown_as_one_would_write_it(uri):
     assert S3Store.at(uri).uri == uri.rstrip("/")
-    assert repr(S3Store.at(uri)) == f"<bucket at {uri.rstrip('/')}>"
+    assert repr(S3Store.at(uri)) == f"<S3 store at {uri.rstrip('/')}>"
 
 
 def test_a_prefix_may_be_any_name(server):
@@ -330,8 +330,8 @@ def test_a_prefix_may_be_any_name(server):
 def test_what_is_found_out_of_the_server_bears_faults(bucket_at, proxy, large):
     bucket = bucket_at(proxy.endpoint)
     proxy.plan = scripted(CorruptRequest(), method="POST", path="uploadId")
-    assert bucket.adopt(large, "name") is True
-    assert bucket_at().adopt(large, "name") is False
+    assert bucket.put_file(large, "name") is True
+    assert bucket_at().put_file(large, "name") is False
 
 
 def test_no_keys_travel_in_a_pickle(bucket):
@@ -354,7 +354,7 @@ def test_a_forked_process_makes_its_own_connection(bucket_at):
 
 
 def test_an_open_object_ends_with_its_bucket(bucket, large):
-    bucket.adopt(large, "name")
+    bucket.put_file(large, "name")
     file = bucket.open("name")
     bucket.close()
     with pytest.raises(ValueError, match="was closed"):
@@ -363,7 +363,7 @@ def test_an_open_object_ends_with_its_bucket(bucket, large):
 
 
 def adopt(bucket, path):
-    bucket.adopt(Path(path), "name")
+    bucket.put_file(Path(path), "name")
 
 
 def test_killed_in_the_middle_of_an_upload_leaves_nothing_but_what_sweep_removes(
@@ -383,15 +383,15 @@ def test_killed_in_the_middle_of_an_upload_leaves_nothing_but_what_sweep_removes
     assert bucket.sweep(0) == 1
     assert uploads(server, bucket) == []
     proxy.plan = scripted()
-    assert bucket.adopt(large, "name") is True
+    assert bucket.put_file(large, "name") is True
 
 
 def test_an_upload_given_up_is_aborted(server, bucket_at, proxy, large):
     bucket = bucket_at(proxy.endpoint, patience=replace(QUICK, total_ms=1000))
-    bucket.adopt(large, "first")
+    bucket.put_file(large, "first")
     proxy.plan = lambda request: Answer(500, "InternalError") if "partNumber=2" in request.path else None
     with pytest.raises(Unavailable, match="InternalError, status 500"):
-        bucket.adopt(large, "name")
+        bucket.put_file(large, "name")
     assert uploads(server, bucket) == []
 
 

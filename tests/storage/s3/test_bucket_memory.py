@@ -13,16 +13,16 @@ BOUND = 100 << 20
 PROGRAM = """
 import hashlib, resource, sys
 from pathlib import Path
-from storage.s3.s3_store import Bucket
+from storage.s3.s3_store import S3Store
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 name, endpoint, path = sys.argv[1:]
-bucket = Bucket(name, "memory", endpoint=endpoint)
+bucket = S3Store(name, "memory", endpoint=endpoint)
 bucket.delete("large")
 before = peak()
-assert bucket.adopt(Path(path), "large")
+assert bucket.put_file(Path(path), "large")
 adopted = peak()
 with bucket.open("large") as file, open(path, "rb") as local:
     assert hashlib.file_digest(file, "sha256").digest() == hashlib.file_digest(local, "sha256").digest()

@@ -59,9 +59,9 @@ def test_a_name_found_taken_stays_as_it_is(bucket, large):
     assert bucket.put("name", b"first") is True
     assert bucket.put("name", b"second") is False
     assert bucket.read("name") == b"first"
-    assert bucket.adopt(large, "name") is False
-    assert bucket.adopt(large, "large") is True
-    assert bucket.adopt(large, "large") is False
+    assert bucket.put_file(large, "name") is False
+    assert bucket.put_file(large, "large") is True
+    assert bucket.put_file(large, "large") is False
     assert bucket.put("large", b"second") is False
     assert bucket.read("large") == large.read_bytes()
 
@@ -78,7 +78,7 @@ def test_of_many_at_once_somebody_is_first_and_one_object_is_there_whole(bucket)
 
 def test_a_lost_reply_is_no_second_writer(bucket, proxy, large):
     bucket.put("first", b"")
-    bucket.adopt(large, "first large")
+    bucket.put_file(large, "first large")
     usual, losing = proxy.plan, scripted(LoseReply(), path="/name")
     proxy.plan = lambda request: (losing(request) if request.method != "HEAD" else None) or usual(request)
     assert bucket.put("name", b"mine") is True
@@ -87,4 +87,4 @@ def test_a_lost_reply_is_no_second_writer(bucket, proxy, large):
 
 def test_probes_leave_nothing(bucket):
     bucket.put("name", b"")
-    assert list(bucket.within(".probe").list()) == []
+    assert list(bucket.substore(".probe").list()) == []

@@ -84,7 +84,7 @@ def test_anything_has_a_key_without_spaces(url, key):
 )
 def test_what_is_no_index_is_corrupt_in_one_line(tmp_path, data):
     (tmp_path / "x.cdxj.gz").write_bytes(data)
-    with pytest.raises(CorruptData, match=r"\A[^\n]*is no CDXJ behind its line 0[^\n]*\Z"):
+    with pytest.raises(CorruptData, match=r"\A[^\n]*is no CDXJ after its line 0[^\n]*\Z"):
         list(reading.rows(tmp_path / "x.cdxj.gz"))
 
 

@@ -144,7 +144,7 @@ def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
     """As shattered-1.pdf and shattered-2.pdf are (https://shattered.io): SHA-256 decides."""
     collision = payload_digest(page(1))
     monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: collision)
-    monkeypatch.setattr("storage.archive.archive_writer.validator", lambda _: lambda _: None)
+    monkeypatch.setattr("storage.archive.archive_writer.make_validator", lambda _: lambda _: None)
     made = archive(files)
     for number, one in enumerate((page(1), page(2, BIG[::-1]), page(3), page(4, BIG[::-1]))):
         made.append(one, UUID(int=number))
@@ -163,7 +163,7 @@ def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
 
 
 def test_no_revisits_where_none_are_wanted(files):
-    made = archive(files, payloads=0)
+    made = archive(files, max_known_payloads=0)
     for number in range(3):
         made.append(page(number), UUID(int=number))
         made.commit()

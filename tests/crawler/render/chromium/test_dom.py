@@ -1,4 +1,4 @@
-"""What a reader sees of a page is in its DOM, from whatever trees; and what he does not see is no text of it."""
+"""A page's DOM contains what a reader sees, from all its trees; what a reader does not see is no text of it."""
 
 import pytest
 
@@ -12,7 +12,7 @@ LONG = " with a sentence that is long enough to be taken for the text of a page.
 
 
 def seen(found):
-    """Text of a DOM without tags, as far as it is not hidden; white space is one space."""
+    """Return the text of a DOM without tags and hidden parts; white space is one space."""
     import lxml.html
 
     tree = lxml.html.document_fromstring(said(found))
@@ -22,7 +22,7 @@ def seen(found):
 
 
 def paths(found):
-    """Of the links, as they are followed."""
+    """Return the targets of the links, as a crawler follows them."""
     read = extract_links(found.html, found.url)
     return {url.text.split("/", 3)[3] for url in link_targets(read.hrefs, read.base)}
 
@@ -31,7 +31,8 @@ def paths(found):
 def test_text_and_links_of_a_shadow_root_are_seen_where_their_host_stands(stage, mode):
     code = f"""
       const inner = class extends HTMLElement {{
-        connectedCallback() {{ this.attachShadow({{mode: '{mode}'}}).innerHTML = '<i>within <a href=/inner>x</a></i>'; }}
+        connectedCallback() {{ this.attachShadow({{mode: '{mode}'}}).innerHTML =
+          '<i>within <a href=/inner>x</a></i>'; }}
       }};
       customElements.define('x-inner', inner);
       customElements.define('x-card', class extends HTMLElement {{
@@ -59,7 +60,8 @@ def test_what_is_slotted_stands_in_its_slot_and_what_is_not_is_hidden(stage, mod
     declared = f"""
       <x-a>
         <template shadowrootmode={mode}>
-          <h2><slot name=title>no title</slot></h2><div>body: <slot></slot></div><footer><slot name=foot>a default</slot></footer>
+          <h2><slot name=title>no title</slot></h2><div>body: <slot></slot></div>
+          <footer><slot name=foot>a default</slot></footer>
         </template>
         text <b>in bold</b> <i slot=title>The title</i> <u slot=nowhere>unseen <a href=/unseen>x</a></u>
       </x-a>
@@ -117,7 +119,7 @@ def test_relative_links_are_meant_against_the_address_that_the_page_has_in_the_e
     body = page(f"<!doctype html><head>{head}</head><body><a href=rel>x</a><script>{code}</script>")
     found, _ = stage.render({"/": body})
     assert paths(found) == {expected}
-    assert found.note.went == ()
+    assert found.report.navigations == ()
 
 
 def test_a_page_whose_address_did_not_change_is_written_as_it_is(stage):
@@ -145,7 +147,8 @@ def test_templates_comments_and_what_a_stylesheet_inserts_are_no_text(stage):
     body = """<style>p::after { content: 'inserted' }</style><template><p>template <a href=/t>x</a></p></template>
       <!-- comment --><noscript>no script</noscript><x-a></x-a><p>text</p>"""
     code = """document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML =
-      '<style>p::before { content: "inserted" }</style><template><p>template <a href=/t2>x</a></p></template><!--c--><p>shadow</p>'"""
+      '<style>p::before { content: "inserted" }</style>' +
+      '<template><p>template <a href=/t2>x</a></p></template><!--c--><p>shadow</p>'"""
     found, _ = stage.render({"/": shell(code, body)})
     assert seen(found) == "shadowtext"
     assert paths(found) == set()
@@ -156,7 +159,10 @@ def test_what_is_written_is_read_again_as_it_was(stage):
     body = """<x-a></x-a><p title="a&quot;b&amp;c<d">1 &lt; 2 &amp;amp; 3&nbsp;4</p><textarea>&lt;b></textarea><pre>
  a
   b</pre><svg viewBox="0 0 1 1"><a xlink:href="/svg"><text>drawn</text></a></svg><br><input value="x">"""
-    code = "document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML = '<b>s</b>'; if (1 < 2 && 3 > 2) document.title = 'a & b'"
+    code = (
+        "document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML = '<b>s</b>'; "
+        "if (1 < 2 && 3 > 2) document.title = 'a & b'"
+    )
     found, _ = stage.render({"/": shell(code, body)})
     html = said(found)
     assert html.startswith("<!DOCTYPE html><html><head><title>a &amp; b</title>")
@@ -177,7 +183,10 @@ def test_elements_that_are_named_as_properties_hide_nothing(stage):
     images = "".join(
         f"<img name={name}>" for name in ("title", "head", "body", "baseURI", "doctype", "documentElement")
     )
-    code = "document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML = '<form>' + %r + '<p>in a form</p></form>'"
+    code = (
+        "document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML = "
+        "'<form>' + %r + '<p>in a form</p></form>'"
+    )
     found, _ = stage.render(
         {"/": shell(code % fields, f"<form>{fields}<p>kept</p></form>{images}<x-a></x-a>")}
     )
@@ -200,10 +209,10 @@ def test_a_page_is_read_however_deep_it_is_nested_and_however_long(stage, mode):
       document.body.append('light');
     """
     found, _ = stage.render({"/": shell(code, "<x-a></x-a>")}, most_bytes=20_000)
-    assert found.note.problem == ""
+    assert found.report.problem == ""
     if mode == "open":
         assert len(found.html) == 20_000
-    else:  # beyond a size no closed root is looked for
+    else:  # beyond a size no closed root is searched for
         assert seen(found) == "light"
 
 
@@ -225,7 +234,9 @@ def test_a_page_sees_a_browser_without_service_workers(stage):
       (async () => {
         say('serviceWorker' in navigator);
         say(typeof navigator.serviceWorker + typeof ServiceWorkerContainer);
-        if (navigator.serviceWorker) { await navigator.serviceWorker.register('/sw.js'); await navigator.serviceWorker.ready; }
+        if (navigator.serviceWorker) {
+          await navigator.serviceWorker.register('/sw.js'); await navigator.serviceWorker.ready;
+        }
         const frame = document.body.appendChild(document.createElement('iframe'));
         say('serviceWorker' in frame.contentWindow.navigator);
         say('went on');
@@ -249,9 +260,12 @@ def test_what_comes_into_view_is_loaded_as_far_as_a_reader_might_scroll(stage):
 
 
 def test_a_refresh_that_a_script_inserts_is_a_link_and_the_page_stays(stage):
-    code = "document.head.append(Object.assign(document.createElement('meta'), {httpEquiv: 'refresh', content: '1;url=/next'}))"
+    code = (
+        "document.head.append(Object.assign(document.createElement('meta'), "
+        "{httpEquiv: 'refresh', content: '1;url=/next'}))"
+    )
     found, server = stage.render({"/": shell(code, "here")})
-    assert found.note.went == (f"{server.url}/next",)
+    assert found.report.navigations == (f"{server.url}/next",)
     assert "here" in seen(found)
 
 

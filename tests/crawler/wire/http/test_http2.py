@@ -1,4 +1,4 @@
-"""h2 is spoken where both can, written down in the syntax of HTTP/1.1, and left alone where it breaks."""
+"""The client speaks h2 if the server can, records it in the syntax of HTTP/1.1, and gives it up if it breaks."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -52,7 +52,7 @@ async def test_an_exchange_is_written_down_in_the_syntax_of_http_1_1(authority, 
     assert found.response[found.head_length :] == found.payload == b"hello"
     assert (found.status, found.protocol, found.truncated) == (200, "h2", None)
     assert found.header("X-Odd") == "caf\xe9"
-    assert found.tls.verdict == "trusted"
+    assert found.tls.trust == "trusted"
 
 
 async def test_a_connection_is_used_for_one_exchange_after_the_other(authority, client):

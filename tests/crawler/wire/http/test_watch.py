@@ -12,7 +12,9 @@ from crawler.wire.network.timeout import time_limit
 
 
 class Loop:
-    """The timers of an event loop, and a clock that stands. What is due runs when it `turns`, not while it is busy."""
+    """The timers of an event loop, and a clock that stands. Due timers run when the loop `turns`, not while it
+    is busy.
+    """
 
     def __init__(self):
         self.now, self.timers = 0.0, []
@@ -32,7 +34,7 @@ class Loop:
         return False
 
     def _timer_handle_cancelled(self, timer):
-        """What asyncio tells its loop."""
+        """asyncio calls it on its loop; does nothing."""
 
     def busy(self, for_s):
         self.now += for_s
@@ -63,7 +65,7 @@ def test_who_says_nothing_is_given_up():
 def test_what_came_while_the_loop_was_busy_is_not_too_late():
     def stall(loop, watch):
         loop.busy(4 * STALL_S)
-        loop.call_later(STALL_S, watch.heard, 10_000)
+        loop.call_later(STALL_S, watch.add_bytes, 10_000)
 
     assert ended(stall) == []
 
@@ -73,7 +75,7 @@ def test_a_loop_that_was_busy_puts_it_off_but_once():
 
 
 async def limited(wait_s):
-    """Whether what takes so long is done in time."""
+    """Return whether a task of this length is done in time."""
     with suppress(TimeoutError):
         async with time_limit(STALL_S):
             asyncio.get_running_loop().call_soon(time.sleep, 3 * STALL_S) if wait_s is None else None

@@ -86,7 +86,7 @@ def test_only_the_allowed_network_is_exempt():
 
 
 @pytest.mark.parametrize(
-    ("asker", "wanted", "is_blocked"),
+    ("asker", "wanted", "expected"),
     [
         (None, "10.1.2.3", False),
         ("10.9.9.9", "10.1.2.3", False),
@@ -103,9 +103,9 @@ def test_only_the_allowed_network_is_exempt():
         ("127.0.0.1", "127.0.0.2", False),
     ],
 )
-def test_what_a_page_wants_of_a_private_network_is_for_pages_of_that_network(asker, wanted, is_blocked):
+def test_what_a_page_wants_of_a_private_network_is_for_pages_of_that_network(asker, wanted, expected):
     allowed = parse_networks(["10.0.0.0/8", "192.168.0.0/16", "127.0.0.0/8", "9.9.9.9/32"])
-    assert is_blocked(wanted, allowed, asker) is is_blocked
+    assert is_blocked(wanted, allowed, asker) is expected
 
 
 @pytest.mark.parametrize("asker", ["8.8.8.8", "10.0.0.1"])

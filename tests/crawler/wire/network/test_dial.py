@@ -1,4 +1,4 @@
-"""Of two addresses the one that answers is taken, and none is connected to that was not entered."""
+"""Of two addresses the client uses the one that answers, and connects to none that was not acquired."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ from tests.crawler.server import Server, page
 
 @contextmanager
 def deaf(address, port):
-    """An address where connections are neither accepted nor refused: its queue is full."""
+    """An address that neither accepts nor refuses connections, because its queue is full."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as listening:
         listening.bind((address, port))

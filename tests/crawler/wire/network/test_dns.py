@@ -90,7 +90,7 @@ async def test_an_answer_is_kept_as_long_as_it_says_within_bounds(names, resolve
     asked = len(names.asked)
     await resolver.addresses("a.test", 2)
     assert len(names.asked) == asked
-    assert resolver._known["a.test"].until == clock.now + 1
+    assert resolver._cache["a.test"].expires_at == clock.now + 1
 
 
 async def test_a_family_that_is_not_answered_costs_next_to_nothing(names, resolver):
@@ -130,7 +130,7 @@ async def test_a_name_server_that_is_not_there_has_not_said_that_there_is_no_add
 
 
 async def test_a_channel_is_made_of_nothing_that_another_thread_may_overwrite(names, resolver, monkeypatch):
-    """Memory that Python has freed is any thread's: what the library is given must live until it has read it."""
+    """Any thread may reuse memory that Python has freed: what the library receives must live until it has read it."""
     ffi, lib, kept = pycares._ffi, pycares._lib, []
 
     class Lib:
@@ -164,9 +164,9 @@ async def test_who_stops_waiting_does_not_stop_the_others(names, resolver):
 async def test_no_more_addresses_and_names_are_kept_than_that(names, resolver):
     names["many.test"] = [f"127.0.1.{n}" for n in range(200)]
     assert len(await resolver.addresses("many.test", 2)) <= MAX_ADDRESSES
-    resolver._known.update({f"{n}.test": None for n in range(MAX_CACHED_HOSTS)})
+    resolver._cache.update({f"{n}.test": None for n in range(MAX_CACHED_HOSTS)})
     await resolver.addresses("nowhere.test", 2)
-    assert len(resolver._known) <= MAX_CACHED_HOSTS + 1
+    assert len(resolver._cache) <= MAX_CACHED_HOSTS + 1
 
 
 @pytest.mark.parametrize("host", ["under_score.test", "x" * 64 + ".test", "a..test", "exämple.test", " "])
@@ -186,18 +186,18 @@ async def test_a_name_server_that_is_none_is_an_error_of_one_line(server):
 
 
 async def test_a_name_that_turns_to_us_is_blocked_where_it_is_connected_to(names, client):
-    """DNS rebinding: whatever was allowed before, the address of now is the one that is judged."""
+    """DNS rebinding: whatever was allowed before, the present address is judged."""
     answers = ["127.0.0.8", "127.0.0.1", "169.254.169.254", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]
     names.ttl = 0
     async with (
         Server({"/": page("public")}, address="127.0.0.8").serve() as server,
         client(allow=("127.0.0.8/32",), nameservers=names.servers) as asking,
     ):
-        for family in (A, AAAA):  # the library keeps for a while that there is none of a family
+        for family in (A, AAAA):  # the library caches for a while that a name has no address of a family
             url = canonicalize(f"http://turns{family}.test:{server.port}/")
             for answer in [each for each in answers if (":" in each) == (family == AAAA)]:
                 names[f"turns{family}.test"] = [answer]
-                asking._resolver._known.clear()
+                asking._resolver._cache.clear()
                 found = await asking.get(url)
                 if answer == "127.0.0.8":
                     assert found.payload == b"public"

@@ -1,4 +1,4 @@
-"""Names and ports that nobody is asked for."""
+"""Names and ports that are never requested."""
 
 import pytest
 

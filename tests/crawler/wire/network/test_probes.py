@@ -1,4 +1,4 @@
-"""Whether our own side works is found out without asking a web server anything; and what a failure shows."""
+"""Probes find out whether our own side works without a request to a web server; and what a failure shows."""
 
 import asyncio
 import errno
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import pycares
 import pytest
 
-from crawler.wire import Client, parse_networks
 from crawler.wire.fetch_failure import connection_failure
 from crawler.wire.network.dns import Resolver
 from crawler.wire.network.probes import HostProbe
 from frontier import canonicalize
+from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import SERVFAIL
 from tests.crawler.server import Server, page
 from tests.crawler.wire.network.test_proxy import Proxy
@@ -21,7 +21,7 @@ REFUSED_BY_POLICY = 5
 
 
 def nobody(kind=socket.SOCK_STREAM):
-    """A port at which nobody listens."""
+    """Return a port on which nobody listens."""
     with socket.socket(socket.AF_INET, kind) as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
@@ -93,7 +93,7 @@ async def test_a_machine_that_can_make_no_channel_has_not_said_that_there_is_no_
 
 @asynccontextmanager
 async def probes(**options):
-    client = Client(user_agent="t", max_body=1, timeout_s=0.5, **options)
+    client = wire_client("t", max_body=1, timeout=0.5, **options)
     try:
         yield client.probes
     finally:
@@ -152,7 +152,7 @@ async def test_a_knock_asks_for_nothing(names):
     names |= {"here.test": ["127.0.0.1"], "lost.test": None, "inside.test": ["10.0.0.1"]}
     async with (
         Server({"/": page("x")}).serve() as server,
-        probes(allow=parse_networks(["127.0.0.0/8"]), nameservers=names.servers) as made,
+        probes(allow_networks=("127.0.0.0/8",), nameservers=names.servers) as made,
     ):
         here = canonicalize(f"http://here.test:{server.port}/")
         assert await made.probe_host(here) == HostProbe(address="127.0.0.1", has_answered=True)
@@ -168,7 +168,7 @@ async def test_a_knock_asks_for_nothing(names):
         assert await made.probe_host(canonicalize("http://nowhere.test/")) is None
         assert await made.probe_host(canonicalize("http://inside.test/")) is None
         secret = canonicalize(f"https://here.test:{server.port}/")
-        assert (await made.probe_host(secret)).has_answered  # no TLS is spoken there, but somebody is there
+        assert (await made.probe_host(secret)).has_answered  # it does not speak TLS, but it answers
 
 
 async def test_through_an_http_proxy_one_can_knock_at_https_alone(authority):
@@ -226,7 +226,7 @@ async def test_what_an_http_proxy_shows_that_opens_no_way(client, status, sign):
 
 
 async def test_a_proxy_that_asks_who_we_are_is_no_server_that_says_so(client):
-    """It stands before a plain page as if the page's server had said it."""
+    """The proxy answers in place of a plain page as if the page's server had sent it."""
     async with (
         Server(
             {"http://127.0.0.1/": page("who are you", status="407 Proxy Authentication Required")}

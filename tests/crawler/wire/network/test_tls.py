@@ -1,4 +1,4 @@
-"""Who a server says that it is, is verified; what is wrong with it has a name."""
+"""The identity of a server is verified; whatever is wrong with its certificate has a name."""
 
 import asyncio
 import ssl
@@ -22,7 +22,7 @@ async def test_a_trusted_server_is_asked_and_how_is_noted(authority, client):
     async with served(authority.server("localhost")) as (_, url), client(tls=authority.trust) as asking:
         found = await asking.get(url)
     assert found.payload == b"secret"
-    assert (found.tls.version, found.tls.verdict) == ("1.3", "trusted")
+    assert (found.tls.version, found.tls.trust) == ("1.3", "trusted")
     assert found.tls.cipher.startswith("TLS_")
     assert found.timing.tls_ms is not None
 
@@ -58,7 +58,7 @@ async def test_where_it_is_only_noted_the_page_is_had_with_the_verdict(authority
     trust = None if verdict == "untrusted" else authority.trust
     async with served(context) as (server, url), client(tls=trust, verify_tls=False) as asking:
         found = await asking.get(url)
-    assert (found.payload, found.tls.verdict) == (b"secret", verdict)
+    assert (found.payload, found.tls.trust) == (b"secret", verdict)
     assert len(server.requests) == 1
 
 
@@ -73,7 +73,7 @@ async def test_old_versions_are_spoken_only_where_the_verdict_is_noted(authority
             assert (await asking.get(url)).reason in {"tls", "reset"}  # as the server says it
         async with client(tls=authority.trust, verify_tls=False) as asking:
             found = await asking.get(url)
-    assert (found.tls.version, found.tls.verdict) == ("1.1", "trusted")
+    assert (found.tls.version, found.tls.trust) == ("1.1", "trusted")
 
 
 async def test_the_name_of_the_host_is_said_before_the_handshake(authority, client, names):
@@ -92,7 +92,7 @@ async def test_the_name_of_the_host_is_said_before_the_handshake(authority, clie
 async def test_an_address_may_stand_in_a_certificate(authority, client):
     async with served(authority.server("127.0.0.1")) as (server, _), client(tls=authority.trust) as asking:
         found = await asking.get(canonicalize(f"https://127.0.0.1:{server.port}/"))
-    assert found.tls.verdict == "trusted"
+    assert found.tls.trust == "trusted"
 
 
 async def silent(reader, writer):

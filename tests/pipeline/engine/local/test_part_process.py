@@ -44,7 +44,7 @@ def test_a_process_killed_before_it_began_died_by_somebody_elses_doing(tmp_path,
 
 def test_a_process_that_cannot_begin_is_an_error_for_so_will_the_next(tmp_path, monkeypatch, made):
     monkeypatch.setattr(part_process, "_run_parts", work_functions.serve_badly)
-    with pytest.raises(ThresherError, match=r"ended before it could begin \(exit code 7\)"):
+    with pytest.raises(ThresherError, match=r"ended before it could start \(exit code 7\)"):
         made.make(task(tmp_path))
 
 
@@ -87,4 +87,4 @@ def test_a_process_that_warns_without_end_is_heard_for_a_while(tmp_path, made, c
     assert isinstance(made.make(task(tmp_path, work_functions.flood)), TaskSuccess)
     assert len(caplog.messages) == MAX_LOG_LINES + 1
     assert max(map(len, caplog.messages)) <= MAX_LINE_CHARACTERS
-    assert caplog.messages[-1] == "main/part-0: its worker says more than 100 lines; the rest is left out"
+    assert caplog.messages[-1] == "main/part-0: its worker logs more than 100 lines; the others are left out"

@@ -73,7 +73,7 @@ def test_it_reads_like_a_file(server):
 def test_what_the_part_is_not_made_from_cannot_be_read(server, ask, name):
     answer = server.respond(ask(name))
     assert isinstance(answer, ErrorMessage)
-    assert "of which it is not made" in answer.text
+    assert "which is none of its inputs" in answer.text
 
 
 def test_nothing_is_there_before_it_is_sealed_and_all_of_it_is_after(server, files):
@@ -211,7 +211,7 @@ def test_what_a_process_says_is_never_run(cell, files, tmp_path):
         (hostile_work.seal_another_part, "none of its outputs"),
         (hostile_work.seal_what_it_did_not_make, "its worker made"),
         (hostile_work.fill_the_disk, "more than 536,870,912 bytes"),
-        (hostile_work.read_another_part, "of which it is not made"),
+        (hostile_work.read_another_part, "which is none of its inputs"),
     ],
 )
 def test_a_process_that_wants_more_than_its_part_has_made_nothing(cell, files, work, said):

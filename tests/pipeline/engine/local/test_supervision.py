@@ -113,7 +113,7 @@ def redis(tmp_path):
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (hanging_workers.hanging, "is ended: its event loop stood still for "),
+        (hanging_workers.hanging, "was ended: its event loop was stalled for "),
         (hanging_workers.dying, "died with exit code -11, while it read "),
     ],
     ids=["hangs", "dies"],

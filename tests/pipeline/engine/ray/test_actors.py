@@ -1,7 +1,9 @@
 """What runs on a node of a Ray cluster, without Ray: whose trouble it is that is told."""
 
+import hashlib
 import pickle
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +49,9 @@ def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work,
     hand._process.close()
     assert type(ended.error) is kind
     assert str(ended.error) == said
+
+
+def test_a_build_covers_the_sources_of_every_package():
+    assert actors.installed_build().code != hashlib.sha256().hexdigest()
+    root = Path(actors.__file__).resolve().parents[3]
+    assert all((root / package / "__init__.py").exists() for package in actors.PACKAGES)

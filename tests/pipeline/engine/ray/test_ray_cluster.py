@@ -311,7 +311,7 @@ def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        ({"machine": "another"}, "is another machine, and the embedded Redis serves this one alone"),
+        ({"machine": "another"}, "is another machine, but only this machine reaches the embedded Redis"),
         ({"sees": Path("/nowhere/.staging/witness")}, "does not see the storage at /nowhere"),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
     toml = toml.replace("[project]", f'[project]\nengine = "ray:{nodes.address}"')
     (user.directory / "thresher.toml").write_text(toml)
     (user.directory / "seeds.txt").write_text("\n".join(demo_web.seeds))
-    user.types("seed", "seeds.txt", "--scope", "host")
+    user.run("seed", "seeds.txt", "--scope", "host")
     asked = len(demo_web.log)
     words = user.command("crawl", "--workers", "2", "--json")
     with subprocess.Popen(
@@ -352,7 +352,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
         if record.rec_type in {"response", "revisit"}
     ]
     assert demo_web.expected.pages <= set(archived)
-    processed = user.types("process", "--workers", "2", "--json")
+    processed = user.run("process", "--workers", "2", "--json")
     assert processed.json["made"] == len(list((user.directory / "data" / "documents").rglob("*.parquet")))
     assert all(line.startswith("process@4") for line in processed.err.splitlines())
 
@@ -366,14 +366,14 @@ def test_an_engine_that_is_none_is_refused(tmp_path, engine):
 def test_a_cluster_that_does_not_answer_is_one_line(tmp_path):
     opened = Project(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
     with pytest.raises(
-        Unavailable, match=r"no Ray cluster answers at 127\.0\.0\.1:9 \(Connection refused\); start one"
+        Unavailable, match=r"no Ray cluster responds at 127\.0\.0\.1:9 \(Connection refused\); start one"
     ):
         opened.worker_pool(1).__enter__()
 
 
 def test_a_port_where_something_else_answers_is_one_line(demo_web):
     where = demo_web.seeds[0].split("/")[2]
-    with pytest.raises(InputError, match=f"what answers at {where} is not the head"), ray_connection(where):
+    with pytest.raises(InputError, match=f"the server at {where} is not the head"), ray_connection(where):
         pass
 
 

@@ -88,14 +88,14 @@ def test_what_is_asked_for_of_each(client, stored, server):
 
 def test_only_blocks_that_can_hold_the_domain_are_read(client, stored, server):
     by_cdx(client, selection("xyz.test"))
-    read = sum(asked.last - asked.first + 1 for asked in server.asked("cdx-"))
+    read = sum(asked.last - asked.first + 1 for asked in server.requests_with("cdx-"))
     whole = sum((server.root / INDEX / name).stat().st_size for name in ("cdx-00000.gz", "cdx-00001.gz"))
     assert 0 < read < whole / 2
 
 
 def test_only_row_groups_whose_statistics_allow_it_are_read(client, stored, server):
     by_columns(client, selection("nowhere.test"))
-    assert {asked.first for asked in server.asked(".parquet")} == {
+    assert {asked.first for asked in server.requests_with(".parquet")} == {
         0
     }  # tails alone: these files are smaller than one
     every = [pq.read_metadata(path) for path in server.root.rglob("*subset=warc*/*.parquet")]
@@ -191,7 +191,7 @@ names = st.text(st.sampled_from("ab,)/-: "), min_size=1, max_size=6)
 
 
 @settings(max_examples=60)
-@given(st.lists(names, min_size=1, max_size=120, unique_name=True), names, st.integers(1, 90))
+@given(st.lists(names, min_size=1, max_size=120, unique=True), names, st.integers(1, 90))
 def test_halving_finds_the_blocks_that_reading_all_lines_finds(keys, prefix, near):
     keys = sorted((key.encode() for key in keys), key=lambda key: key + b" 2024")  # as their lines are
     lines = [key + b" 2024\tcdx-00000.gz\t%d\t10\t%d\n" % (at * 10, at) for at, key in enumerate(keys)]
@@ -211,8 +211,8 @@ def test_many_domains_cost_few_reads_of_the_index_each(client_of, server, tmp_pa
     client = client_of(server.base)
     wanted = selection(*(f"host{number:04d}.test" for number in range(0, 1500, 15)))
     assert len(by_cdx(client, wanted)) == 100
-    assert len(server.asked("cluster.idx")) < 20
-    assert len(server.asked("cdx-")) <= 110
+    assert len(server.requests_with("cluster.idx")) < 20
+    assert len(server.requests_with("cdx-")) <= 110
 
 
 @pytest.mark.shared
@@ -236,10 +236,10 @@ def test_blocks_of_another_zipnum_index_are_split_alike():
 def test_an_index_clipped_at_every_byte_is_named_and_never_half_read(client, stored):
     block = gzip.compress(b"".join(sorted(map(cdx_line, stored))[:4]), mtime=0)
     whole = (Span(b"!", b"\xff"),)
-    assert len(list(zipnum._within(whole, block, "x"))) == 4
+    assert len(list(zipnum._rows_within(whole, block, "x"))) == 4
     for end in range(len(block)):
         with pytest.raises(CorruptData, match="x is no block of an index"):
-            list(zipnum._within(whole, block[:end], "x"))
+            list(zipnum._rows_within(whole, block[:end], "x"))
 
 
 def test_a_list_of_paths_clipped_at_every_byte_is_refused(tmp_path):

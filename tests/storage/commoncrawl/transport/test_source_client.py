@@ -30,13 +30,13 @@ def test_ranges_and_tails_are_those_of_the_file(client, big):
     assert client.read(KEY, 5, 0) == b""
     ((key, data, told),) = client.tails([KEY], 64)
     assert (key, data, told.size) == (KEY, big[-64:], len(big))
-    assert client.whole(KEY) == big
+    assert client.read_all(KEY) == big
 
 
 def test_every_request_says_who_asks(client, big, server):
     client.read(KEY, 0, 1)
-    assert server.seen[0].headers["user-agent"] == "thresher/0 (+mailto:crawl@example.org)"
-    assert server.seen[0].headers["accept-encoding"] == "identity"
+    assert server.requests[0].headers["user-agent"] == "thresher/0 (+mailto:crawl@example.org)"
+    assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_every_request_says_who_asks(client, big, server):
 def test_a_passing_trouble_passes(client, big, server, fault):
     server.plan = scripted(*[fault] * 7)
     assert client.read(KEY, 100, 5000) == big[100:5100]
-    assert len(server.seen) == 8
+    assert len(server.requests) == 8
 
 
 def test_a_body_that_is_cut_is_asked_for_from_where_it_was_cut(client, big, server):
     server.plan = scripted(CutResponse(1000), CutResponse(250_000), CutResponse(0))
     assert client.read(KEY, 0, len(big)) == big
-    firsts = [asked.first for asked in server.seen]
+    firsts = [asked.first for asked in server.requests]
     assert firsts[0] == 0
     assert firsts == sorted(firsts)
     assert firsts[-1] > 0
@@ -93,7 +93,7 @@ def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, ser
         client.read(KEY, 0, 1)
     line = str(raised.value)
     assert line == (
-        f"{server.base}{KEY}: nothing for 600 s (SlowDown, status 503); run the same command again later, it goes on where it was"
+        f"{server.base}{KEY}: nothing for 600 s (SlowDown, status 503); run the same command again later, it continues where it stopped"
     )
     assert clock.now >= 600_000
 
@@ -135,14 +135,14 @@ def test_a_file_that_is_not_there_is_not_asked_for_again(client, big, server):
         InputError, match=r"there is no such file; correct the name of the crawl, or ingest.commoncrawl"
     ):
         client.head("crawl-data/none")
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 def test_wrong_keys_stay_wrong(client, big, server):
     server.plan = lambda asked: ErrorResponse(403, "InvalidAccessKeyId")
     with pytest.raises(InputError, match=r"refused .InvalidAccessKeyId"):
         client.read(KEY, 0, 1)
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_file_that_was_replaced_meanwhile_is_no_mix(client, big, server, tmp_path):
@@ -155,7 +155,7 @@ def test_a_file_that_was_replaced_meanwhile_is_no_mix(client, big, server, tmp_p
 def test_a_server_that_asks_to_slow_down_is_asked_less_at_a_time_and_more_again_later(client_of, big, server):
     client = client_of(server.base, window=Window(width=16.0, most=16.0))
     asks = [RangeRequest(KEY, at * 1000, 1000) for at in range(200)]
-    server.plan = lambda asked: ErrorResponse(503) if len(server.seen) <= 16 else DelayedResponse(0.002)
+    server.plan = lambda asked: ErrorResponse(503) if len(server.requests) <= 16 else DelayedResponse(0.002)
     assert b"".join(client.read_ahead(asks)) == big[:200_000]
     assert server.most_out <= 16
     assert client.window.width > 8
@@ -168,7 +168,7 @@ def test_a_server_that_asks_to_slow_down_is_asked_less_at_a_time_and_more_again_
 def test_one_who_stops_reading_leaves_nothing_behind(client, big, server):
     asks = (RangeRequest(KEY, at, 10) for at in range(0, 100_000, 10))
     assert b"".join(islice(client.read_ahead(asks), 3)) == big[:30]
-    assert len(server.seen) < 200
+    assert len(server.requests) < 200
 
 
 def test_no_more_is_asked_for_ahead_than_there_is_room_for(client, big, server):

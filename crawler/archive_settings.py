@@ -1,0 +1,24 @@
+"""`ArchiveSettings`: which pages a worker archives, and how large and old its files become."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from core.settings import Key
+from storage.warc.compression import Compression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSettings:
+    """`archive = "kept"` leaves out pages that the cheap filters drop: a note with the reason takes their place."""
+
+    archive: Annotated[
+        Literal["all", "kept"],
+        Key('or "kept": what the cheap filters drop leaves a note with its reason, no page'),
+    ] = "all"
+    compression: Annotated[
+        Compression, Key('of archive files; or "zstd": smaller, but few tools read it yet')
+    ] = "gzip"
+    max_file_bytes: int = 1 << 30
+    """Bytes at which a file is sealed; sooner if the crawl is followed (`crawler.rotation`)."""
+    max_file_age_s: int = 3600
+    """Seconds after which a file is sealed."""

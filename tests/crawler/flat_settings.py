@@ -1,0 +1,33 @@
+"""The settings of a worker and of a client from one flat set of names, as `thresher.toml` has them."""
+
+from dataclasses import fields
+
+from crawler import WorkerConfig
+from crawler.archive_settings import ArchiveSettings
+from crawler.reading.reading_settings import ReadingSettings
+from crawler.render.render_settings import RenderSettings
+from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.wire import Client, WireSettings
+
+OWNERS = {
+    "wire": WireSettings,
+    "scheduling": SchedulingSettings,
+    "reading": ReadingSettings,
+    "rendering": RenderSettings,
+    "archive": ArchiveSettings,
+}
+
+
+def worker_config(**flat):
+    """The configuration of a worker; a setting of any owner may be named."""
+    owned = {owner: _taken(flat, kind) for owner, kind in OWNERS.items()}
+    return WorkerConfig(**flat, **{owner: OWNERS[owner](**made) for owner, made in owned.items()})
+
+
+def wire_client(user_agent, **flat):
+    """A client; a setting of the wire may be named."""
+    return Client(user_agent=user_agent, settings=WireSettings(**_taken(flat, WireSettings)), **flat)
+
+
+def _taken(flat, kind):
+    return {each.name: flat.pop(each.name) for each in fields(kind) if each.name in flat}
