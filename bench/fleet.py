@@ -1,20 +1,22 @@
 """A fleet of workers under which everything breaks, and what they saw of the frontier held against its promises.
 
-usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--partitions N] [--hands N] [--workers N] [--batch N] [--seed N]
-       [--kill SECONDS] [--restart SECONDS] [--loss SECONDS] [--jump SECONDS] [--drop %] [--lose %] [--twice %]
+usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--partitions N] [--hands N] [--workers N] [--batch N]
+       [--seed N] [--kill SECONDS] [--restart SECONDS] [--loss SECONDS] [--jump SECONDS] [--drop %] [--lose %]
+       [--twice %]
        [--again %] [--delay %] [--freeze %] [--die %] [--hot N] [--limit-s SECONDS]
 
 One embedded server, a proxy before it, and --hands processes of --workers workers each, which lease, wait some
-milliseconds, release and settle, until every URL is settled or --limit-s seconds are over. Meanwhile, on average every so many seconds:
+milliseconds, release and settle, until every URL is settled or --limit-s seconds are over. Meanwhile, on average
+every so many seconds:
 
 --kill      a process gets SIGKILL, and another takes its place
 --restart   the server gets SIGKILL, and is started again from its append-only file
 --loss      the same, and what it wrote in up to its last second is cut off the file, as by a loss of power
 --jump      the server's clock is moved by an hour, on or back (needs the package libfaketime)
 
-and of the requests --drop, --lose, --twice, --again, --delay and --freeze per cent meet what `Trouble` says; a worker is
-ended at --die per cent of the points between two calls; its leases are taken back by another, or expire. With --hot, the
-processes keep the tail of the queues in storage, and bring it back.
+--drop, --lose, --twice, --again, --delay and --freeze are the per cent of requests that meet a fault of `ProxyFaults`.
+A worker is ended at --die per cent of the points between two calls; another takes its leases back, or they expire.
+With --hot, the processes keep the tail of the queues in storage, and bring it back.
 
 Prints one JSON line (`judge.py` says what is held against what), and ends with 1
 where a promise was broken.
@@ -188,8 +190,8 @@ def set_clock(file: Path, seconds: int) -> None:
 def prompt_server(play: Scenario) -> Iterator[str]:
     """Run a server that writes each change to its append-only file before it answers; return its address.
 
-    With `everysec` a server whose disk is slow answers up to two seconds before it writes: a kill would lose as much, and nobody could
-    say what.
+    With `everysec` a server whose disk is slow answers up to two seconds before it writes: a kill would lose as much,
+    and nobody could say what.
     """
     with embedded_server(play.state) as address:
         with Redis.from_url(address) as redis_client:

@@ -3,13 +3,14 @@
 usage: python bench/frontier.py [--urls N] [--hosts H] [--grow M,M,...] [--giant N] [--delay MS] [--peer NAME ...]
 
 N URLs (bench/urls.py) are added to a crawl on an embedded server, found again, leased, released and settled; one in ten
-is added in random order (`scattered`, the worst case), the others as links of pages, of one host together.
-Server CPU is of all threads of its process; it has a core of its own, the client the other one, which asks and waits: rates
-are per second of server CPU, wall time is a hint. Prints one JSON line for each size.
+is added in random order (`scattered`, the worst case), the others as links of pages, of one host together. Server CPU
+is of all threads of its process; it has a core of its own, the client the other one, which asks and waits: rates are
+per second of server CPU, wall time is a hint. Prints one JSON line for each size.
 
 --grow   sizes in millions, one after the other, each on a new server.
 --giant  beside it, the grants of the other hosts with and without one host of so many URLs.
---peer   so many URLs (--peer-urls) through another queue, or none, on a server of the same kind: `bench/peers/frontier_queues.py`.
+--peer   so many URLs (--peer-urls) through another queue, or none, on a server of the same kind:
+         `bench/peers/frontier_queues.py`.
 """
 
 import argparse
@@ -126,7 +127,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             again = min(args.again, count)
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
-        await frontier.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
+        await frontier.crawl.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
         probes = await false_positives(link, meter, args.probes)
         drained = await drain(
             frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
@@ -327,8 +328,8 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
 
 
 def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
-    """What a crawler would have made of some links: canonical already, of the scope of their host, found on another of its
-    pages.
+    """What a crawler would have made of some links: canonical already, of the scope of their host, found on another of
+    its pages.
     """
     scopes: dict[int, tuple[str, Scope]] = {}
     for number in numbers:

@@ -1,6 +1,7 @@
 """`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies.
 
-Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.verbs.journal`) dies with it.
+Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.verbs.journal`) dies
+with it.
 """
 
 import asyncio
@@ -83,7 +84,7 @@ class FleetProcess:
     async def _recover(self, generation: int) -> None:
         """Take half of what a dead process held; the rest expires."""
         with suppress(Unavailable):
-            for holder in sorted(await self.frontier.holders()):
+            for holder in sorted(await self.frontier.workers.holders()):
                 if int(holder) // SERIALS == generation and self.random.random() < 0.5:
                     await self._reclaim(int(holder))
 
@@ -105,7 +106,7 @@ class FleetProcess:
     async def _reclaim(self, worker: int) -> None:
         self.ledger.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
         with suppress(Unavailable):
-            await self.frontier.reclaim(str(worker))
+            await self.frontier.workers.reclaim(str(worker))
 
     async def _run_turn(self, worker: FleetWorker) -> None:
         leases = await self._lease(worker)

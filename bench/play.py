@@ -116,9 +116,9 @@ def crawl_delay_ms(play: Scenario, host: int, version: int) -> int:
 def least_delay_ms(play: Scenario, host: int, version: int) -> int:
     """The shortest delay that the rules of a host asked for up to this version; 0 where there are none yet.
 
-    The delay of the version itself would be too long: after a restart, the settlement of a robots.txt may be told again to a server
-    that had it (`frontier.verbs.journal` cannot tell what was written in the same millisecond as the last write). The frontier then counts
-    two versions, and both have the delay of the first.
+    The delay of the version itself would be too long: after a restart, the settlement of a robots.txt may be told again
+    to a server that had it (`frontier.verbs.journal` cannot tell what was written in the same millisecond as the last
+    write). The frontier then counts two versions, and both have the delay of the first.
     """
     return min((crawl_delay_ms(play, host, each) for each in range(1, version + 1)), default=0)
 

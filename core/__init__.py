@@ -1,9 +1,9 @@
 """The nouns that travel between the packages.
 
-A URL enters as a `Url`. The exchange that fetched it is a `Capture`; where that exchange lies in the
-archive is a `RecordRef`. The text found in the record is a `Document`, and what the filters thought of it
-is a `Verdict` beside it. All of them are frozen values: nothing here opens a file, a socket or a clock,
-and nothing here needs more than the standard library.
+A URL enters as a `Url`. The request that fetched it, with its response, is a `Capture`; its place in the archive is a
+`RecordRef`. The text found in the record is a `Document`, and the filters' decision about it is a `Verdict`, which is
+stored beside it. All of them are frozen values: nothing here opens a file, a socket or a clock, and nothing here needs
+more than the standard library.
 """
 
 from core.capture import Capture, Timing, TlsSession

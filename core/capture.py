@@ -1,4 +1,4 @@
-"""`Capture`: exactly what one HTTP exchange put on the wire."""
+"""`Capture`: the exact bytes of one HTTP request and its response."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,19 +11,21 @@ HttpProtocol = Literal["http/0.9", "http/1.0", "http/1.1", "h2"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSession:
-    """How a connection was kept from others, and whether its server is who it says."""
+    """How a connection was encrypted, and whether its server is the one that it claims to be."""
 
     version: str
-    """`1.2` or `1.3`; older ones where a policy allows them."""
+    """`1.2` or `1.3`; an older version if a policy allows it."""
     cipher: str
     """IANA's name of the cipher suite."""
     trust: str
-    """`trusted`, or a code of why it is not: `expired`, `self_signed`, `wrong_host`, `untrusted`."""
+    """`trusted`, or the code of why the certificate is not: `expired`, `self_signed`, `wrong_host`, `untrusted`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Milliseconds of the parts of an exchange; None for what did not happen: a connection that was kept is not made."""
+    """Milliseconds of the parts of a request; None for a part that did not happen, such as connecting on a kept
+    connection.
+    """
 
     dns_ms: int | None = None
     connect_ms: int | None = None
@@ -34,7 +36,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One request and what came back, byte for byte, before any decoding."""
+    """One request and its response, byte for byte, before any decoding."""
 
     url: Url
     request: bytes
@@ -47,20 +49,22 @@ class Capture:
     headers: tuple[tuple[str, str], ...]
     """Response headers in the order received, names as written, bytes as latin-1."""
     payload: bytes
-    """The entity after transfer decoding, still content-encoded: what the payload digest is made of."""
+    """The entity after transfer decoding, still content-encoded: the input of the payload digest."""
     started_ms: int
-    """UTC, milliseconds since the epoch, when the request was begun."""
+    """Start of the request: milliseconds since the epoch, UTC."""
     elapsed_ms: int
     peer: str
     """IP address of the server."""
     truncated: Truncation | None
     """Why the response is not whole (WARC-Truncated), or None."""
     protocol: HttpProtocol = "http/1.1"
-    """What was spoken. An exchange over h2 is written down in the syntax of HTTP/1.1: bytes of frames mean nothing alone."""
+    """The protocol on the wire. A request over h2 is recorded in the syntax of HTTP/1.1, because bytes of frames mean
+    nothing alone.
+    """
     tls: TlsSession | None = None
     timing: Timing = Timing()
 
     def header(self, name: str) -> str | None:
-        """Value of the first header of that name, in any case."""
+        """Return the value of the first header with that name, in any case; None if there is none."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), None)

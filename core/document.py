@@ -7,48 +7,49 @@ from core.record import RecordRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Text and facts of one archived page. Judgements of it are `Verdict`s, stored beside it."""
+    """Text and facts of one archived page. The judgement about it is a `Verdict`, which is stored beside it."""
 
     id: str
-    """32 hexadecimal digits, derived from the source's name and where the record lies: the same record has the
-    same id in every run, and no other record has it."""
+    """32 hexadecimal digits, derived from the source's name and the record's place in it: a record has the same id in
+    every run, and no other record has it.
+    """
     url: str
     text: str
     title: str
     date: str
     """Publication date as found on the page (ISO 8601), or empty."""
     author: str = ""
-    """Who the page says has written it, names with `; ` between them, or empty."""
+    """Names of the authors according to the page, with `; ` between them, or empty."""
     canonical_url: str = ""
     """Address that the page calls its own (`rel=canonical`, `og:url`), absolute, or empty."""
     language: str
-    """ISO 639 code that the text was recognised as, or empty."""
+    """ISO 639 code of the recognised language, or empty."""
     declared_language: str
-    """What the page says of itself (`<html lang>`), or empty."""
+    """Language that the page declares (`<html lang>`), or empty."""
     license: str
     robots: str = ""
-    """What the page asks of robots, as far as it was in force: directives in alphabetical order, with commas."""
+    """Directives of the page for robots, as far as they were in force, in alphabetical order, with commas."""
     tdm_reservation: str = ""
-    """`1` where text and data mining is reserved, `0` where the page says that it is not, or empty."""
+    """`1` if text and data mining is reserved, `0` if the page says that it is not, or empty."""
     tdm_policy: str = ""
     """Address of the policy for text and data mining, as written, or empty."""
     mime: str
-    """What the bytes are (WHATWG MIME sniffing)."""
+    """Media type of the bytes (WHATWG MIME sniffing)."""
     declared_mime: str = ""
-    """What the server or the input called them, without parameters, or empty."""
+    """Media type according to the server or the input, without parameters, or empty."""
     charset: str
-    """Encoding the bytes were decoded with (WHATWG name); empty for what is no text."""
+    """Encoding of the bytes (WHATWG name); empty if they are no text."""
     charset_source: str = ""
-    """Who said so: `bom`, `header`, `meta` or `detected`; empty where there is no charset."""
+    """Origin of the charset: `bom`, `header`, `meta` or `detected`; empty if there is no charset."""
     truncated: str = ""
-    """Why the payload is not whole (WARC-Truncated, or what Common Crawl's index says), or empty."""
+    """Why the payload is not whole (WARC-Truncated, or the reason in Common Crawl's index), or empty."""
     extractor: str
-    """`name@version` of what made the text."""
+    """`name@version` of the extractor that made the text."""
     route: str = ""
-    """Which way through the extractor the page went, such as `article` or `listing`."""
+    """The page's way through the extractor, such as `article` or `listing`."""
     source: str
     """Name of the crawl or ingest."""
     external_id: str
-    """The input's own id, where it had one."""
+    """The input's own id, or empty."""
     fetched_at_ms: int
     record: RecordRef

@@ -1,7 +1,7 @@
-"""Everything Thresher raises on purpose.
+"""Every error that Thresher raises on purpose.
 
-An exception means that a run is wrong and cannot go on. Trouble with one URL, one record or one document
-is data (an outcome, a skip, a verdict with its reason) and never travels as an exception.
+An exception means that a run is wrong and cannot go on. A failure of one URL, one record or one document is data (an
+outcome, a skip, a verdict with its reason) and never travels as an exception.
 """
 
 
@@ -10,15 +10,15 @@ class ThresherError(Exception):
 
 
 class InputError(ThresherError):
-    """What the user gave is wrong: a file, a key, an address, an option."""
+    """The user's input is wrong: a file, a key, an address, an option."""
 
 
 class Unavailable(ThresherError):
-    """Something the user's configuration names does not answer or has no room left."""
+    """Something that the user's configuration names does not answer or has no room left."""
 
 
 class Conflict(ThresherError):
-    """Stored work was made from another recipe or other inputs than the ones at hand."""
+    """Stored work was made from another recipe or other inputs than the present ones."""
 
 
 class Interruption(ThresherError):
@@ -26,4 +26,4 @@ class Interruption(ThresherError):
 
 
 class CorruptData(ThresherError):
-    """Stored bytes are not what was sealed; the text names the file and the offset."""
+    """Stored bytes are not those that were sealed; the text names the file and the offset."""

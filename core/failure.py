@@ -1,8 +1,7 @@
 """`Failure`: an exception while a program of ours read bytes of somebody else's.
 
-Such bytes are data, whatever they are: one record that no reader expected costs that record, and nothing else. So every
-place that reads one record, page or file for its own sake reads it within `reading`, and turns a `Failure` into that
-record's outcome.
+Such bytes are data, whatever they are: a record that no reader expected costs that record, and nothing else. So every
+reader of one record, page or file reads it within `failure_boundary`, and turns a `Failure` into that record's outcome.
 """
 
 from collections.abc import Iterator
@@ -13,13 +12,13 @@ from typing import Self
 from core.errors import ThresherError
 
 FAILURE_PREFIX = "failed:"
-"""How the reason codes of failures begin."""
+"""The beginning of the reason codes of failures."""
 MAX_MESSAGE_CHARACTERS = 200
-"""Characters of what an exception says: it may hold the bytes that it is about."""
+"""Characters kept of an exception's message, because it may hold the bytes that it is about."""
 MAX_TEXT_FRAMES = 4
-"""Places of the traceback that the text names, the innermost last."""
+"""Frames of the traceback that the text names, the innermost last."""
 MAX_TRACEBACK_FRAMES = 16
-"""Frames of the traceback that are kept, the innermost."""
+"""Innermost frames of the traceback that are kept."""
 
 
 class Failure(Exception):
@@ -28,13 +27,13 @@ class Failure(Exception):
     def __init__(self, text: str, *, reason: str, traceback: str) -> None:
         super().__init__(text)
         self.reason = reason
-        """Reason code that names the step and the exception: `failed:extract:ValueError`."""
+        """Reason code with the step and the exception: `failed:extract:ValueError`."""
         self.traceback = traceback
-        """What Python prints of the exception, its innermost frames; the exception's own text is cut."""
+        """Python's traceback of the exception: the innermost frames, and the exception's message cut short."""
 
     @classmethod
     def from_exception(cls, step: str, error: Exception) -> Self:
-        """Return the failure of a step by an exception."""
+        """Return the failure of a step, made from an exception."""
         said = "".join(
             each if each.isprintable() else " " for each in _message(error)[:MAX_MESSAGE_CHARACTERS]
         )
@@ -53,7 +52,7 @@ class Failure(Exception):
 def _message(error: Exception) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - what libraries and spiders raise may fail at that too
+    except Exception:  # noqa: BLE001 - exceptions of libraries and spiders may fail at that too
         return "it cannot be printed"
 
 
@@ -61,8 +60,8 @@ def _message(error: Exception) -> str:
 def failure_boundary(step: str) -> Iterator[None]:
     """Turn an exception of the body into a `Failure` of that step, unless the bytes cannot be its cause.
 
-    They cannot be the cause of errors that Thresher raises on purpose, of memory that ran out, and of what the operating
-    system refuses (an `OSError` with an error number): a run with these cannot go on.
+    The bytes cannot cause errors that Thresher raises on purpose, exhausted memory, and refusals of the operating
+    system (an `OSError` with an error number): a run with these cannot go on.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""Addresses of servers as they may be printed: without what may be secret. Pure.
+"""Printable forms of server addresses, without parts that may be secret. Pure.
 
-A password lies in an address in front of its last `@`, or in its query. Whoever mistypes an address puts it elsewhere as well: in the
-place of a port, or of a path. So what does not read as an address at all is not printed.
+An address holds a password before its last `@`, or in its query. A user who mistypes an address puts the password
+elsewhere: in the place of a port, or of a path. So a text that does not read as an address at all is not printed.
 """
 
 import re
@@ -13,14 +13,16 @@ _WORD_OR_PATH = re.compile(r"(?:[a-z0-9+]++:)?[\w./-]*+", re.ASCII)
 """A word or a path, perhaps behind a scheme, such as `file:data`."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}+:")
 _USERINFO = re.compile(r"(?<=[A-Za-z0-9]:)(?://[^/\s]*@|/(?!/)\S*@)")
-"""In the authority of an address; and, where a slash is missing, anywhere in front of an `@`."""
+"""Credentials in the authority of an address; if a slash is missing, anything before an `@`."""
 _SECRET_PARAMETERS = re.compile(
     r"(?i)(?<=[?&;])((?:\w*(?:pass|secret|token)\w*|pwd|auth|signature|x-amz-signature|key|api_?key)=)[^&\s\"']*+"
 )
 
 
 def printable_address(address: str) -> str:
-    """Return an address without credentials and query; of what cannot be read as one, the scheme at most and `...`."""
+    """Return an address without credentials and query. For a text that cannot be read as an address, return at most its
+    scheme and `...`.
+    """
     if _WORD_OR_PATH.fullmatch(address):
         return address
     scheme = _SCHEME.match(address)

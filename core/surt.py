@@ -1,17 +1,20 @@
 """`surt`: the key of a URL in CDX and CDXJ indexes, `com,example)/path?query`.
 
-The key is the one that the Python package `surt` 0.3 makes, which pywb, cdxj-indexer, py-wacz and Common Crawl use. A replay tool
-looks up the key that it makes of the requested URL, so under any other key it does not find the page. The rules:
+The key is that of the Python package `surt` 0.3, which pywb, cdxj-indexer, py-wacz and Common Crawl use. A replay tool
+looks up the key that it makes of the requested URL, so it does not find the page under any other key. The rules:
 
-1. Scheme, user, password, fragment, default port and a leading `www.` (`www2.`, ...) are left out. The labels of the host are
-   reversed, those of an IPv4 address too. A host that is not ASCII becomes punycode; an address in one number, dotted.
-2. Path and query are unescaped until nothing is left to unescape. Then all but visible ASCII is escaped, and so are `#` and `%`.
-3. `.`, `..` and empty segments of the path are resolved, and its last slash is left out. The fields of the query are sorted.
+1. Scheme, user, password, fragment, default port and a leading `www.` (`www2.`, ...) are left out. The labels of the
+   host are reversed, those of an IPv4 address too. A host that is not ASCII becomes punycode; an address in one number
+   becomes dotted.
+2. Path and query are unescaped until nothing is left to unescape. Then every character but visible ASCII is escaped,
+   and so are `#` and `%`.
+3. `.`, `..` and empty segments of the path are resolved, and its last slash is left out. The fields of the query are
+   sorted.
 4. Session ids are left out: those of ASP.NET in paths, those of Java, PHP, ASP and ColdFusion in queries.
-5. Everything is lower case, but for the scheme of a URL without a host (`urn:`, `dns:`, `file:`), which stays as it is.
+5. Everything is lower case, except the scheme of a URL without a host (`urn:`, `dns:`, `file:`), which keeps its case.
 
-The key differs from that package's in one case: for a host of digits and dots that is no address (`http://256.0.0.1/`) that package
-asks the name server. Nothing is asked here, and the host is taken as a name.
+The key differs from that package's in one case: for a host of digits and dots that is no address (`http://256.0.0.1/`)
+that package asks the name server. This module asks nothing and takes the host as a name.
 """
 
 import re
@@ -21,7 +24,9 @@ from urllib.parse import quote, unquote_to_bytes
 URL_PARTS = re.compile(
     r"(?:https?://(?=https?://))*([a-zA-Z][a-zA-Z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
 )
-"""Scheme, authority, path and query (RFC 3986, appendix B), behind what a mistaken link has in front: `http://https://...`."""
+"""Scheme, authority, path and query (RFC 3986, appendix B), after the prefix of a mistaken link:
+`http://https://...`.
+"""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_PORT = 65_535
 WWW_PREFIX = re.compile(r"www[0-9]*\.")
@@ -29,14 +34,16 @@ IPV4_ADDRESS = re.compile(r"[0-9]+|[1-9][0-9]*(?:\.[0-9]+){1,3}|0[0-7]*(?:\.[0-7
 """An IPv4 address in decimal and octal numbers, as inet_aton reads it."""
 NESTED_PERCENT_ESCAPES = re.compile(r"%(?:25)+")
 CHARACTER_TO_ESCAPE = re.compile(r"[^!\"$&-~]")
-"""What does not stay as it is."""
+"""A character that is escaped."""
 SAFE_CHARACTERS = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
-"""What stays as it is, besides letters and digits."""
+"""Characters that are not escaped, besides letters and digits."""
 PATH_SESSION_IDS = (
     re.compile(r"\A(.*/)\((?:[a-z]\([0-9a-z]{24}\))++\)/(?=.)"),
     re.compile(r"\A(.*/)\([0-9a-z]{24}\)/(?=.)"),
 )
-"""With what stands in front, in lower case, of what is in front of the last `.aspx`. Each is left out once, the last one."""
+"""Session ids in the lower-case path before the last `.aspx`, with the text before them. Each pattern removes its last
+match.
+"""
 QUERY_SESSION_IDS = (
     re.compile(r"\A(.*)jsessionid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)phpsessid=[0-9a-z]{32}(?:&|$)"),
@@ -44,7 +51,7 @@ QUERY_SESSION_IDS = (
     re.compile(r"\A(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
     re.compile(r"\A(.*)cfid=(?:(?!cfid=[^&])[^&])++&cftoken=[^&]++(?:&|$)"),
 )
-"""The same, of queries."""
+"""Session ids in queries, likewise."""
 
 
 def surt(url: str) -> str:
@@ -73,7 +80,7 @@ def surt(url: str) -> str:
 
 
 def _split_authority(authority: str) -> tuple[str, int]:
-    """The host without the brackets of IPv6, and the port; 0 for none."""
+    """Return the host without the brackets of IPv6, and the port; 0 for none."""
     place = authority.rpartition("@")[2].rstrip(":")
     if "[" in place:
         host, _, port = place.partition("[")[2].partition("]")
@@ -99,7 +106,7 @@ def _normalize_host(host: str) -> str:
 
 
 def _dotted_ipv4(host: str) -> str:
-    """An IPv4 address as four numbers; empty for what is none. A single number is taken modulo 2^32."""
+    """Return an IPv4 address as four numbers; empty for any other host. A single number is taken modulo 2^32."""
     if not IPV4_ADDRESS.fullmatch(host):
         return ""
     *heads, last = host.split(".")
@@ -116,7 +123,7 @@ def _dotted_ipv4(host: str) -> str:
 
 
 def _resolve_segments(path: str) -> str:
-    """Without `.`, `..` and empty segments; `..` at the root stays."""
+    """Return the path without `.`, `..` and empty segments; `..` at the root stays."""
     if "//" not in path and "/." not in path:
         return path or "/"
     kept: list[str] = []
@@ -139,7 +146,7 @@ def _normalize_path(path: str) -> str:
 
 
 def _normalize_query(query: str) -> str:
-    """With its question mark; empty where nothing is asked."""
+    """Return the query with its question mark; empty if there is none."""
     query = _escape(_unescape(query)).lower()
     if "id" in query:
         for session in QUERY_SESSION_IDS:
@@ -155,9 +162,9 @@ def _escape(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    """Until nothing is left to unescape; a character a byte (Latin-1)."""
+    """Unescape until nothing is left to unescape; each byte is a character (Latin-1)."""
     while "%" in text:
-        # An escaped escape of an escape would take a round a level, and a URL can have thousands of levels.
+        # Nested escapes would take one round for each level, and a URL can have thousands of levels.
         before, text = text, NESTED_PERCENT_ESCAPES.sub("%", text)
         text = unquote_to_bytes(text.encode("latin-1")).decode("latin-1")
         if text == before:

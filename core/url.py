@@ -9,19 +9,19 @@ from core.surt import surt
 class Url:
     """One http or https URL.
 
-    Two URLs whose `text` is equal are the same page; the frontier takes some others for one page too (`frontier.page_key`). `wire` is the form that goes into the
-    request, as the page that linked it wrote it (after WHATWG parsing, without fragment): a server may
-    tell apart what the canonical form folds together.
+    Two URLs with equal `text` are the same page; the frontier takes some others for one page too (`frontier.page_key`).
+    `wire` is the form that goes into the request, as the page with the link wrote it (after WHATWG parsing, without
+    fragment): a server may tell apart forms that the canonical form folds together.
     """
 
     text: str
     """Canonical form, without fragment and credentials."""
     wire: str
-    """Form to request; equal to `text` unless canonicalisation folded something."""
+    """Form to request; equal to `text` unless the canonical form folds something."""
     host: str
-    """Host name without port, lower case: the key of politeness."""
+    """Host name without port, in lower case; delays are kept by it."""
     origin: str
-    """`scheme://host[:port]`: the authority that one robots.txt speaks for (RFC 9309, section 2.3)."""
+    """`scheme://host[:port]`: the authority for which one robots.txt holds (RFC 9309, section 2.3)."""
 
     @property
     def surt(self) -> str:

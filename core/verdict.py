@@ -1,4 +1,4 @@
-"""`Verdict`: keep or drop, and why."""
+"""`Verdict`: whether a record is kept, and why not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the rules decided of one record that entered."""
+    """The filters' decision about one record."""
 
     id: str
-    """The record's document id, whether or not a document came of it."""
+    """The record's document id, whether or not the record gave a document."""
     keep: bool
     rule: str
-    """The rule that decided; empty when kept."""
+    """The rule that decided; empty if the record is kept."""
     reason: str
-    """Reason code, such as `too_few_words`; empty when kept."""
+    """Reason code, such as `too_few_words`; empty if the record is kept."""
     measurements: Mapping[str, float]
-    """What the rules measured, by name, as far as they got."""
+    """Measurements of the rules by name; rules after the deciding one may be missing."""

@@ -152,7 +152,9 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         since = config.store.unavailable_since_ms()
         stalled_ms = None if since is None else max(0, system.clock_ms() - since)
         ttl_ms = round(ttl_s * 1000)
-        await frontier.send_heartbeat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
+        await frontier.workers.send_heartbeat(
+            config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage
+        )
 
     heartbeat = Heartbeat(
         beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock
@@ -183,8 +185,8 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
             await renderer.close()
         await client.close()
     # A drain may leave leases that were granted but never started. All others are settled by now.
-    await frontier.reclaim(config.worker)
-    await frontier.deregister_worker(config.worker)
+    await frontier.workers.reclaim(config.worker)
+    await frontier.workers.deregister(config.worker)
     return enough
 
 
@@ -201,7 +203,7 @@ async def _crawl(
     renderer: "Renderer | None",
     decoded: DecodeBudget,
 ) -> bool:
-    gate = GateMonitor(frontier.gate_state, system.clock)
+    gate = GateMonitor(frontier.backlog.gate_state, system.clock)
     lease_ms = (
         round(config.wire.timeout * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
         + MAX_TURN_WAIT_MS
@@ -215,7 +217,7 @@ async def _crawl(
         uplink=uplink,
         worker=config.worker,
         settings=config.scheduling,
-        lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * MAX_EXCHANGES,
+        lease_ms=lambda: lease_ms + frontier.crawl.settings.min_delay_ms * 2 * MAX_EXCHANGES,
         reads_sitemaps=config.reading.sitemaps and config.spider is None,
         clock=system.clock,
     )
@@ -288,11 +290,11 @@ def _blocked_s(config: WorkerConfig) -> float:
 
 
 def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
-    return config.user_agent or user_agent(frontier.settings.contact)
+    return config.user_agent or user_agent(frontier.crawl.settings.contact)
 
 
 def _page_options(config: WorkerConfig, frontier: Frontier) -> PageOptions:
-    traps = frontier.settings.policy.traps
+    traps = frontier.crawl.settings.policy.traps
     return PageOptions(obey=config.reading.obey, cookies=config.wire.cookies, traps=traps)
 
 
@@ -325,7 +327,7 @@ def _renderer(
         timeout_s=config.wire.timeout,
         most_bytes=config.wire.max_body,
         decode_budget=decoded,
-        restarts=lambda: frontier.server_restarts,
+        restarts=lambda: frontier.crawl.server_restarts,
     )
 
 

@@ -1,49 +1,55 @@
 """The frontier: which URLs a crawl knows, which come next, and when their hosts may be asked.
 
-**The life of a URL.** Before anybody adds it, a URL is *unknown*. A seed or a link makes it a `Discovery`; `add` looks up
-its fingerprint (`frontier.page_key`), and if that is new, the budgets have room and no trap is suspected (`frontier.urls.novelty`),
-it is *waiting*,
-in the queue of its host, behind what is nearer to the seeds or has more priority; where too much waits for memory, in
-storage (`frontier.verbs.queue_tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
-that no other grant ever has. The worker ends the promise with a `Settlement`, once what it fetched is durable, and the URL
-is *settled*: fetched, unchanged, redirected (its target was added before), gone, refused or failed. It never becomes
-unknown again, so no URL is crawled twice, unless it is asked for anew: by another `generation`, or because it was to be
-visited again after an interval, which each visit adapts (`frontier.urls.revisit_interval`). Two ways lead back: a settlement may ask to
-try again, and the URL waits until *later*, three attempts in all; and a lease whose worker was not heard of by the
-deadline expires, and the URL waits as before. One that outlives five workers' deadlines is failed, for it is likely what
-kills them. What no worker settles, because its host was given up or it is not wanted any more, is told until somebody has written
-it down (`unlogged`): nothing of it is left here.
+**The life of a URL.** A URL is *unknown* until somebody adds it. A seed or a link makes it a `Discovery`. `add` looks
+up its fingerprint (`frontier.page_key`). If the fingerprint is new, the budgets have room and no trap is suspected
+(`frontier.urls.novelty`), the URL is *waiting* in the queue of its host, behind the URLs that are nearer to the seeds
+or have more priority. If too many URLs wait for memory, some wait in storage (`frontier.verbs.queue_tail`). When its
+turn comes, the URL is *leased*: promised to one worker until a deadline, under a token that no other grant ever has.
+The worker ends the lease with a `Settlement` once the page that it fetched is durable, and the URL is *settled*:
+fetched, unchanged, redirected (its target was added before), gone, refused or failed. A settled URL never becomes
+unknown again, so no URL is crawled twice, unless somebody asks for it anew: by another `generation`, or because it has
+an interval after which it is visited again and which each visit adapts (`frontier.urls.revisit_interval`). Two ways
+lead back to the queue. A settlement may ask to try again; then the URL waits until *later*, three attempts in all. And
+a lease expires if its worker sends no heartbeat or renewal by the deadline; then the URL waits as before. A URL that
+outlives five workers' deadlines fails, because it is likely what kills them. Some URLs are settled without a worker,
+because their host was given up or they are not wanted any more; the frontier reports these until somebody has written
+them to a log (`unlogged_batch`).
 
-**The life of a host.** A host name is born with its first URL. It stands in line with all other hosts of its rank that may
-be asked now, the longest waiting first; one that is granted a lease goes to the end. While one exchange with a host that
-has a delay is open there is no second, and the next begins no sooner than the delay after the end of the last. Who ends
-it is the worker (`release`, when the bytes are in) or the lease's deadline. The delay is the crawl's own, what robots rules
-ask for, or twice what the host takes to answer, whichever is slowest. Before the first page of an origin, and again when
-the answer has gone stale, its robots.txt is leased like a page (`Kind.ROBOTS`) and its host waits for `settle_robots` or
-`retry_robots`. Who asks a host without a lease of it (for a part of a page, along a redirect of a robots.txt) does so in a turn
-that is as far from every lease (`turn`, `end_turn`); under the lease of a page its own host gives a burst, which is owed. Hosts that share an IP address share its delay as well (`enter`, `asked`). A host whose exchanges come to nothing, by
-`Fault`, is left alone for a while, which doubles, and is then tried with one exchange: any answer makes all well. One that
-never answers is given up, and what waited for it has failed. Nobody but the frontier knows about politeness: it holds for
-the whole fleet, and after any crash, because it is kept where the queue is kept.
+**The life of a host.** A host name enters with its first URL. It stands in line with all other hosts of its rank that
+may be asked now, the longest waiting first; a host that is granted a lease goes to the end. A host with a delay has at
+most one request under way, and the next starts no sooner than the delay after the end of the last. The worker ends a
+request (`release`, when the bytes are in), or else the lease's deadline does. The delay is the crawl's own, the delay
+that robots rules ask for, or twice the time that the host takes to answer, whichever is longest. Before the first page
+of an origin, and again when the answer is stale, the frontier leases its robots.txt like a page (`Kind.ROBOTS`), and
+the host waits for `settle_robots` or `retry_robots`. A worker that asks a host without a lease of it (for a part of a
+page, or along a redirect of a robots.txt) does so in a turn that is as far from every lease (`reserve_turn`,
+`end_turn`). Under the lease of a page, the page's own host allows a burst of such requests, and their delays are paid
+afterwards. Hosts that share an IP address share its delay as well (`acquire_address`, `restart_address_delays`). A host
+whose requests fail with a `Fault` is left alone for a time, which doubles, and is then tried with one request: any
+answer ends its trouble. A host that never answers is given up, and the URLs that waited for it fail. Politeness is the
+frontier's alone: it holds for the whole fleet and after any crash, because it is kept where the queue is kept.
 
-**The gate.** What comes after the crawl may be slower than the crawl. Whoever follows it reports how many archived
-bytes are still to be processed (`follow`); what is archived from then on is added by the settlements. Beyond the
-follower's limit the gate is shut, and `lease` grants nothing to anybody, until a report says that there is room
-again (`Flow`).
+**The gate.** Processing may be slower than the crawl. Whoever follows the crawl reports how many archived bytes are
+still to be processed (`backlog.report`); settlements add the bytes that are archived from then on. Above the follower's
+limit the gate is shut, and `lease` grants nothing to anybody until a report says that there is room again
+(`GateState`).
 
-**The life of a worker.** It says that it lives (`beat`) before its first lease and several times as often as it must;
-who was not heard of for a time is not `alive`, and another may take up what it left, once it has taken over its name
-(`take_over`). Should the worker live after all, whatever it asks for under that name is refused (`GivenUp`). One that is kept from the web by a fault on its own side says so with its heartbeat
-(`Outage`): it leases nothing and gives back what it has, and the others go on.
+**The life of a worker.** A worker sends a heartbeat (`workers.send_heartbeat`) before its first lease and several times
+as often as it must. A worker without a heartbeat in time is not `workers.alive`, and another may recover its work once
+it has taken over its name (`workers.take_over`). If the first worker lives after all, everything that it asks for under
+that name is refused (`TakeoverError`). A worker that a fault on its own side keeps from the web says so with its
+heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on.
 
-**The life of a crawl.** It is made by whoever opens it first, with the settings and the storage that hold for all who come later
-(`frontier.settings`). A frontier that was lost is made again by telling it what was settled (`restore`) and what was found; until
-that is `complete`, nothing is leased.
+**The life of a crawl.** The first to open a crawl makes it, with the settings and the storage that hold for all who
+come later (`frontier.settings`). A frontier that was lost is made again (`rebuild`) by telling it which URLs were
+settled (`restore`) and which were found; nothing is leased until that is finished.
 
-Everything lives in Redis or Valkey, one server or a cluster (`frontier.link.link`): a crawl is spread over partitions
-(`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
-server's (`lua/state/clock.lua`). `server.embedded` runs such a server for one machine; `memory` is the same frontier for one
-process, without a server: what is promised, in plain Python.
+`Frontier` has the verbs for URLs and hosts, and one client each for the rest: `crawl` (the crawl as a whole),
+`workers`, `backlog`, `rebuild`, `operator` (hold, resume, prefer, drop) and `inspection` (hosts, find). Everything
+lives in Redis or Valkey, on one server or a cluster (`frontier.link.link`). A crawl is spread over partitions
+(`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is
+the server's (`lua/state/clock.lua`). `link.embedded` runs such a server for one machine. `testing.MemoryFrontier` is
+the same frontier for one process, without a server: its promises in plain Python.
 """
 
 from frontier.frontier import Frontier
@@ -72,6 +78,7 @@ from frontier.settings import CrawlSettings, StorageId
 from frontier.takeover import TakeoverError
 from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
+from frontier.verbs.crawl import crawl_names
 from frontier.verbs.inspection import Hold, HostState, UrlState
 
 __all__ = [
@@ -105,4 +112,5 @@ __all__ = [
     "UrlPolicy",
     "UrlState",
     "canonicalize",
+    "crawl_names",
 ]

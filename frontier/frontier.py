@@ -1,8 +1,8 @@
-"""`Frontier`: the client of one crawl's state, which lives in Redis or Valkey: one server, or a cluster.
+"""`Frontier`: the client of one crawl's state, which lives in Redis or Valkey, on one server or a cluster.
 
-Every verb that changes something is one atomic function of `lua/` for each partition it touches, so any number
-of workers on any number of machines may call at once, and one that dies between two calls leaves nothing half done.
-Every verb may be repeated: what was done is not done again.
+Every verb that changes something is one atomic function of `lua/` for each partition that it touches. So any number of
+workers on any number of machines may call at once, and a worker that dies between two calls leaves nothing half done.
+Every verb may be repeated: a change that was made is not made again.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from core import InputError, Url
 from frontier.codec.arguments import (
@@ -44,61 +44,87 @@ from frontier.lease import (
 from frontier.link.link import Arg, Call, Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
+from frontier.settings import CrawlSettings, StorageId
 from frontier.urls.canonical import host_of
-from frontier.verbs.operator import OperatorCommands
+from frontier.verbs.backlog import Backlog
+from frontier.verbs.crawl import Crawl
+from frontier.verbs.inspection import Inspection
+from frontier.verbs.operator import Operator
 from frontier.verbs.queue_tail import MAX_IN_MEMORY, QueueTail, SegmentStore
+from frontier.verbs.rebuild import Rebuild
+from frontier.verbs.workers import Workers
 
 T = TypeVar("T")
 
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
-class Frontier(OperatorCommands):
-    """One crawl. `open` comes before anything else."""
+class Frontier:
+    """Hold the verbs for URLs and hosts of one crawl, and its other clients as attributes. Call `open` before anything
+    else.
+    """
 
     def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(link, crawl, clock=clock)
+        """`clock` is that of the event loop, in seconds; leases are held by it."""
+        self.crawl = Crawl(link, crawl, clock=clock)
+        self.workers = Workers(self.crawl)
+        self.backlog = Backlog(self.crawl)
+        self.rebuild = Rebuild(self.crawl)
+        self.operator = Operator(self.crawl)
+        self.inspection = Inspection(self.crawl)
         self._next = 0
+
+    async def open(
+        self,
+        settings: CrawlSettings | None = None,
+        *,
+        storage: StorageId | None = None,
+        partitions: int | None = None,
+        update: bool = False,
+    ) -> Self:
+        """Open the crawl as `Crawl.open` does, and return this frontier."""
+        await self.crawl.open(settings, storage=storage, partitions=partitions, update=update)
+        return self
 
     # URLs
 
     async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> AddResult:
-        """Make unknown URLs wait; known ones, in whatever state, stay as they are.
+        """Make unknown URLs wait; known URLs, in whatever state, stay as they are.
 
-        Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
-        into a trap: `AddResult.discarded` says how many, by reason. With `revive` the hosts and origins that were given up are
-        asked once more. A discovery that notifies is let in although it leads into a trap or its host is dead: it is granted
-        once as given up (`Lease.failure`).
+        A discovery is not let in, and not remembered, if the budget has no room for it, if it is barred
+        (`operator.drop`), or if it leads into a trap: `AddResult.discarded` counts these by reason. With `revive`,
+        hosts and origins that were given up are asked once more. A discovery with `notify` is let in although it leads
+        into a trap or its host is dead: it is granted once, as given up (`Lease.failure`).
         """
         return decode_add_result(await self._add_discoveries(discoveries, revive=revive))
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
-        """Return of each URL whether its page is known, in whatever state."""
+        """Return for each URL whether its page is known, in whatever state."""
         found: dict[str, bool] = {}
-        for call, some in knows_calls(urls, self._partitions, self.settings.policy):
-            (reply,) = await self._link.call([call])
+        for call, some in knows_calls(urls, self.crawl.partitions, self.crawl.settings.policy):
+            (reply,) = await self.crawl.link.call([call])
             found.update(zip((url.text for url in some), map(bool, reply), strict=True))
         return [found[url.text] for url in urls]
 
     async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
-        """Have unknown pages settled as they were, with their next visits; known ones stay as they are. No budget holds here.
-        Returns of each whether it was unknown.
+        """Settle unknown pages with the outcomes of before, and schedule their next visits; known pages stay as they
+        are. No budget holds here. Return for each page whether it was unknown.
         """
-        await self._register_crawl()
+        await self.crawl.register()
         rows: dict[int, bool] = {}
-        for call, some in restore_calls(restored, self._partitions, self.settings.policy):
-            nonce, at_ms, *reply = await self._one(call)
-            await self._reconciler.record_call(
-                self._partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
+        for call, some in restore_calls(restored, self.crawl.partitions, self.crawl.settings.policy):
+            nonce, at_ms, *reply = await self.crawl.one(call)
+            await self.crawl.reconciler.record_call(
+                self.crawl.partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
             )
             rows.update(zip(map(id, some), map(bool, reply), strict=True))
         return [rows[id(each)] for each in restored]
 
     async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
-        """Return what was settled here, with no worker, and is in no log yet; at most `n` of each partition. It is returned
-        again until `acknowledge_batch` says that it is.
+        """Return pages that the frontier settled without a worker and that are in no log yet, at most `n` of each
+        partition. They are returned again until `acknowledge_batch` says that they are logged.
         """
-        replies = await self._link.call(self._partitions.calls("unlogged", n))
+        replies = await self.crawl.link.call(self.crawl.partitions.calls("unlogged", n))
         return UnloggedBatch(
             settlements=tuple(decode_settlement(item) for _, _, *items in replies for item in items),
             positions=tuple(
@@ -107,9 +133,12 @@ class Frontier(OperatorCommands):
         )
 
     async def acknowledge_batch(self, batch: UnloggedBatch) -> None:
-        """Say that these are durable in a log; they are forgotten here."""
-        await self._link.call(
-            [self._partitions.call(p, "logged", life, before, n) for p, life, before, n in batch.positions]
+        """Forget the settlements of a batch: the caller says that they are durable in a log."""
+        await self.crawl.link.call(
+            [
+                self.crawl.partitions.call(p, "logged", life, before, n)
+                for p, life, before, n in batch.positions
+            ]
         )
 
     async def lease(
@@ -121,25 +150,27 @@ class Frontier(OperatorCommands):
         max_pages: int | None = None,
         max_requests: int | None = None,
     ) -> Leases:
-        """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
-        host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
-        There may be more to be had where fewer come, but not where none comes. `Leases.soonest_ms` says when to ask again.
+        """Take up to `n` leases. Within a partition, hosts of the highest rank come first, the longest waiting before
+        the others. Within a host, the lowest level comes first, as far as the head of its queue goes: behind some 32
+        URLs that are in order, the others wait in the order in which they came. If fewer than `n` leases come back,
+        there may be more to be had; if none comes back, there are none now. `Leases.soonest_ms` says when to ask
+        again.
 
-        Nothing is granted that would come to a host sooner than its delay: the crawl's (`Settings.min_delay_ms`), or what its
-        robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `max_pages` pages are fetched or
-        leased, none is granted (on several partitions: but for what others are granted at the same moment); nor is anything
-        while the gate is shut (`flow`). Nor is any once `max_requests` exchanges were begun (`Stats.requests`). Leases whose
-        deadline has passed go back before any is granted.
+        Nothing is granted that would reach a host sooner than its delay: the crawl's (`CrawlSettings.min_delay_ms`),
+        the delay that its robots rules ask for, or twice the time that it takes to answer, whichever is longest. Once
+        `max_pages` pages are fetched or leased, none is granted; on several partitions, others may be granted some at
+        the same moment. Nothing is granted while the gate is shut (`gate_state`), nor once `max_requests` requests were
+        started (`Stats.requests`). Leases whose deadline has passed go back before any is granted.
 
-        The crawl's delay also says how long what failed rests: a delay of less than a second shortens all rests that nobody
-        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there, `TakeoverError`
-        where the worker's name was taken over.
+        The crawl's delay also scales the back-off of failures: a delay of less than a second shortens, in proportion
+        and down to a thirtieth, every rest that no server asked for. Raise `CorruptData` if the crawl is no longer
+        there, and `TakeoverError` if the worker's name was taken over.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        if not await self._is_gate_open(worker):
+        if not await self.crawl.is_gate_open(worker):
             return Leases(soonest_ms=None)
-        number = self._partitions.number
+        number = self.crawl.partitions.number
         most = [-1 if each is None or number > 1 else each for each in (max_pages, max_requests)]
         shares, waits = {0: n}, []
         if number > 1:
@@ -147,25 +178,28 @@ class Frontier(OperatorCommands):
                 now = await self.stats()
                 pages = n if max_pages is None else max_pages - now.leased - now.outcomes[Outcome.FETCHED]
                 n = max(0, min(n, pages, n if max_requests is None else max_requests - now.requests))
-            due = await self._link.call(self._partitions.calls("due"))
+            due = await self.crawl.link.call(self.crawl.partitions.calls("due"))
             ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
-            # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
+            # The call is made even for 0 leases: leases of dead workers count towards the limit until the call
+            # takes them back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
             waits = [due[p] for p in range(number) if p not in shares]
         told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
-        known = self._journal.nonce
-        calls = [self._partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()]
-        rounds = [self._reconciler.round(p) for p in shares]
-        replies = await self._link.call(calls)
+        known = self.crawl.journal.nonce
+        calls = [
+            self.crawl.partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()
+        ]
+        rounds = [self.crawl.reconciler.round(p) for p in shares]
+        replies = await self.crawl.link.call(calls)
         rows: list[Any] = []
         void: list[Any] = []
         for p, before, (leased, _, nonce) in zip(shares, rounds, replies, strict=True):
-            is_valid = nonce == known(p) and before == self._reconciler.round(p)
+            is_valid = nonce == known(p) and before == self.crawl.reconciler.round(p)
             (rows if is_valid else void).extend(leased)
-        self._reconciler.record_grants(rows, worker, lease_ms)
+        self.crawl.reconciler.record_grants(rows, worker, lease_ms)
         for p, (_, _, nonce) in zip(shares, replies, strict=True):
-            await self._reconciler.ensure_current(p, nonce)
+            await self.crawl.reconciler.ensure_current(p, nonce)
         if void:
             back = [HostRelease(lease=decode_lease(row, worker), has_sent_request=False) for row in void]
             await self.postpone_all([(each, 0) for each in back])
@@ -173,18 +207,19 @@ class Frontier(OperatorCommands):
         return Leases((decode_lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
     async def acquire_address(self, lease: Lease, address: str) -> int:
-        """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
+        """Return 0 if an IP address may be asked for a lease now, or the milliseconds until its turn.
 
-        Two that are let in to one address are at least `Settings.min_ip_delay_ms` apart, whatever the fleet. Who is told to
-        wait has a place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
+        Two requests that are let in to one address are at least `CrawlSettings.min_ip_delay_ms` apart, whatever the
+        fleet. A caller that must wait has a place in the line: it gives its lease back (`postpone`) and comes again
+        with the lease that is granted then.
         """
         (wait,) = await self.acquire_addresses([(lease, address)])
         return wait
 
     async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
-        """`acquire_address` for several, in this order."""
-        parts = self._partitions
-        return await self._link.call(
+        """`acquire_address` for several leases and addresses; the waits come in the same order."""
+        parts = self.crawl.partitions
+        return await self.crawl.link.call(
             [
                 parts.call(parts.of_address(address), "enter", address, lease.held_until_ms, lease.worker)
                 for lease, address in asked
@@ -194,40 +229,46 @@ class Frontier(OperatorCommands):
     async def reserve_turn(
         self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
-        """Return in how many milliseconds a host may be asked in a turn: as far from other turns and leases as leases are, or `delay_ms`,
-        which its rules ask for. A turn beyond `max_wait_ms` is not taken.
+        """Return in how many milliseconds a host may be asked in a turn. A turn is as far from other turns and from
+        leases as leases are from each other, or `delay_ms` away if the host's rules ask for more. A turn that is
+        more than `max_wait_ms` away is not taken.
 
-        The caller has no lease of the host, or had `since_ms` ago the answer for which it leased the host. Under a lease, and where no rules
-        ask for a delay, it may take `ahead` turns before their time. They are owed: no lease of the host is granted before the time
-        of the last, so over all that time the host is asked no oftener than once a delay.
+        The caller has no lease of the host, or received the answer for which it leased the host `since_ms` ago. Under a
+        lease, and if no rules ask for a delay, it may take `ahead` turns before their time. These turns are owed: no
+        lease of the host is granted before the time of the last one, so over the whole period the host is asked no more
+        often than once a delay.
         """
         since = -1 if since_ms is None else since_ms
         return cast(
-            "int", await self._one(self._host_call(host, "turn", delay_ms, max_wait_ms, since, ahead))
+            "int", await self.crawl.one(self._host_call(host, "turn", delay_ms, max_wait_ms, since, ahead))
         )
 
     async def end_turn(
         self, host: str, *, delay_ms: int = 0, has_lease: bool = False, busy: str = "", hold_ms: int = 0
     ) -> None:
-        """Say that an exchange is over that had its turn: the host's delay begins now.
+        """Say that the request of a turn is over: the host's delay begins now.
 
-        `busy` is the reason where the host said that it is asked too much (`status_429`, `status_503`): it rests as after such an answer to
-        a page, for `hold_ms` where it said how long. No turn of it is granted meanwhile, whoever asks.
+        `busy` is the reason if the host said that it is asked too much (`status_429`, `status_503`): the host rests as
+        after such an answer to a page, for `hold_ms` if it said how long. No turn of the host is granted meanwhile,
+        whoever asks.
         """
-        await self._one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
+        await self.crawl.one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
 
     async def restart_address_delays(self, addresses: Collection[str]) -> None:
-        """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
-        parts = self._partitions
-        await self._link.call(
+        """Say that the requests to these addresses start only now, later than their turns were acquired: the delays of
+        the addresses begin anew.
+        """
+        parts = self.crawl.partitions
+        await self.crawl.link.call(
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
     async def postpone(
         self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
     ) -> bool:
-        """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
-        the host: it counts, and the host's delay begins now. `is_worker_dead` as for `settle`.
+        """Give a lease back, and return whether it was held. Its page goes first in the queue again, and the host waits
+        for `wait_ms`. With `has_sent_request`, a request may have reached the host: it counts, and the host's delay
+        begins now. `is_worker_dead` is as for `settle`.
         """
         (done,) = await self.postpone_all(
             [(HostRelease(lease=lease, has_sent_request=has_sent_request), wait_ms)],
@@ -238,7 +279,7 @@ class Frontier(OperatorCommands):
     async def postpone_all(
         self, waits: Sequence[tuple[HostRelease, int]], *, is_worker_dead: bool = False
     ) -> list[bool]:
-        """`postpone` for several, each for its own time."""
+        """`postpone` for several leases, each for its own time."""
         done: dict[int, bool] = {}
         while left := [each for each in waits if each[0].lease.token not in done]:
             calls = [
@@ -255,29 +296,30 @@ class Frontier(OperatorCommands):
             for (back, _), was_held in zip(left, await self._end_exchanges(calls), strict=True):
                 if was_held is not None:
                     done[back.lease.token] = bool(was_held)
-                    self._journal.remove_grant(back.lease.token)
+                    self.crawl.journal.remove_grant(back.lease.token)
         return [done[back.lease.token] for back, _ in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
-        """Move the deadlines of leases that are still held to `lease_ms` from now."""
-        until = self._clock() + lease_ms / 1000
+        """Move the deadlines of the leases that are still held to `lease_ms` from now."""
+        until = self.crawl.clock() + lease_ms / 1000
         for held in leases:
-            self._journal.extend_grant(held.token, until)
+            self.crawl.journal.extend_grant(held.token, until)
         parts = self._by_partition(leases, lambda held: held.token)
-        await self._link.call(
-            [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
+        await self.crawl.link.call(
+            [self.crawl.partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
         )
 
     async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
-        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled.
+        """Say that requests are over: the delays of the hosts that were asked begin now. The leases stay held until
+        they are settled.
 
-        Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
+        Return in how many milliseconds something of the partitions concerned may be leased; None if nothing has a time.
         """
         waits: list[int] = []
         while exchanges:
             parts = self._by_partition(exchanges, lambda ended: ended.lease.token)
             calls = [
-                self._partitions.call(p, "release", *chain.from_iterable(map(release_arguments, ended)))
+                self.crawl.partitions.call(p, "release", *chain.from_iterable(map(release_arguments, ended)))
                 for p, ended in parts
             ]
             exchanges = []
@@ -287,48 +329,51 @@ class Frontier(OperatorCommands):
                     continue
                 waits.append(wait)
                 for each in ended:
-                    self._journal.mark_released(each.lease.token)
+                    self.crawl.journal.mark_released(each.lease.token)
         return soonest_ms(waits)
 
     async def settle(
         self, settlements: Sequence[Settlement], *, archived: int = 0, is_worker_dead: bool = False
     ) -> int:
-        """End page leases; what they found is added before. Returns how many were accepted.
+        """End page leases, after adding the discoveries that their pages led to. Return how many settlements were
+        accepted.
 
-        A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
-        harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
-        the crawl has so much more to do. Raises `TakeoverError` where the leases' worker was taken over (`take_over`), unless the
-        caller says that it `is_worker_dead`, and settles what it left.
+        A token that is not held (settled before, or expired and granted again) changes nothing, so settling twice is
+        harmless. `archived` is the number of bytes by which the crawl's archive has grown, by these pages and others:
+        the follower has so much more to process. Raise `TakeoverError` if the leases' worker was taken over
+        (`Workers.take_over`), unless the caller says that `is_worker_dead` and settles on its behalf.
         """
         if archived:
-            await self._crawl_call("archived", archived)
+            await self.crawl.call("archived", archived)
         accepted = 0
         while settlements:
             await self._add_discoveries(
                 list(chain.from_iterable(settlement.discoveries for settlement in settlements))
             )
             parts = self._by_partition(settlements, lambda ended: ended.lease.token)
-            lives = [self._journal.nonce(p) for p, _ in parts]
+            lives = [self.crawl.journal.nonce(p) for p, _ in parts]
             calls = [
-                self._partitions.call(
+                self.crawl.partitions.call(
                     p,
                     "settle",
                     life,
                     int(is_worker_dead),
-                    *chain.from_iterable(settle_arguments(each, self.settings.policy) for each in ended),
+                    *chain.from_iterable(
+                        settle_arguments(each, self.crawl.settings.policy) for each in ended
+                    ),
                 )
                 for (p, ended), life in zip(parts, lives, strict=True)
             ]
             settlements = []
             for (p, ended), call, (nonce, at_ms, *done) in zip(
-                parts, calls, await self._link.call(calls), strict=True
+                parts, calls, await self.crawl.link.call(calls), strict=True
             ):
                 accepted += sum(done)
                 if nonce == call.args[0]:
                     tokens = [settlement.lease.token for settlement in ended]
-                    await self._reconciler.record_call(p, call, nonce, at_ms, tokens)
+                    await self.crawl.reconciler.record_call(p, call, nonce, at_ms, tokens)
                 else:  # the server has restarted, and may have forgotten these leases, and what was told before
-                    await self._reconciler.ensure_current(p, nonce)
+                    await self.crawl.reconciler.ensure_current(p, nonce)
                     settlements += ended
         return accepted
 
@@ -347,13 +392,14 @@ class Frontier(OperatorCommands):
         hold_ms: int = 0,
         is_worker_dead: bool = False,
     ) -> None:
-        """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
+        """Store the content of an origin's robots.txt for `ttl_ms`; its host goes on.
 
-        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
-        may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`. `is_worker_dead` as for `settle`, here and below.
+        With a `fault`, the request failed and these are the origin's rules of before: the fault counts like the fault
+        of a page, and `reason` may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`.
+        `is_worker_dead` is as for `settle`.
 
-        `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
-        less: then what it asks for counts, until another is read that asks for more.
+        `delay_ms` is the rules' crawl-delay. If several origins share a host, the slowest counts until that origin asks
+        for less; then its new delay counts, until the rules of another origin ask for more.
         """
         args = (
             rule,
@@ -376,21 +422,23 @@ class Frontier(OperatorCommands):
         reason: str = "",
         is_worker_dead: bool = False,
     ) -> None:
-        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
-        fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
+        """Give a robots.txt back that could not be fetched; its host is asked nothing for `after_ms`, or for as long as
+        the fault says. None doubles from 30 s, or from less if the crawl's delay is below a second. `reason` may
+        name the kind of the fault. `is_worker_dead` is as for `settle`.
 
-        Where URLs of several origins of the host wait, any fault but DNS is the origin's own: it alone rests, and is given
-        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before. Then the body of its
-        record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
+        If URLs of several origins of the host wait, any fault but DNS is the origin's own: it rests alone, and is given
+        up for an hour (`disallow`) at the third fault in a row, or at the eighth if it had a robots.txt before. Then
+        the body of its record is the reason, in the form that pages of a host that was given up have
+        (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
         await self._end_robots(lease, "retry_robots", wait, fault or "", reason, int(is_worker_dead))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
-        """Return the newest robots record of an origin, stale or not; None where there never was one."""
-        partition = self._partitions.of_host(host_of(origin))
-        version, rule, body = await self._one(
-            self._partitions.call(partition, "robots", origin, key="robots")
+        """Return the newest robots record of an origin, stale or not; None if there never was one."""
+        partition = self.crawl.partitions.of_host(host_of(origin))
+        version, rule, body = await self.crawl.one(
+            self.crawl.partitions.call(partition, "robots", origin, key="robots")
         )
         if version == 0:
             return None
@@ -401,104 +449,92 @@ class Frontier(OperatorCommands):
             body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
-    # Workers
-
-    async def holders(self) -> set[str]:
-        """Return every worker that holds a lease."""
-        rows = await self._link.call(self._partitions.calls("holders", key="leases"))
-        return {worker.decode() for worker in chain.from_iterable(rows)}
-
-    async def reclaim(self, worker: str, *, is_worker_dead: bool = False, has_crashed: bool = False) -> int:
-        """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
-
-        Where it `is_worker_dead`, pages and robots.txt files are known for its orphans from then on (`Lease.orphan`). Where it `has_crashed`, nobody knows of what,
-        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`; a robots.txt forbids
-        the pages of its origin for an hour, which fail for the same reason. `TakeoverError` as for `settle`.
+    async def responsive_origins(self, n: int) -> list[str]:
+        """Return about `n` origins at most that have answered and are not given up. Origins whose hosts do not rest
+        come first; which origins are chosen is not defined.
         """
-        self._journal.remove_grants(worker)
-        return sum(
-            await self._link.call(
-                self._partitions.calls("reclaim", worker, 2 if has_crashed else int(is_worker_dead))
-            )
+        rows = await self.crawl.link.call(
+            self.crawl.partitions.calls("responsive", -(-n // self.crawl.partitions.number))
         )
-
-    async def leases(self, worker: str) -> list[Lease]:
-        """Return the leases that a worker holds, oldest first of each partition."""
-        rows = await self._link.call(self._partitions.calls("leases", worker))
-        return sorted(
-            (decode_lease(row, worker) for row in chain.from_iterable(rows)), key=lambda held: held.token
-        )
+        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
 
     # The crawl
 
     async def stats(self) -> Stats:
-        """Return where every URL of the crawl stands, each partition in one moment."""
+        """Return where every URL of the crawl stands, each partition at one moment."""
         while True:
-            rows = await self._link.call(self._partitions.calls("stats"))
-            if any(row[-1] != self._agreement.creation_id for row in rows):
-                raise lost_frontier_error(self._crawl)
-            if all([await self._reconciler.ensure_current(p, row[-2]) for p, row in enumerate(rows)]):
+            rows = await self.crawl.link.call(self.crawl.partitions.calls("stats"))
+            if any(row[-1] != self.crawl.agreement.creation_id for row in rows):
+                raise lost_frontier_error(self.crawl.name)
+            if all([await self.crawl.reconciler.ensure_current(p, row[-2]) for p, row in enumerate(rows)]):
                 return decode_stats(rows)
 
     def tail(self, store: SegmentStore, *, max_in_memory: int = MAX_IN_MEMORY) -> QueueTail:
-        """Return what moves URLs between memory and storage; `max_in_memory` is how many may wait in memory before any do."""
-        return QueueTail(self._link, self._partitions, store, max_in_memory=max_in_memory)
+        """Return the mover of URLs between memory and storage; `max_in_memory` is how many may wait in memory before
+        any are moved.
+        """
+        return QueueTail(self.crawl.link, self.crawl.partitions, store, max_in_memory=max_in_memory)
 
     def __repr__(self) -> str:
-        return f"Frontier({self._crawl!r})"
+        return f"Frontier({self.crawl.name!r})"
 
     async def _add_discoveries(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> list[Any]:
-        """Add them; what was answered."""
+        """Add discoveries and return the replies."""
         if discoveries:
-            await self._register_crawl()
+            await self.crawl.register()
         calls: list[Call] = []
-        for call in add_calls(discoveries, self._partitions, self.settings.policy, revive=revive):
+        for call in add_calls(discoveries, self.crawl.partitions, self.crawl.settings.policy, revive=revive):
             if calls:
-                await asyncio.sleep(0)  # who adds many lets others go on
+                await asyncio.sleep(0)  # an adder of many URLs lets other tasks run
             calls.append(call)
-        replies = await self._link.call(calls)
+        replies = await self.crawl.link.call(calls)
         for call, (_, _, nonce, at_ms, *_) in zip(calls, replies, strict=True):
-            await self._reconciler.record_call(self._partitions.of_key(call.keys[0]), call, nonce, at_ms)
+            await self.crawl.reconciler.record_call(
+                self.crawl.partitions.of_key(call.keys[0]), call, nonce, at_ms
+            )
         return replies
 
     async def _end_robots(self, lease: Lease, verb: str, *args: Arg) -> None:
-        call, p = self._token_call(lease, verb, lease.token, *args), self._partitions.of_token(lease.token)
+        call, p = (
+            self._token_call(lease, verb, lease.token, *args),
+            self.crawl.partitions.of_token(lease.token),
+        )
         while True:
-            life = self._journal.nonce(p)
-            nonce, at_ms = await self._one(call)
+            life = self.crawl.journal.nonce(p)
+            nonce, at_ms = await self.crawl.one(call)
             if nonce == life:
-                return await self._reconciler.record_call(p, call, nonce, at_ms, [lease.token])
-            await self._reconciler.ensure_current(
+                return await self.crawl.reconciler.record_call(p, call, nonce, at_ms, [lease.token])
+            await self.crawl.reconciler.ensure_current(
                 p, nonce
             )  # the server has restarted, and may have forgotten the lease
 
     async def _end_exchanges(self, calls: Sequence[Call]) -> list[Any]:
-        """What calls answer that end exchanges; None of one whose server has restarted: it may have forgotten the leases, and has them
-        again by now.
+        """Return the replies to calls that end requests. A reply is None if its server has restarted: the server may
+        have forgotten the leases, and has them again by now.
         """
         found: list[Any] = []
-        parts = [self._partitions.of_key(call.keys[0]) for call in calls]
-        lives = [self._journal.nonce(p) for p in parts]
-        replies = await self._link.call(calls)
+        parts = [self.crawl.partitions.of_key(call.keys[0]) for call in calls]
+        lives = [self.crawl.journal.nonce(p) for p in parts]
+        replies = await self.crawl.link.call(calls)
         for p, life, (nonce, reply) in zip(parts, lives, replies, strict=True):
             found.append(reply if nonce == life else None)
-            await self._reconciler.ensure_current(p, nonce)
+            await self.crawl.reconciler.ensure_current(p, nonce)
         return found
 
     def _in_turn(self) -> list[int]:
-        """All partitions, another one first each time."""
-        number = self._partitions.number
+        """Return all partitions, starting with another one each time."""
+        number = self.crawl.partitions.number
         self._next = (self._next + 1) % number
         return [*range(self._next, number), *range(self._next)]
 
     def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> list[tuple[int, list[T]]]:
         parts: defaultdict[int, list[T]] = defaultdict(list)
         for item in items:
-            parts[self._partitions.of_token(token(item))].append(item)
+            parts[self.crawl.partitions.of_token(token(item))].append(item)
         return list(parts.items())
 
     def _host_call(self, host: str, verb: str, *args: Arg) -> Call:
-        return self._partitions.call(self._partitions.of_host(host), verb, host, *args)
+        return self.crawl.partitions.call(self.crawl.partitions.of_host(host), verb, host, *args)
 
     def _token_call(self, lease: Lease, verb: str, *args: Arg) -> Call:
-        return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)
+        return self.crawl.partitions.call(self.crawl.partitions.of_token(lease.token), verb, *args)

@@ -1,10 +1,10 @@
-"""`Flow`: how far a crawl is ahead of what follows it, and whether it waits.
+"""`GateState`: how far a crawl is ahead of its follower, and whether it waits.
 
-1. A report gives the backlog: the bytes of sealed archive files that are not processed. The estimate is that, and
-   every byte archived since the report. What lay in open files at the report is in neither; a crawl that is
-   followed seals its files early (`crawler.rotation`), so that this is little.
-2. The gate is shut once the estimate is above the limit, and open again once a report is at 80 % of it or below.
-3. The newest report counts, until its time is over; then, and where there never was one, there is no gate.
+1. A report gives the backlog: the bytes of sealed archive files that are not processed. The estimate is the backlog
+   plus every byte archived since the report. Bytes that lay in open files at the report are in neither; a crawl that is
+   followed seals its files early (`crawler.rotation`), so these are few.
+2. The gate shuts once the estimate is above the limit. It opens once a report is at 80 % of the limit or below.
+3. The newest report counts until its time is over. After that, and if there was never a report, there is no gate.
 """
 
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateState:
-    """One moment between a crawl and its follower. Sizes in bytes."""
+    """One moment between a crawl and its follower. Sizes are in bytes."""
 
     follower: str
-    """Who reported last."""
+    """The follower that reported last."""
     backlog: int
-    """As reported."""
+    """The backlog of the report."""
     limit: int
-    """What the follower lets wait for it."""
+    """The backlog that the follower accepts."""
     estimate: int
     """The backlog now, as far as the frontier can tell."""
     reported_ms: int
-    """When, by the server's clock, milliseconds since the epoch."""
+    """The time of the report: milliseconds since the epoch, by the server's clock."""
     shut: bool
-    """The crawl waits: nothing is leased."""
+    """Whether the crawl waits: nothing is leased."""

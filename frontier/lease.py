@@ -1,7 +1,7 @@
 """The values that go into the frontier and come out of it.
 
-A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until a deadline. A `Settlement`
-ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host is free again.
+A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until a deadline. A `Settlement` ends the
+lease with an `Outcome`. A `HostRelease`, mostly earlier, says that the host is free again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,15 +14,17 @@ from core import InputError, Url
 from frontier.urls.scope import Scope
 
 LEVELS = 1_000_000_000
-"""Depths and priorities are at most so far from zero: their difference is ordered as a 32-bit number."""
+"""Largest distance of depths and priorities from zero: their difference is ordered as a 32-bit number."""
 LONGEST_NOTE = 4096
-"""Bytes of a note."""
+"""Bytes of a note, at most."""
 ATTEMPTS = 3
-"""Times that a page is asked for under one discovery (Nutch: db.fetch.retry.max); `lua/verbs/settle.lua` counts them."""
+"""Times that a page is requested under one discovery (Nutch: db.fetch.retry.max);
+`lua/verbs/settle.lua` counts them.
+"""
 
 
 class Kind(StrEnum):
-    """What the worker is asked to fetch."""
+    """What the worker is to fetch."""
 
     PAGE = "page"
     ROBOTS = "robots"
@@ -33,36 +35,38 @@ class Outcome(StrEnum):
 
     FETCHED = "fetched"
     UNCHANGED = "unchanged"
-    """The server says that it is as we have it (304), or it came as we have it."""
+    """The server says that the page has not changed (304), or sent the same bytes as before."""
     REDIRECTED = "redirected"
-    """The answer was another address; it is among the discoveries."""
+    """The answer was another address, which is among the discoveries."""
     GONE = "gone"
     """The server says that there is no such page (404, 410)."""
     REFUSED = "refused"
-    """Robots rules or a policy of ours forbid it; nothing was asked."""
+    """Robots rules or a policy of ours forbid the page; no request was made."""
     FAILED = "failed"
-    """Given up."""
+    """The page was given up."""
     RETRY = "retry"
-    """Ask again later; at the third time the frontier counts it as failed."""
+    """Ask again later; at the third time the frontier counts the page as failed."""
 
 
 class Fault(StrEnum):
-    """Why an exchange came to nothing, as far as it says something of the host; each has its own back-off."""
+    """Why a request failed, as far as the failure says something of the host; each has its own back-off."""
 
     DNS = "dns"
-    """Its name leads nowhere."""
+    """The host name has no address."""
     CONNECT = "connect"
-    """Nobody listens, or there is no way there."""
+    """Nothing listens at the address, or no route leads there."""
     RESET = "reset"
     """The connection broke."""
     TIMEOUT = "timeout"
     TLS = "tls"
     BUSY = "busy"
-    """It asks us to come later (429, 503)."""
+    """The host asks us to come later (429, 503)."""
     SERVER = "server"
-    """Another 5xx."""
+    """Another status 5xx."""
     FORBIDDEN = "forbidden"
-    """It refuses (403). It is an answer: many in a row mean that it keeps us out, a single one nothing."""
+    """The host refuses (403). It is an answer: many in a row mean that the host keeps us out, a single one means
+    nothing.
+    """
 
 
 FAULT_DETAILS = frozenset(
@@ -71,38 +75,43 @@ FAULT_DETAILS = frozenset(
         *("tls_expired", "tls_self_signed", "tls_wrong_host"),
     }
 )
-"""Reasons that name the kind of a fault: a host that was given up says which it was."""
+"""Reasons that name the kind of a fault; the reason of a host that was given up names it too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """A URL that somebody found, with what the frontier must remember of it until it is settled."""
+    """A URL that somebody found, with all that the frontier must remember of it until it is settled."""
 
     url: Url
     scope: Scope
     depth: int = 0
     """Links followed from the seed; 0 is a seed."""
     max_depth: int | None = None
-    """Links at this depth are not followed any more; None follows without end."""
+    """Links of pages at this depth are not followed; None follows without end."""
     hops: int = 0
-    """Redirects followed to come here."""
+    """Redirects that led to this URL."""
     referrer: str = ""
-    """Address that led here: of a page, a redirect or a sitemap; empty for a seed."""
+    """Address of the page, redirect or sitemap that led here; empty for a seed."""
     priority: int = 0
     """Depths that this URL goes ahead by: priority 2 at depth 3 ties with priority 0 at depth 1."""
     generation: int = 0
-    """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before. An unknown one
-    is known from then on, whatever its generation."""
+    """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before. An unknown
+    URL is known from then on, whatever its generation.
+    """
     interval_s: int = 0
-    """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.urls.revisit_interval`)."""
+    """Seconds from a visit to the next; 0 for no further visit. Visits adapt it (`frontier.urls.revisit_interval`)."""
     listed: bool = False
-    """Whether a list names it: seeds, a sitemap, a feed. Lists end, so the frontier never refuses it as a trap."""
+    """Whether a list names the URL: seeds, a sitemap or a feed. Lists end, so the frontier never refuses the URL as a
+    trap.
+    """
     again: int = 0
-    """Token of a lease whose answer redirected back to it. A known URL waits once more for each such token; 0 for none."""
+    """Token of a lease whose answer redirected back to it; 0 for none. A known URL waits once more for each token."""
     note: bytes = b""
-    """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
+    """Bytes for the worker that fetches the URL, at most `LONGEST_NOTE`; they mean nothing to the frontier."""
     notify: bool = False
-    """Whether a lease is granted for it also when the frontier gives it up (`Lease.failure`), so that a worker hears of it."""
+    """Whether the frontier grants a lease for the URL even when it gives it up (`Lease.failure`), so that a worker
+    learns of it.
+    """
 
     def __post_init__(self) -> None:
         if min(self.hops, self.generation, self.interval_s, self.max_depth or 0) < 0:
@@ -120,7 +129,7 @@ _values = attrgetter(*_OF_DISCOVERY)
 
 
 class Rank(IntEnum):
-    """Hosts of a higher rank that may be asked are asked before all others."""
+    """How hosts are ordered: hosts of a higher rank that may be asked come before all others."""
 
     LAST = 0
     USUAL = 1
@@ -135,10 +144,10 @@ class Lease:
     url: Url
     kind: Kind
     token: int
-    """Fencing token: grows with every grant, so that an expired lease can settle nothing."""
+    """Fencing token: it grows with every grant, so an expired lease can settle nothing."""
     worker: str
     deadline_ms: int
-    """By the clock of its partition, which runs from the epoch in milliseconds, and stands while nobody is at work."""
+    """Milliseconds since the epoch by the clock of its partition, which stands while nobody is at work."""
     scope: Scope
     depth: int
     max_depth: int | None
@@ -149,40 +158,44 @@ class Lease:
     listed: bool = False
     again: int = 0
     note: bytes
-    """Of its discovery; of the last visit's settlement, where there was one."""
+    """The note of the discovery, or of the last visit's settlement if there was one."""
     attempt: int
-    """Times that this was tried before; 0 is the first."""
+    """Number of earlier attempts; 0 is the first."""
     referrer: str = ""
     robots_version: int
-    """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
+    """Version of the robots record that is valid for the page; for a robots lease, the version to replace (0: none)."""
     is_recovered: bool = False
-    """Whether a worker was not heard of again that held it, the page or the robots.txt: perhaps it is what killed that one."""
+    """Whether a worker that held the page or the robots.txt was not heard of again: perhaps the page killed it."""
     notify: bool = False
-    """Of its discovery."""
+    """`notify` of the discovery."""
     failure: str = ""
-    """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, or too many workers died of
-    it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
+    """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, or too many workers
+    died of it. No request is made for such a lease; it ends with that outcome and reason, whatever its settlement
+    says. Empty for every other lease.
+    """
     held_until_ms: int = 0
-    """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
+    """Until when the host was held before, in milliseconds by the same clock; it may be the host's place in the line of
+    its address (`Frontier.acquire_address`).
+    """
 
     @classmethod
     def from_discovery(cls, discovery: Discovery, **given: Any) -> Self:
-        """Return a lease that is granted of a discovery; `given` are the fields that a discovery does not have."""
+        """Return a lease of a discovery; `given` are the fields that a discovery does not have."""
         return cls(**dict(zip(_OF_DISCOVERY, _values(discovery), strict=True)), **given)
 
     @property
     def discovery(self) -> Discovery:
-        """What was added that it was granted of."""
+        """The discovery that the lease was granted for."""
         return Discovery(**dict(zip(_OF_DISCOVERY, _values(self), strict=True)))
 
     @property
     def is_last_attempt(self) -> bool:
-        """Whether a page that is to be asked for again after this has failed (`ATTEMPTS`)."""
+        """Whether the page fails if this attempt asks for another (`ATTEMPTS`)."""
         return self.attempt + 1 >= ATTEMPTS
 
 
 class Leases(list[Lease]):
-    """What one call has leased, and when to ask for more."""
+    """The leases of one call, and when to ask for more."""
 
     def __init__(self, leases: Iterable[Lease] = (), *, soonest_ms: int | None) -> None:
         super().__init__(leases)
@@ -194,70 +207,76 @@ class Leases(list[Lease]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRelease:
-    """The end of what was under way with the host of a lease."""
+    """The end of the request to the host of a lease."""
 
     lease: Lease
     elapsed_ms: int | None = None
-    """How long the host took to answer; None where it did not, or was not asked."""
+    """Milliseconds that the host took to answer; None if it did not answer or was not asked."""
     has_sent_request: bool = True
-    """False where nothing was asked of the host: then it costs no delay."""
+    """Whether a request was sent; without one, the lease costs no delay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """How a page's lease ended, and what was found there."""
+    """How a page's lease ended, and what was found on the page."""
 
     lease: Lease
     outcome: Outcome
     reason: str = ""
-    """Reason code from a small set (each distinct one is counted for ever); empty where there is nothing to say."""
+    """Reason code from a small set (each distinct one is counted for ever); empty if there is nothing to say."""
     discoveries: tuple[Discovery, ...] = ()
     retry_after_ms: int | None = None
-    """For RETRY: how long this URL waits; None doubles from 30 s, or less where hosts are asked sooner."""
+    """For RETRY: milliseconds that this URL waits; None doubles from 30 s, or less if the crawl's delay is below a
+    second.
+    """
     hold_ms: int = 0
-    """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
+    """Milliseconds during which the whole host is asked nothing (429, 503 with Retry-After)."""
     fault: Fault | None = None
-    """What went wrong, where it tells of the host; None for an answer."""
+    """What went wrong, if it says something of the host; None for an answer."""
     has_sent_request: bool = True
-    """False if nothing was asked of the host: then the lease costs no delay and is no request."""
+    """Whether a request was sent; without one, the lease costs no delay and counts as no request."""
     sketch: int | None = None
-    """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
+    """32 bits of the page's content, equal for pages that say the same; None if they are not known."""
     note: bytes = b""
-    """Of the next visit, where there is to be one."""
+    """The note of the next visit, if there is to be one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierSettlement:
-    """A page that the frontier settled by itself, without a worker: its host was given up, or it is not wanted any more."""
+    """A page that the frontier settled by itself, without a worker: its host was given up, or it is not wanted any
+    more.
+    """
 
     discovery: Discovery
     attempt: int
-    """Times that it was tried before."""
+    """Number of earlier attempts."""
     outcome: Outcome
     reason: str
     at_ms: int
-    """When, by the server's TIME."""
+    """When it was settled: milliseconds since the epoch, by the server's TIME."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnloggedBatch:
-    """Conclusions that nobody has written down yet."""
+    """Settlements that nobody has written to a log yet."""
 
     settlements: tuple[FrontierSettlement, ...]
     positions: tuple[tuple[int, bytes, int, int], ...]
-    """Where they are: partition, life of its server, how many were logged there before, and how many of these are from there."""
+    """Where they are: partition, life of its server, how many were logged there before, and how many of these come from
+    there.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredPage:
-    """A page that was settled by a frontier which is no longer there."""
+    """A page that an earlier frontier, which is lost, had settled."""
 
     discovery: Discovery
     outcome: Outcome
     reason: str
     next_visit: Discovery | None = None
     due_in_ms: int = 0
-    """Of its next visit."""
+    """Milliseconds until its next visit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,23 +284,23 @@ class AddResult:
     """What became of discoveries."""
 
     added: int
-    """Were unknown and wait now."""
+    """Number that were unknown and wait now."""
     known: int
-    """Were there already, in whatever state; nothing changed."""
+    """Number that were known, in whatever state; nothing changed."""
     discarded: Mapping[str, int] = field(default_factory=dict)
-    """Were unknown and are so still, by reason: a budget is spent, or they lead into a trap."""
+    """Number that were unknown and stay so, by reason: a budget is spent, or they lead into a trap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How many URLs are let in at most; None for any number."""
+    """How many URLs are let in at most; None for no limit."""
 
     host: int | None = None
-    """Of one host."""
+    """URLs of one host."""
     domain: int | None = None
-    """Of one registered domain."""
+    """URLs of one registered domain."""
     hosts: int = 4096
-    """Host names of one registered domain: whoever has a wildcard in DNS has millions."""
+    """Host names of one registered domain: a domain with a wildcard in DNS has millions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,9 +312,9 @@ class Stats:
     leased: int
     """Pages that workers hold."""
     later: int
-    """Pages to be tried again, not yet due."""
+    """Pages to be tried again that are not yet due."""
     robots: int
-    """Open leases of robots.txt, beside the pages."""
+    """Open leases of robots.txt, which `leased` does not count."""
     hosts: int
     """Host names ever seen."""
     outcomes: Mapping[str, int]
@@ -303,23 +322,23 @@ class Stats:
     reasons: Mapping[str, int]
     """Pages settled with a reason, by `outcome:reason`."""
     seen: int
-    """URLs ever made to wait; each visit anew counts."""
+    """URLs ever made to wait; each further visit counts."""
     tail: int = 0
-    """Those of `waiting` that lie in storage."""
+    """Pages among `waiting` that lie in storage."""
     scheduled: int = 0
-    """Pages settled that are to be visited again at some time."""
+    """Settled pages that are to be visited again."""
     held: int = 0
     """Hosts whose circuit is open."""
     dead: int = 0
     """Hosts given up."""
     unlogged: int = 0
-    """Pages that the frontier settled by itself and that are in no log yet (`Frontier.unlogged`)."""
+    """Pages that the frontier settled by itself and that are in no log yet (`Frontier.unlogged_batch`)."""
     requests: int = 0
-    """Exchanges for pages and robots.txt that workers began, whatever the answer; exchanges under way count."""
+    """Requests for pages and robots.txt that workers started, whatever the answer; requests under way count."""
     discarded: Mapping[str, int] = field(default_factory=dict)
     """Discoveries that were not let in, by reason."""
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing is left to be done: nothing waits, is leased or comes later."""
+        """Whether nothing is left to do: nothing waits, is leased or comes later."""
         return not (self.waiting or self.leased or self.later or self.robots)

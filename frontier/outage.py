@@ -1,4 +1,4 @@
-"""`Outage`: what keeps a worker from the web."""
+"""`Outage`: the fault that keeps a worker from the web."""
 
 from dataclasses import dataclass
 
@@ -10,4 +10,4 @@ class Outage:
     why: str
     """One line, such as `no name server answers (192.0.2.53:53)`."""
     ms: int
-    """For how long it has lasted."""
+    """Milliseconds that it has lasted."""

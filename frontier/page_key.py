@@ -1,17 +1,18 @@
-"""`identity`: the name by which the frontier remembers a page, so that a second URL of the page is known. Pure.
+"""`page_key`: the text by which the frontier remembers a page, so that it recognises a second URL of the page. Pure.
 
-1. URLs with one canonical text are one page (`frontier.urls.canonical` folds the case of percent-encodings, escapes of unreserved
-   characters, sessions and tracking parameters).
-2. URLs with the same parameters in another order are one page, unless the order matters on their host (`Policy.query_order`).
-   Parameters are sorted by name. Parameters of one name keep their order: servers read the first, the last or a list of them, and
-   scripts that append to their own address make `?page=1&page=2`. Scrapy's fingerprint folds all this and more (the order of
-   values of one name, `+` and `%20`, `a` and `a=`, escapes of reserved characters), which servers tell apart.
-3. Nothing else uses this name. The request, the archive and its index have the URL as it was found first.
-4. A page is known once for each generation, and once more for each lease whose answer redirected back to it (`Discovery.again`).
-   Whatever is known of it, the page itself is known from then on.
+1. URLs with one canonical text are one page (`frontier.urls.canonical` folds the case of percent-encodings, escapes of
+   unreserved characters, sessions and tracking parameters).
+2. URLs with the same parameters in another order are one page, unless the order matters on their host
+   (`UrlPolicy.query_order`). Parameters are sorted by name. Parameters of one name keep their order: servers read the
+   first, the last or a list of them, and scripts that append to their own address make `?page=1&page=2`. Scrapy's
+   fingerprint folds all this and more (the order of values of one name, `+` and `%20`, `a` and `a=`, escapes of
+   reserved characters), which servers tell apart.
+3. Nothing else uses this key. The request, the archive and its index have the URL in the form that was found first.
+4. A page is known once for each generation, and once more for each lease whose answer redirected back to it
+   (`Discovery.again`). Once any of these is known, the page itself is known.
 
-Of 262,000 different links on 3,356 pages of the open web 13 pairs differ in the order of parameters alone, and each pair is one
-page (bench/folding.py).
+Of 262,000 different links on 3,356 pages of the open web, 13 pairs differ in the order of parameters alone, and each
+pair is one page (bench/folding.py).
 """
 
 import hashlib
@@ -24,8 +25,8 @@ _HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/verbs/seen.lua
 
 
 def page_key(text: str, host: str = "", query_order: HostSwitch = OFF) -> str:
-    """Return the text that stands for a page, given the canonical text of one of its URLs. `query_order` says on which hosts the
-    order of parameters matters.
+    """Return the text that stands for a page, given the canonical text of one of its URLs. `query_order` says on which
+    hosts the order of parameters matters.
     """
     if "&" not in text or query_order.is_on(host):
         return text
@@ -36,7 +37,7 @@ def page_key(text: str, host: str = "", query_order: HostSwitch = OFF) -> str:
 
 
 def discovery_key(discovery: Discovery, query_order: HostSwitch = OFF) -> str:
-    """Return what a discovery is known by: a second discovery of this name adds nothing."""
+    """Return the key by which a discovery is known: a second discovery with this key adds nothing."""
     key = page_key(discovery.url.text, discovery.url.host, query_order)
     if discovery.again:
         return f"{discovery.generation} {discovery.again} {key}"
@@ -44,8 +45,8 @@ def discovery_key(discovery: Discovery, query_order: HostSwitch = OFF) -> str:
 
 
 def discovery_hash(discovery: Discovery, query_order: HostSwitch = OFF) -> bytes:
-    """Return `page_hash`; behind it seven bytes of a BLAKE2b hash of the name, if the discovery has a generation or is of a
-    redirect.
+    """Return `page_hash`; if the discovery has a generation or comes from a redirect back, seven bytes of a BLAKE2b
+    hash of its key follow.
     """
     found = page_hash(discovery.url, query_order)
     return (

@@ -1,4 +1,6 @@
-"""`Policy`: whether a crawl looks for traps, and whether the order of parameters tells pages apart; per host where hosts differ."""
+"""`UrlPolicy`: whether a crawl looks for traps, and whether the order of parameters tells pages apart, with exceptions
+for hosts.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ class HostSwitch:
     """The exceptions, by host name in lower case. If two fit a host, the longer name counts."""
 
     def is_on(self, host: str) -> bool:
-        """Return whether it is on for a host."""
+        """Return whether the setting is on for a host."""
         name = host if self.hosts else ""
         while name:
             if name in self.hosts:

@@ -1,8 +1,9 @@
 """`RobotsRecord`: what one origin's robots.txt said, as the frontier keeps it for every worker.
 
-Rules are kept while something of their host waits. They are looked at after a day, and after an hour, or when a worker ends, where
-they are large: where nothing waits any more they are forgotten, and whoever comes later asks for them anew. So what many hosts can make the
-server keep with their robots.txt files is bounded by the hosts that have work.
+The frontier keeps rules while URLs of their host wait. It reviews them after a day; large rules it reviews after an
+hour and whenever a worker ends. If nothing waits at a review, the rules are forgotten, and the next URL of the host
+asks for them anew. So the hosts that have work bound what many hosts can make the server keep with their robots.txt
+files.
 """
 
 import zlib
@@ -12,10 +13,10 @@ from typing import Literal
 RobotsRule = Literal["allow", "disallow", "rules"]
 
 LARGE = 16 << 10
-"""Bytes, packed: some 100 KiB of rules."""
+"""Compressed bytes above which rules count as large: some 100 KiB of text."""
 LARGE_RULES_RETENTION_MS = 3_600_000
 RULES_RETENTION_MS = 86_400_000
-"""RFC 9309, section 2.4: robots.txt is not kept for longer than a day."""
+"""A day: robots.txt must not be kept for longer (RFC 9309, section 2.4)."""
 
 
 def compress_rules(body: bytes) -> bytes:
@@ -24,18 +25,20 @@ def compress_rules(body: bytes) -> bytes:
 
 
 def next_review_ms(body: bytes, now_ms: int) -> int:
-    """Return when it is looked at whether rules are still needed."""
+    """Return when the frontier next reviews whether rules are still needed, in the milliseconds of `now_ms`."""
     return now_ms + (LARGE_RULES_RETENTION_MS if len(compress_rules(body)) > LARGE else RULES_RETENTION_MS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotsRecord:
-    """The robots.txt of one origin at one version. It stays readable after it has gone stale, while anything of its host waits."""
+    """The robots.txt of one origin at one version. It stays readable after it is stale, while a URL
+    of its host waits.
+    """
 
     origin: str
     version: int
-    """Grows by one with every fetch; 1 is the first."""
+    """Number of the fetch; 1 is the first, and each fetch adds one."""
     rule: RobotsRule
-    """`allow` and `disallow` speak for the whole origin (RFC 9309, section 2.3.1); `rules` are in `body`."""
+    """`allow` and `disallow` hold for the whole origin (RFC 9309, section 2.3.1); with `rules`, `body` holds them."""
     body: bytes
-    """Empty where the rules were forgotten: then they are asked for before the next page."""
+    """The rules; empty if they were forgotten: then the frontier asks for them before the next page."""

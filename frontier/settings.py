@@ -1,7 +1,9 @@
-"""`Settings`: what holds for every worker of a crawl, wherever it runs; and `StorageId`, where the crawl's archive is. Pure.
+"""`CrawlSettings`: the settings that hold for every worker of a crawl, wherever it runs; and `StorageId`: where the
+crawl's archive is. Pure.
 
-The crawl keeps both, in the frontier. A command says what its configuration has; where that differs the command is refused,
-unless it asks for an update. So two projects never ask one host at two paces, or write one crawl into two archives.
+The frontier keeps both for the crawl. A command says what its configuration has; if that differs, the command is
+refused unless it asks for an update. So two projects never ask one host at two paces, or write one crawl into two
+archives.
 """
 
 import json
@@ -19,11 +21,11 @@ class CrawlSettings:
     """How a crawl treats the web."""
 
     contact: str = ""
-    """Who answers for the crawl; goes into the User-Agent. Empty where nobody has said it yet."""
+    """Who answers for the crawl; it goes into the User-Agent. Empty if nobody has said it yet."""
     min_delay_ms: int = 1_000
-    """From the end of one request to a host to the start of the next."""
+    """Milliseconds from the end of one request to a host to the start of the next."""
     min_ip_delay_ms: int = 250
-    """Between the starts of two requests to one IP address; 0 for any number at once."""
+    """Milliseconds between the starts of two requests to one IP address; 0 for any number at once."""
     budget: Budget = field(default_factory=Budget)
     policy: UrlPolicy = field(default_factory=UrlPolicy)
 
@@ -33,9 +35,9 @@ class StorageId:
     """Which storage holds the archive of a crawl."""
 
     id: str
-    """The storage's own, whatever its address."""
+    """The storage's own id, whatever its address."""
     uri: str
-    """Where it was when the crawl was made."""
+    """Its address when the crawl was made."""
 
 
 def encode_settings(settings: CrawlSettings) -> str:
@@ -44,7 +46,7 @@ def encode_settings(settings: CrawlSettings) -> str:
 
 
 def decode_settings(text: str) -> CrawlSettings:
-    """Return what `encode_settings` wrote. Raise `CorruptData` for anything else."""
+    """Return the settings that `encode_settings` wrote. Raise `CorruptData` for any other text."""
     try:
         fields = json.loads(text)
         budget = Budget(**fields.pop("budget"))
@@ -55,42 +57,47 @@ def decode_settings(text: str) -> CrawlSettings:
 
 
 def merge_settings(own: CrawlSettings, crawl: CrawlSettings) -> CrawlSettings:
-    """Return `own`; but a contact that is said on one side only is the contact of both."""
+    """Return `own`; if only one side names a contact, that is the contact."""
     return replace(own, contact=own.contact or crawl.contact)
 
 
 def check_storage(crawl: str, own: str | None, own_uri: str, its: StorageId | None) -> None:
-    """Raise `InputError` where the archive of a crawl is in another storage than the caller's.
+    """Raise `InputError` if the archive of a crawl is in another storage than the caller's.
 
-    `own` is the id of that; None where it has none: it was never used. `its` is None where the crawl has no storage yet.
+    `own` is the id of the caller's storage; None if it has none because it was never used. `its` is None if the crawl
+    has no storage yet.
     """
     if its is None or own == its.id:
         return
     if own_uri == its.uri:
         raise InputError(
-            f"crawl {crawl!r}: its archive was in the storage {its.uri}, and that is not the same storage any more: it was"
-            " emptied or replaced; bring it back, or begin anew with what it has now by"
+            f"crawl {crawl!r}: its archive was in the storage {its.uri}, and that is not the same storage any more: it"
+            " was emptied or replaced; bring it back, or begin anew with what it has now by"
             f" `thresher frontier rebuild {crawl} --anew`"
         )
     raise InputError(
-        f"crawl {crawl!r}: its archive is in the storage {its.uri}, and project.storage here is {own_uri}, another one; name"
-        " the crawl otherwise (--crawl), give this project a project.redis of its own, or point project.storage at the crawl's"
+        f"crawl {crawl!r}: its archive is in the storage {its.uri}, and project.storage here is {own_uri}, another"
+        " one; name the crawl otherwise (--crawl), give this project a project.redis of its own, or point"
+        " project.storage at the crawl's"
     )
 
 
 def check_settings(crawl: str, own: CrawlSettings | None, its: CrawlSettings | None) -> None:
-    """Raise `InputError` naming the fields in which the settings of a crawl are not the caller's; None where one does not say."""
+    """Raise `InputError` naming the fields in which the settings of a crawl differ from the caller's. None stands for a
+    side that has no settings.
+    """
     if own is not None and its is not None and (other := differences(own, its)):
         raise InputError(
-            f"crawl {crawl!r}: of this crawl {'; '.join(other)}; all its workers hold to the same: change thresher.toml, or"
-            " say --update to change it for all of them"
+            f"crawl {crawl!r}: of this crawl {'; '.join(other)}; all its workers hold to the same: change"
+            " thresher.toml, or say --update to change it for all of them"
         )
 
 
 def differences(own: CrawlSettings, crawl: CrawlSettings) -> list[str]:
-    """Return the fields in which two settings differ, by the names of thresher.toml: `crawler.min_delay is 0.5, here 1`.
+    """Return the fields in which two settings differ, by their names in thresher.toml: `crawler.min_delay is 0.5, here
+    1`.
 
-    A contact that one of the two does not say is no difference.
+    A contact that one side leaves empty is no difference.
     """
     mine, theirs = _values(own), _values(crawl)
     return [
@@ -102,7 +109,7 @@ def differences(own: CrawlSettings, crawl: CrawlSettings) -> list[str]:
 
 
 def _values(settings: CrawlSettings) -> dict[str, str]:
-    """What thresher.toml calls each field, and how it writes the value."""
+    """Return each field under its name in thresher.toml, and its value as written there."""
     budget, policy = settings.budget, settings.policy
     return {
         "project.contact": json.dumps(settings.contact),

@@ -1,7 +1,9 @@
-"""How a browser is begun, where it has nothing to take: no network, no files but its own, no user but nobody where we are root.
+"""How a browser is started so that it has nothing to take: no network, no files but its own, and the user nobody if we
+are root.
 
-Its pages are kept from the rest by its own sandbox, which needs user namespaces. These walls stand around all of it: they hold where a
-page has broken out of that sandbox. Whoever starts the browser is given a `launcher`, a program to start in its place.
+The browser's own sandbox, which needs user namespaces, keeps its pages from the rest. The walls here stand around all
+of the browser and hold if a page breaks out of that sandbox. The caller that starts the browser gets a launcher
+(`write_launcher`), a program to start in its place.
 """
 
 import os
@@ -25,19 +27,22 @@ READABLE_PATHS = ("/etc/fonts", "/etc/chromium", "/etc/chromium.d", "/etc/ld.so.
 WRITABLE_PATHS = (
     *("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"),
     "/dev/shm",  # noqa: S108 - shared memory has no other place
-    "/proc",  # its sandbox writes there when it makes namespaces; what is not its own it cannot look into
+    "/proc",  # its sandbox writes there when it makes namespaces; it cannot look into other processes
 )
 UNREACHABLE_DIRECTORY = "nobody may not enter"
-"""What is said, before the path of a directory, where root begins a browser whose profile lies where nobody may not go."""
+"""Beginning of the message, before the path of a directory, when root starts a browser whose profile lies where nobody
+may not go.
+"""
 MAX_FILE_BYTES = 1 << 30
-"""Of one file, shared memory included."""
+"""Bytes of one file, shared memory included."""
 MAX_PROCESSES = 8192
-"""Of nobody, threads counted each: as many as some dozen browsers have."""
+"""Processes of nobody, each thread counted: as many as some dozen browsers have."""
 
 
 def write_launcher(program: str, directory: Path, temporary_directory: Path) -> Path:
-    """Write a program into a directory that begins the browser `program` as this module says, and return its path. The browser's temporary
-    files lie in `temporary`, which should be short: a socket that it makes there has a path of at most 107 bytes (unix(7)).
+    """Write a program into a directory that starts the browser `program` within the walls of this module, and return
+    its path. The browser's temporary files lie in `temporary_directory`, which should have a short path: the path of
+    a socket that the browser makes there has at most 107 bytes (unix(7)).
     """
     script = directory / "browser"
     path = [entry or str(Path.cwd()) for entry in sys.path]
@@ -48,7 +53,9 @@ def write_launcher(program: str, directory: Path, temporary_directory: Path) -> 
 
 
 def main(words: Sequence[str]) -> None:
-    """Become the browser. `words` are its path, its directory for temporary files, and its arguments. Ends with a line that begins with `UNREACHABLE_DIRECTORY` where root cannot begin it."""
+    """Become the browser. `words` are its path, its directory for temporary files, and its arguments. Exit with a line
+    that begins with `UNREACHABLE_DIRECTORY` if root cannot start it.
+    """
     program, directory, *arguments = words
     profile = next(
         Path(word.removeprefix(PROFILE_OPTION)) for word in arguments if word.startswith(PROFILE_OPTION)
@@ -59,11 +66,11 @@ def main(words: Sequence[str]) -> None:
             sys.exit(f"{UNREACHABLE_DIRECTORY} {place}")
     environment = {**scrub_environment(os.environ), "HOME": str(profile), "TMPDIR": str(temporary)}
     _confine(Path(program), [profile, temporary])
-    os.execve(program, [program, *arguments], environment)  # noqa: S606 - without a shell, as it should be
+    os.execve(program, [program, *arguments], environment)  # noqa: S606 - no shell, on purpose
 
 
 def _confine(program: Path, own: Sequence[Path]) -> None:
-    """Put up the walls that the kernel offers; what it does not offer is said of it elsewhere (`isolation.probe`)."""
+    """Put up the walls that the kernel offers; `isolation.probe` reports what it does not offer."""
     has_seccomp = True
     try:
         syscalls.load_seccomp()

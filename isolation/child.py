@@ -1,4 +1,4 @@
-"""Where a worker process begins."""
+"""The entry point of a worker process."""
 
 import fcntl
 import os
@@ -9,7 +9,9 @@ from multiprocessing.connection import Connection
 
 
 def spawn_main(pipe: int, lifeline: int, orphan_signal: int) -> None:
-    """Run the function that the parent sends; the numbers are of the open pipe, the lifeline, and the signal for its end."""
+    """Run the function that the parent sends. `pipe` and `lifeline` are descriptors; `orphan_signal` is the signal that
+    this process gets when its parent is gone.
+    """
     _tie(lifeline, orphan_signal)
     connection = Connection(pipe)
     work, args = pickle.loads(connection.recv_bytes())  # noqa: S301 - our own parent's
@@ -17,10 +19,12 @@ def spawn_main(pipe: int, lifeline: int, orphan_signal: int) -> None:
 
 
 def _tie(lifeline: int, signum: int) -> None:
-    """Have the kernel send the signal when the other end of the lifeline closes: that needs no thread of ours to run."""
+    """Make the kernel send the signal when the other end of the lifeline closes: no thread of this process must run for
+    that.
+    """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signum)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
-    # The parent may have gone before.
+    # The parent may be gone already.
     if select.select([lifeline], [], [], 0)[0]:
         signal.raise_signal(signal.Signals(signum))

@@ -1,14 +1,15 @@
-"""`confine`: this process gives up whatever a parser does not need, for good.
+"""`confine`: this process gives up everything that a parser does not need, for good.
 
 Rules
+
 1. The network: no socket is made, and none is inherited but the pipe to the parent.
-2. Files: code may be read, nothing else; nothing may be written.
-3. Processes: none is begun, no thread either; none is signalled, traced or looked at.
-4. Memory: `Limits.memory` bytes, and no shared memory, which no limit counts. CPU time is the parent's to watch.
+2. Files: only code may be read, and nothing may be written.
+3. Processes: none is started, nor a thread; none is signalled, traced or looked at.
+4. Memory: `ConfinementLimits.memory_bytes`, and no shared memory, which no limit counts. The parent watches CPU time.
 5. Rights: none of root's, and none can be gained (`no_new_privs`).
 
-Several walls stand behind one another: seccomp (1, 2, 3, 4), Landlock (1, 2, 3), limits (2, 3, 4), another user (2, 3). A kernel may lack
-one; `Confinement` says what holds.
+Several walls stand behind one another: seccomp (1, 2, 3, 4), Landlock (1, 2, 3), limits (2, 3, 4), another user (2, 3).
+A kernel may lack one; `Confinement` says what holds.
 """
 
 import os
@@ -25,7 +26,7 @@ RISK_WITHOUT_LANDLOCK = "a worker may read what its user may read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfinementLimits:
-    """What a confined process may take."""
+    """The resources of a confined process."""
 
     memory_bytes: int
     """Bytes that it may allocate."""
@@ -33,26 +34,26 @@ class ConfinementLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """What holds for a confined process."""
+    """The walls that hold for a confined process."""
 
     user: privileges.ProcessUser
     landlock: int
-    """Version of the kernel's interface; 0 where it has none."""
+    """Version of the kernel's interface; 0 if it has none."""
     seccomp: bool
     lacks: tuple[str, ...]
-    """What the machine does not offer, and what follows from that: a line each."""
+    """One line for each wall that the machine does not offer, with the consequence."""
 
 
 def confine(limits: ConfinementLimits) -> Confinement:
-    """Give it all up. Call it before the first foreign byte, and after what needs threads or files was imported.
+    """Confine this process. Call it before the first foreign byte, and after every import that needs threads or files.
 
-    Raises `RuntimeError` if the process has more than one thread: the others would stay free.
+    Raise `RuntimeError` if the process has more than one thread: the others would stay free.
     """
     if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - there is nothing to join
         raise RuntimeError("a library started a thread when it was imported; it cannot be confined")
     lacks: list[str] = []
     try:
-        syscalls.load_seccomp()  # which takes files and processes
+        syscalls.load_seccomp()  # loading it needs files and processes
     except (RuntimeError, ImportError) as error:
         lacks.append(f"no seccomp ({error}; `apt install libseccomp2`): {RISK_WITHOUT_SECCOMP}")
     seccomp = not lacks
@@ -78,7 +79,7 @@ def confine(limits: ConfinementLimits) -> Confinement:
 
 
 def _silence_output() -> None:
-    """Standard output and error may be a terminal, or a file that fills a disk."""
+    """Send standard output and error nowhere: they may be a terminal, or a file that fills a disk."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(nowhere, descriptor)
@@ -90,7 +91,7 @@ def _set_limits(limits: ConfinementLimits) -> None:
         (resource.RLIMIT_DATA, limits.memory_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NPROC, 0),  # whatever others of the user have: not one more
+        (resource.RLIMIT_NPROC, 0),  # not one more, whatever other processes the user has
         (resource.RLIMIT_NOFILE, MAX_DESCRIPTORS),
     ):
         set_resource_limit(which, most)

@@ -1,4 +1,4 @@
-"""The environment of a confined process: what finds and runs code, and nothing that may be a secret."""
+"""The environment of a confined process: variables for finding and running code, and none that may be a secret."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ SINGLE_THREAD_VARIABLES = {
     "TOKENIZERS_PARALLELISM": "false",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
-"""For the libraries that start threads when they are loaded: processes are the parallelism here."""
+"""For libraries that start threads when they are loaded: here, processes are the parallelism."""
 NO_HOME = "/nonexistent"
 """The home of `nobody` (Debian Policy, section 9.2.3)."""
 

@@ -1,7 +1,7 @@
-"""What a confined process may open, by way of Landlock.
+"""The files that a confined process may open, restricted by Landlock.
 
-A parser may read code: modules are imported when they are first needed, character sets are, and C libraries look for their
-tables. That is what anybody may have. Project directories, home directories, keys, /proc and /etc are not among it.
+A parser may read code: modules and character sets are imported when they are first needed, and C libraries look for
+their tables. Any user may read that. Project directories, home directories, keys, /proc and /etc are not among it.
 """
 
 import os
@@ -18,28 +18,28 @@ SYSTEM_PATHS = (
 )
 """Shared libraries, locales, character sets and time zones."""
 PYTHON_PATH_NAMES = ("stdlib", "platstdlib", "purelib", "platlib")
-"""Names that `sysconfig` has for where the standard library and installed packages lie."""
+"""Names in `sysconfig` of the places of the standard library and installed packages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedPaths:
-    """Files, and directories with all that is below them. What does not exist is left out."""
+    """Files, and directories with everything below them. Paths that do not exist are left out."""
 
     readable: tuple[Path, ...] = ()
     listable: tuple[Path, ...] = ()
-    """Directories whose names, here and below, may be read, but no file."""
+    """Directories in which names, here and below, may be read, but no file."""
     executable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
-    """Where files may be made, changed and removed."""
+    """Directories in which files may be made, changed and removed."""
 
 
 def code_paths() -> AllowedPaths:
-    """Return where the code of this interpreter lies, as its `sys.path` has it.
+    """Return where the code of this interpreter lies, according to its `sys.path`.
 
-    A source tree may hold a project too: only its packages may be read.
+    A source tree may hold a project too, so only its packages may be read.
     """
     own = tuple(Path(sysconfig.get_path(name)) for name in PYTHON_PATH_NAMES)
-    # An editable installation is not on the path: it is known from what was imported, this module for one.
+    # An editable installation is not on the path: imported modules, such as this one, show where it is.
     roots = (
         *map(Path, sys.path),
         *(
@@ -58,12 +58,13 @@ def code_paths() -> AllowedPaths:
 
 
 def restrict(allowed: AllowedPaths) -> int:
-    """Let this thread, and what it starts, open nothing but that. Neither can it signal processes outside, or speak to those that
-    listen at abstract sockets, if the kernel knows how to deny that (version 6 of its interface).
+    """Let this thread, and every process that it starts, open nothing but those paths. If the kernel can deny that
+    (version 6 of its interface), they cannot signal processes outside either, nor speak to listeners at abstract
+    sockets.
 
-    Return the version of the kernel's interface. Raises `OSError` where the kernel has no Landlock.
+    Return the version of the kernel's interface. Raise `OSError` if the kernel has no Landlock.
     """
-    from landlockpy import AccessFS, Ruleset, Scope  # noqa: PLC0415 - it is there on Linux alone
+    from landlockpy import AccessFS, Ruleset, Scope  # noqa: PLC0415 - it exists only on Linux
 
     of_file = AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.EXECUTE | AccessFS.TRUNCATE
     read = AccessFS.READ_FILE | AccessFS.READ_DIR
@@ -84,7 +85,7 @@ def restrict(allowed: AllowedPaths) -> int:
 
 
 def is_world_readable(paths: Iterable[Path]) -> bool:
-    """Whether every user may read what lies there, as far as modes say. What does not exist is left out."""
+    """Return whether every user may read these paths, as far as modes say. Paths that do not exist are left out."""
 
     def has(path: Path, mode: int) -> bool:
         return path.stat().st_mode & mode == mode
@@ -98,7 +99,7 @@ def is_world_readable(paths: Iterable[Path]) -> bool:
 
 
 def _initializer(name: str, module: ModuleType) -> str:
-    """The file of a package that no other contains; empty for another module."""
+    """Return the file of a package that no other package contains; empty for any other module."""
     file = getattr(module, "__file__", None) or ""
     return file if "." not in name and Path(file).name == "__init__.py" else ""
 

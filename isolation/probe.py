@@ -1,4 +1,4 @@
-"""`probe`: what a confined process of this machine is kept from, found out by confining one."""
+"""`probe_confinement`: which walls hold for a confined process of this machine, found out by confining one."""
 
 import os
 import select
@@ -14,17 +14,18 @@ from isolation.confinement import Confinement, ConfinementLimits, confine
 from isolation.worker_process import WorkerProcess
 
 PROBE_MEMORY_BYTES = 1 << 40
-"""Bytes: for a process that does nothing but may be a copy of a large one."""
+"""Bytes for a process that does nothing, but may be a copy of a large one."""
 PROBE_TIMEOUT_S = 60.0
 MAX_REPORT_BYTES = 1 << 20
-"""Bytes of its report."""
+"""Bytes of the report, at most."""
 
 
 def probe_confinement() -> Confinement:
-    """Return what holds. Raises `Unavailable` if no process can be confined.
+    """Return which walls hold. Raise `Unavailable` if no process can be confined.
 
-    A process that has one thread confines a copy of itself: that takes some 10 ms of CPU, a new interpreter with its modules 100 ms. Of a process
-    with several threads a copy has only one, and may find locked for ever what the others held.
+    A process with one thread confines a copy of itself: that takes some 10 ms of CPU, a new interpreter with its
+    modules 100 ms. A copy of a process with several threads has only one of them, and locks that the others held stay
+    locked for ever; so that process starts a new interpreter.
     """
     has_one_thread = len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208 - there is nothing to join
     report, exitcode = _of_copy() if has_one_thread else _of_new()
@@ -36,7 +37,7 @@ def probe_confinement() -> Confinement:
 
 
 def _of_copy() -> tuple[bytes, int]:
-    """The report of a copy of this process, and how the copy ended."""
+    """Return the report of a copy of this process, and the copy's exit code."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -57,7 +58,7 @@ def _of_copy() -> tuple[bytes, int]:
 
 
 def _of_new() -> tuple[bytes, int]:
-    """The report of a new process, and how it ended."""
+    """Return the report of a new process, and its exit code."""
     process = WorkerProcess(_report, is_confined=True)
     report = b""
     with suppress(EOFError, OSError):

@@ -1,4 +1,4 @@
-"""`Mark`: a number in memory that a process shares with its parent, and that outlives it."""
+"""`SharedInt`: a number in memory that a process shares with its parent, and that outlives the process."""
 
 import fcntl
 import mmap
@@ -7,25 +7,25 @@ import weakref
 from typing import Self
 
 INT_BYTES = 8
-"""Bytes of the number: signed, of this machine's byte order."""
+"""Bytes of the number, which is signed and in this machine's byte order."""
 
 
 class SharedInt:
-    """The number. One process writes it, at no cost; the other reads it, whatever became of the first."""
+    """The number. One process writes it, at no cost; the other reads it, even after the first has died."""
 
     __slots__ = ("__weakref__", "_memory", "descriptor")
 
     def __init__(self, descriptor: int) -> None:
-        """The one whose memory lies there."""
+        """Open the number whose memory has this descriptor."""
         self.descriptor = descriptor
         self._memory = memoryview(mmap.mmap(descriptor, INT_BYTES)).cast("q")
 
     @classmethod
     def create(cls, value: int) -> Self:
-        """A new one; a process that inherits its `descriptor` has the same."""
+        """Return a new number; a process that inherits its `descriptor` has the same."""
         descriptor = os.memfd_create("mark", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(descriptor, INT_BYTES)
-        # Whoever reads memory that another process has cut off is ended by the kernel.
+        # The kernel kills a process that reads memory which another process has truncated.
         fcntl.fcntl(
             descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         )

@@ -1,9 +1,10 @@
-"""What a confined process may ask of the kernel: seccomp filters, by way of libseccomp.
+"""The calls that a confined process may make to the kernel: seccomp filters, made with libseccomp.
 
-A parser reads, computes, and writes to its pipe. So its filter names what is allowed, and everything else is answered
-ENOSYS, as by a kernel that has no such call: libraries fall back where they know another way. What a developer may
-run into is answered EPERM instead. A browser uses most of the kernel, and brings a filter of its own for what runs pages; so
-its filter names what it shall not have: every network, and the parts of the kernel that are for administrators and debuggers.
+A parser reads, computes, and writes to its pipe. So its filter names the allowed calls, and every other call is
+answered ENOSYS, as by a kernel without it: libraries fall back if they know another way. Calls that a developer may run
+into are answered EPERM instead. A browser uses most of the kernel and brings a filter of its own for the processes that
+run pages. So its filter here names the denied calls: every network, and the parts of the kernel that are for
+administrators and debuggers.
 """
 
 import errno
@@ -42,7 +43,7 @@ UNCONDITIONAL_CALLS = (
     *("sched_getaffinity", "uname", "sysinfo", "getrandom", "rseq", "set_robust_list"),
     *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "exit", "exit_group"),
 )
-"""Calls that reach nothing but what is open already, whatever their arguments."""
+"""Calls that reach only what is open already, whatever their arguments."""
 EPERM_CALLS = (
     *("socket", "socketpair", "connect", "bind", "clone", "fork", "vfork", "execve", "execveat"),
     *(
@@ -57,9 +58,9 @@ EPERM_CALLS = (
     ),
     *("rename", "renameat", "renameat2", "ftruncate", "truncate", "setrlimit", "unshare", "mount"),
 )
-"""What is answered EPERM."""
+"""Calls that are answered EPERM."""
 OPEN_CALLS = (("open", 1), ("openat", 2))
-"""Calls that open files, and which argument holds the flags."""
+"""Calls that open files, each with the position of its flags among the arguments."""
 SELF_SIGNAL_CALLS = ("kill", "tgkill")
 """Calls that send a signal to the process that the first argument names."""
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -67,9 +68,9 @@ FCNTL_COMMANDS = (
     *(fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL),
     fcntl.F_SETFL,
 )
-"""Not among them: F_SETOWN, by which the kernel can be made to signal any process of the same user."""
+"""F_SETOWN is not among them: it can make the kernel signal any process of the same user."""
 IOCTL_REQUESTS = (termios.TCGETS, termios.FIONREAD, termios.FIONBIO, termios.FIOCLEX, termios.FIONCLEX)
-"""Not among them: TIOCSTI, by which one types into a terminal."""
+"""TIOCSTI is not among them: it types into a terminal."""
 BROWSER_DENIED_CALLS = (
     *("connect", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "setns"),
     *(
@@ -94,9 +95,9 @@ BROWSER_DENIED_CALLS = (
         "swapoff",
     ),
 )
-"""What is answered EPERM to a browser."""
+"""Calls that are answered EPERM to a browser."""
 FAMILIES = 64
-"""More than Linux has address families (46 in version 6.18)."""
+"""More than the number of address families in Linux (46 in version 6.18)."""
 
 
 class ArgumentCondition(NamedTuple):
@@ -115,13 +116,13 @@ class SyscallRule(NamedTuple):
 
 
 MASK_64 = (1 << 64) - 1
-"""Mask of an argument that is compared as it is."""
+"""Mask of an argument that is compared as a whole."""
 MASK_32 = (1 << 32) - 1
 """Mask of an argument that is an `int` in C: the upper half of its register means nothing."""
 
 
 def parser_rules(pid: int) -> Iterator[SyscallRule]:
-    """Yield what a process with that number may do that reads what strangers wrote."""
+    """Yield the calls allowed to a parser whose process id is `pid`."""
     yield from map(SyscallRule, UNCONDITIONAL_CALLS)
     for call, flags in OPEN_CALLS:
         yield SyscallRule(call, (ArgumentCondition(flags, WRITE_FLAGS, 0),))
@@ -131,14 +132,14 @@ def parser_rules(pid: int) -> Iterator[SyscallRule]:
         yield SyscallRule("fcntl", (ArgumentCondition(1, MASK_32, command),))
     for request in IOCTL_REQUESTS:
         yield SyscallRule("ioctl", (ArgumentCondition(1, MASK_32, request),))
-    # Shared memory is counted in no limit.
+    # No limit counts shared memory.
     yield SyscallRule("mmap", (ArgumentCondition(3, mmap.MAP_SHARED, 0),))
-    # What limits there are may be asked for; none is set, of no other process.
+    # It may read its own limits, but set none, and read none of another process.
     yield SyscallRule("prlimit64", (ArgumentCondition(0, MASK_32, 0), ArgumentCondition(2, MASK_64, 0)))
 
 
 def allow_only(rules: Iterator[SyscallRule]) -> None:
-    """Let this process do nothing but that, from now on. Raises `OSError` where the kernel takes no filter."""
+    """Deny this process every other call from now on. Raise `OSError` if the kernel takes no filter."""
     seccomp = load_seccomp()
     filter_ = seccomp.SyscallFilter(seccomp.ERRNO(errno.ENOSYS))
     for call in EPERM_CALLS:
@@ -149,16 +150,16 @@ def allow_only(rules: Iterator[SyscallRule]) -> None:
 
 
 def restrict_browser() -> None:
-    """Keep this process, and what it starts, from every network, from sockets that others listen at, and from what no browser
-    needs. Raises as `allow_only`.
+    """Keep this process, and every process that it starts, from every network, from listening sockets of others, and
+    from calls that no browser needs. Raise `OSError` as `allow_only` does.
     """
     seccomp = load_seccomp()
     filter_ = seccomp.SyscallFilter(seccomp.ALLOW)
     for family in range(FAMILIES):
-        if family != socket.AF_UNIX:  # by which its own processes speak with each other
+        if family != socket.AF_UNIX:  # the browser's own processes speak with each other through it
             rule = SyscallRule("socket", (ArgumentCondition(0, MASK_32, family),))
             _add(filter_, seccomp.ERRNO(errno.EAFNOSUPPORT), rule)
-    # Limits are its own to set, and nobody else's.
+    # It may set its own limits, but not those of another process.
     others = seccomp.Arg(0, seccomp.NE, 0)
     filter_.add_rule(seccomp.ERRNO(errno.EPERM), "prlimit64", others, seccomp.Arg(2, seccomp.NE, 0))
     for call in BROWSER_DENIED_CALLS:
@@ -167,7 +168,9 @@ def restrict_browser() -> None:
 
 
 def load_seccomp() -> Any:
-    """Return the library. Raises `RuntimeError` where libseccomp is not installed, `ImportError` where it cannot be."""
+    """Return the library. Raise `RuntimeError` if libseccomp is not installed, and `ImportError` if
+    pyseccomp is not.
+    """
     import pyseccomp  # noqa: PLC0415 - it looks for libseccomp when it is imported
 
     return pyseccomp
@@ -176,7 +179,7 @@ def load_seccomp() -> Any:
 def _add(filter_: Any, action: int, rule: SyscallRule) -> None:
     seccomp = load_seccomp()
     if seccomp.resolve_syscall(seccomp.Arch.NATIVE, rule.call) < 0:
-        return  # an older call that this architecture never had
+        return  # this architecture never had the older call
     conditions = (
         seccomp.Arg(each.argument, seccomp.MASKED_EQ, each.mask, each.value) for each in rule.conditions
     )
@@ -185,8 +188,8 @@ def _add(filter_: Any, action: int, rule: SyscallRule) -> None:
 
 def _load(filter_: Any) -> None:
     seccomp = load_seccomp()
-    # Before Linux 5.16 a filter switches on the mitigation of Spectre v4, which slows everything: it guards secrets that the
-    # process itself holds, and this one has none.
-    with suppress(OSError):  # a library or a kernel that does not know of it
+    # Before Linux 5.16 a filter switches on the mitigation of Spectre v4, which slows everything. It guards secrets of
+    # the process itself, and this process has none.
+    with suppress(OSError):  # an older library or kernel does not know the attribute
         filter_.set_attr(seccomp.Attr.CTL_SSB, 1)
     filter_.load()

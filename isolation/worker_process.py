@@ -1,10 +1,10 @@
 """`WorkerProcess`: a supervised child process whose death is a value.
 
-1. It runs one function of a module in a new interpreter, with a pipe to its parent. It inherits no memory, no file but standard
-   error, and no terminal: Ctrl-C reaches the parent alone, which decides what it means.
+1. It runs one function of a module in a new interpreter, with a pipe to its parent. It inherits no memory, no file but
+   standard error, and no terminal: Ctrl-C reaches only the parent, which decides what it means.
 2. Nothing that happens to it raises here. How it ended is its exit code, negative for a signal.
-3. When its parent is gone, in whatever way, it is sent a signal by the kernel: SIGKILL, unless the parent asked for another.
-4. One that will be confined has an environment without secrets, and `/` as its directory.
+3. When its parent is gone, in whatever way, the kernel sends it a signal: SIGKILL, unless the parent asked for another.
+4. A process that will be confined has an environment without secrets, and `/` as its directory.
 """
 
 import os
@@ -20,11 +20,18 @@ from threading import Timer
 
 from isolation.environment import scrub_environment
 
-BOOTSTRAP_CODE = "import sys; sys.path[:] = sys.argv[4:]; from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
-"""Named as `multiprocessing` names the entry of its own, for who looks at a list of processes."""
+BOOTSTRAP_CODE = (
+    "import sys; sys.path[:] = sys.argv[4:];"
+    " from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
+)
+"""The entry point has the name that `multiprocessing` uses for its own, so that readers of a
+process list recognise it.
+"""
 CLOCK_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 UTIME_FIELD, STIME_FIELD = 11, 12
-"""Places of CPU time among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5), fields 14 and 15)."""
+"""Positions of CPU time among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5),
+fields 14 and 15).
+"""
 
 
 class WorkerProcess:
@@ -40,9 +47,9 @@ class WorkerProcess:
     ) -> None:
         """Start `target(pipe, *args)`; both travel by pickle.
 
-        `is_confined` gives it a scrubbed environment; `target` must call `confine` before it reads what strangers wrote.
-        `orphan_signal` is the signal that it gets when we are gone. `descriptors` are open files that it inherits under the
-        same numbers. Raises `OSError` if no process can be started.
+        `is_confined` gives it a scrubbed environment; `target` must call `confine` before it reads what strangers
+        wrote. `orphan_signal` is the signal that it gets when this process is gone. `descriptors` are open files that
+        it inherits under the same numbers. Raise `OSError` if no process can be started.
         """
         ours, theirs = socket.socketpair()
         held, self._lifeline = os.pipe()
@@ -73,17 +80,17 @@ class WorkerProcess:
             theirs.close()
             os.close(held)
         self.pipe = Connection(ours.detach())
-        with suppress(OSError):  # it is dead already: whoever reads from the pipe learns it
+        with suppress(OSError):  # it is dead already: a reader of the pipe notices
             self.pipe.send_bytes(pickle.dumps((target, args)))
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """Id of the process."""
         return self._process.pid
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds that it took, all threads; 0 where it is gone."""
+        """CPU seconds of all its threads; 0 if it is gone."""
         with suppress(OSError), open(f"/proc/{self.pid}/stat", "rb") as file:  # noqa: PTH123 - there is nothing to join
             stat = file.read()
             fields = stat[stat.rfind(b")") + 2 :].split()
@@ -91,22 +98,22 @@ class WorkerProcess:
         return 0.0
 
     def exitcode(self) -> int | None:
-        """Return how it ended, negative for a signal; None while it lives. Does not wait."""
+        """Return the exit code, negative for a signal; None while the process lives. Does not wait."""
         return self._process.poll()
 
     def wait(self) -> int:
-        """Wait until it has ended, and return how."""
+        """Wait until the process has ended, and return its exit code."""
         return self._process.wait()
 
     def signal(self, signum: signal.Signals) -> None:
-        """Send a signal; one that has ended gets none."""
+        """Send a signal, unless the process has ended."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signum)
 
     @contextmanager
     def within(self, limit_s: float) -> Iterator[None]:
-        """Kill the process if the context takes longer than that, so that no call that waits for it waits for ever: neither for the
-        end of a message that it has begun, nor for room in a pipe that it does not read.
+        """Kill the process if the body takes longer than `limit_s` seconds. So no call of the body waits for ever:
+        neither for the end of a message that the process has begun, nor for room in a pipe that it does not read.
         """
         limit = Timer(limit_s, self.signal, (signal.SIGKILL,))
         limit.daemon = True
@@ -118,7 +125,9 @@ class WorkerProcess:
             limit.join()
 
     def close(self, timeout_s: float = 0.0) -> int:
-        """End it, if it does not end by itself within that time; return how it ended. What was held for it is free again."""
+        """End the process, if it does not end by itself within `timeout_s` seconds; free its resources, and return its
+        exit code.
+        """
         try:
             exitcode = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:

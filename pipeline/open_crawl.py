@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from core import CorruptData, InputError
-from frontier import Frontier, StorageId
+from frontier import Frontier, StorageId, crawl_names
 from frontier.link.link import Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.settings import check_storage
@@ -40,10 +40,10 @@ class Every(Generic[T]):
 async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
     """Ask the frontier of every crawl of a server. A lost frontier does not keep the others from responding."""
     answers, lost = {}, {}
-    for name in await Frontier.crawl_names(link):
+    for name in await crawl_names(link):
         frontier = Frontier(link, name)
         try:
-            if not await frontier.exists():  # `open` would make a new one
+            if not await frontier.crawl.exists():  # `open` would make a new one
                 raise lost_frontier_error(name)
             answers[name] = await question(name, await frontier.open())
         except CorruptData as error:
@@ -60,11 +60,11 @@ async def open_crawl(
     frontier from the archive.
     """
     frontier, store = Frontier(link, crawl), project.store
-    if await frontier.exists():
+    if await frontier.crawl.exists():
         await frontier.open()
         # Before anything is put into it.
-        check_storage(crawl, read_storage_id(store), store.uri, frontier.storage)
-        if frontier.is_rebuilding and not rebuild:
+        check_storage(crawl, read_storage_id(store), store.uri, frontier.crawl.storage)
+        if frontier.rebuild.is_running and not rebuild:
             raise InputError(
                 f"crawl {crawl!r}: a rebuild of its frontier from the archive is under way or was interrupted; wait, or"
                 f" run `thresher frontier rebuild {crawl}` again"
@@ -84,16 +84,16 @@ async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
 
     Raise `InputError` if nothing is seeded, or if its archive is in another storage.
     """
-    if crawl not in await Frontier.crawl_names(link):
+    if crawl not in await crawl_names(link):
         raise not_seeded_error(crawl)
     frontier = await Frontier(link, crawl).open()
-    check_storage(crawl, read_storage_id(project.store), project.store.uri, frontier.storage)
+    check_storage(crawl, read_storage_id(project.store), project.store.uri, frontier.crawl.storage)
     return frontier
 
 
 async def open_seeded_crawl(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
     """Do the same as `open_crawl`, but raise `InputError` if the crawl was never seeded."""
-    if crawl not in await Frontier.crawl_names(link) and not has_archive(project.store, crawl):
+    if crawl not in await crawl_names(link) and not has_archive(project.store, crawl):
         raise not_seeded_error(crawl)
     return await open_crawl(project, link, crawl, update=update)
 

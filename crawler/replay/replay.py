@@ -87,16 +87,16 @@ async def recover(
     by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
-    holders = await frontier.holders()
+    holders = await frontier.workers.holders()
     gone = await find_dead(left | holders)
-    await frontier.take_over(gone)
+    await frontier.workers.take_over(gone)
     await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
     await asyncio.to_thread(log_writer.recover_log, store, crawl, gone.__contains__)
     sealed = await asyncio.to_thread(_sealed_files, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
         settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
-        await frontier.reclaim(writer, is_worker_dead=True, has_crashed=writer in crashed_workers)
+        await frontier.workers.reclaim(writer, is_worker_dead=True, has_crashed=writer in crashed_workers)
     return settled
 
 
@@ -117,7 +117,7 @@ async def _replay(
     options: PageOptions,
     system: System,
 ) -> int:
-    leases = await frontier.leases(writer)
+    leases = await frontier.workers.leases(writer)
     wanted = {urn for lease in leases for urn in _urns(crawl, lease)}
     own = sealed.get(writer, [])
     others = (name for worker, names in sealed.items() if worker != writer for name in names)

@@ -76,8 +76,8 @@ class Scheduler:
         self._settings, self._lease_ms = settings, lease_ms
         self._until = None if settings.max_time_s is None else clock() + settings.max_time_s
         self._reads_sitemaps, self._clock = reads_sitemaps, clock
-        self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.server_restarts)
-        self._restarts = frontier.server_restarts
+        self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.crawl.server_restarts)
+        self._restarts = frontier.crawl.server_restarts
         self._open: dict[int, Lease] = {}
         self._shares = SlotShares()
         self._fetching: set[int] = set()
@@ -148,9 +148,9 @@ class Scheduler:
 
     async def _start_afresh(self, settler: Settler) -> None:
         """Forget what a restarted server may have forgotten, and send a heartbeat at once."""
-        if self._restarts == self._frontier.server_restarts:
+        if self._restarts == self._frontier.crawl.server_restarts:
             return
-        self._restarts = self._frontier.server_restarts
+        self._restarts = self._frontier.crawl.server_restarts
         settler.known_urls.clear()
         await self._heartbeat.send_now()
 

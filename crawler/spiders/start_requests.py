@@ -41,6 +41,6 @@ async def _add(spec: SpiderSpec, crawl: str, redis: str, store: Store) -> None:
                 await tail.spill()
                 batch.clear()
         await frontier.add(batch)
-        await frontier.sync()
+        await frontier.crawl.sync()
     finally:
         await link.aclose()

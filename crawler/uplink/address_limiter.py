@@ -42,11 +42,11 @@ class AddressLimiter:
     @property
     def host_delay_ms(self) -> int:
         """Milliseconds between two requests to one host."""
-        return self._frontier.settings.min_delay_ms
+        return self._frontier.crawl.settings.min_delay_ms
 
     @property
     def _delay_ms(self) -> int:
-        return self._frontier.settings.min_ip_delay_ms
+        return self._frontier.crawl.settings.min_ip_delay_ms
 
     def acquire_for(self, lease: Lease) -> Acquire:
         """Return the function that an exchange under `lease` must call before it sends a request."""

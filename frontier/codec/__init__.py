@@ -1,1 +1,3 @@
-"""What crosses the link, as bytes. Pure. `entries` are waiting URLs, `arguments` go to the functions, `replies` come back."""
+"""The bytes that cross the link. Pure. `entries` are waiting URLs, `arguments` go to the functions, `replies` come
+back.
+"""

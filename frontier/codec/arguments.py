@@ -1,4 +1,4 @@
-"""What the functions of `lua/` are told, made of values."""
+"""The arguments of the functions of `lua/`, made of values."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,14 +18,14 @@ from frontier.urls.scope import registered_domain
 
 T = TypeVar("T")
 
-_BATCH = 1_000  # URLs in one call: some milliseconds in which the server does nothing else
+_BATCH = 1_000  # URLs of one call, which occupies the server for some milliseconds
 _UNANSWERED, _UNASKED = -1, -2  # in the place of a time
 
 
 def add_calls(
     discoveries: Iterable[Discovery], partitions: Partitions, policy: UrlPolicy, *, revive: bool = False
 ) -> Iterator[Call]:
-    """Calls of `add`, each with some of the discoveries, host by host."""
+    """Yield calls of `add`, each with some of the discoveries, host by host."""
     arguments = partial(_addition, query_order=policy.query_order)
     for partition, args, _ in _by_host(discoveries, lambda found: found.url, partitions, arguments):
         yield partitions.call(partition, "add", int(revive), *args)
@@ -34,7 +34,7 @@ def add_calls(
 def restore_calls(
     restored: Iterable[RestoredPage], partitions: Partitions, policy: UrlPolicy
 ) -> Iterator[tuple[Call, list[RestoredPage]]]:
-    """Calls of `restore`, each with some of them, host by host, and these."""
+    """Yield calls of `restore`, each with some of the pages, host by host, and those pages."""
     arguments = partial(_restoration, query_order=policy.query_order)
     for partition, args, some in _by_host(restored, lambda each: each.discovery.url, partitions, arguments):
         yield partitions.call(partition, "restore", *args), some
@@ -43,7 +43,7 @@ def restore_calls(
 def knows_calls(
     urls: Iterable[Url], partitions: Partitions, policy: UrlPolicy
 ) -> Iterator[tuple[Call, list[Url]]]:
-    """Calls of `knows`, each about some of the URLs, host by host, and these."""
+    """Yield calls of `knows`, each about some of the URLs, host by host, and those URLs."""
     for partition, args, some in _by_host(
         urls, lambda url: url, partitions, lambda url: (page_hash(url, policy.query_order),)
     ):
@@ -70,7 +70,7 @@ def _by_host(
     partitions: Partitions,
     arguments: Callable[[T], tuple[Arg, ...]],
 ) -> Iterator[tuple[int, list[Arg], list[T]]]:
-    """Partition, arguments and items of one call after another, of some `_BATCH` items each."""
+    """Yield partition, arguments and items of one call after another, of about `_BATCH` items each."""
     parts: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         host = url(item).host
@@ -92,14 +92,14 @@ def _by_host(
 
 
 def release_arguments(ended: HostRelease) -> tuple[Arg, ...]:
-    """What `release` is told of one exchange."""
+    """Return the arguments of `release` for one request."""
     if not ended.has_sent_request:
         return ended.lease.token, _UNASKED
     return ended.lease.token, _UNANSWERED if ended.elapsed_ms is None else max(ended.elapsed_ms, 0)
 
 
 def settle_arguments(settlement: Settlement, policy: UrlPolicy) -> tuple[Arg, ...]:
-    """What `settle` is told of one lease."""
+    """Return the arguments of `settle` for one lease."""
     wait = settlement.retry_after_ms
     return (
         settlement.lease.token,
@@ -115,12 +115,14 @@ def settle_arguments(settlement: Settlement, policy: UrlPolicy) -> tuple[Arg, ..
 
 
 def batches(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
-    """All of them in their order, so many at once."""
+    """Yield the items in their order, at most `most` at once."""
     return (items[first : first + most] for first in range(0, len(items), most))
 
 
 def _next_visit(settlement: Settlement, query_order: HostSwitch) -> tuple[bytes, int]:
-    """The entry of a page that is to be visited again, and in how many ms; nothing where it is not."""
+    """Return the entry of a page that is to be visited again, and the milliseconds until then; an empty entry if it is
+    not.
+    """
     lease = settlement.lease
     if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
         return b"", 0
@@ -130,7 +132,9 @@ def _next_visit(settlement: Settlement, query_order: HostSwitch) -> tuple[bytes,
 
 
 def _novelty_argument(settlement: Settlement, traps: HostSwitch) -> bytes:
-    """What a page said, and whether it leads on (`frontier.urls.novelty`); nothing where that is not known, or of no use."""
+    """Return what a page said, and whether it leads on (`frontier.urls.novelty`); empty if that is not known or has no
+    use.
+    """
     if settlement.sketch is None or not traps.is_on(settlement.lease.url.host):
         return b""
     return (settlement.sketch & 0xFFFF).to_bytes(2, "big") + bytes((bool(settlement.discoveries),))

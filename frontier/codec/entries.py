@@ -1,25 +1,24 @@
-"""The bytes that a URL waits as.
+"""The bytes of a waiting URL.
 
-An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 4; the version
-is the crawl's (`Frontier.open`):
+An **entry** holds all that the frontier keeps of a URL until it is settled, except the name of its host. This is
+version 4; a crawl has one version (`Crawl.open`):
 
-    level     4  depth - priority + 2^31: of one host the lowest is granted first
-    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`
-    expiries  1  and 128 more once a worker died that held it
-    number    1  of the URL's hash; 0 for a URL that was listed, and for no other
+    level     4  depth - priority + 2^31: the lowest level of a host is granted first
+    attempt   1  `lua/` counts attempts and expiries; plus 128 for `Discovery.notify`
+    expiries  1  plus 128 once a worker that held it died
+    number    1  last byte of the URL's hash; 0 for a listed URL, and for no other
     template  4  `frontier.urls.template`
     origin    1  s for https, p for http; upper case: the port follows in 2 bytes
-    way       2  how far the path is from here
-    depth, max_depth + 1 or 0, 2 * hops (and 1 more where `again` follows), generation, interval_s   as LEB128
-    scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
-                 2 its registered domain, 3 its folder (LEB128)
-    referrer     0 for none; else how many bytes it begins with of the URL's text, plus 1, how many follow (LEB128), and
-                 these
-    note         what else lies before the path
-    path         and, where the wire form differs, a NUL and that
+    way       2  distance of the path from here
+    depth, max_depth + 1 or 0, 2 * hops (plus 1 if `again` follows), generation, interval_s   as LEB128
+    scope        number of bytes that follow, plus 4, and these bytes; or, if the URL implies them: 0 any,
+                 1 its host, 2 its registered domain, 3 its folder (LEB128)
+    referrer     0 for none; else the number of leading bytes that it shares with the URL's text, plus 1, the number
+                 of bytes that follow (LEB128), and these bytes
+    note         all other bytes before the path
+    path         and, if the wire form differs, a NUL and the wire form
 
-All numbers are big-endian. `lua/` reads what stands before `depth`, and the path; the two must be changed
-together.
+All numbers are big-endian. `lua/` reads the fields before `depth`, and the path; change it together with this module.
 """
 
 import struct
@@ -46,7 +45,7 @@ _NOTIFY = 128
 
 
 def entry_number(discovery: Discovery, name: bytes) -> int:
-    """Return the number of an entry, of the name that the URL is known by (`frontier.page_key`)."""
+    """Return the number of an entry, given the hash by which the URL is known (`frontier.page_key`)."""
     return _LISTED if discovery.listed else name[-1] or TRICKLE
 
 
@@ -74,12 +73,14 @@ def encode_entry(discovery: Discovery, number: int) -> bytes:
 
 
 def is_recovered(entry: bytes) -> bool:
-    """Whether a worker was not heard of again that held the URL."""
+    """Return whether a worker that held the URL was not heard of again."""
     return entry[_EXPIRIES] > 0
 
 
 def decode_entry(host: str, entry: bytes) -> tuple[Discovery, int]:
-    """Return the discovery that was encoded, and how often it was tried; `CorruptData` where it is none."""
+    """Return the discovery that was encoded, and how often it was tried. Raise `CorruptData` if the entry cannot be
+    read.
+    """
     try:
         return _decode(host, entry)
     except (InputError, ValueError, IndexError, KeyError, struct.error) as error:
@@ -166,8 +167,8 @@ def _referrer(discovery: Discovery) -> bytes:
 
 @lru_cache(maxsize=1_024)
 def _beginnings(referrer: str) -> tuple[tuple[str, bytes], ...]:
-    """What a URL may begin with as its referrer does, the longest first, and the referrer as it is written then: pages lead to
-    their neighbours, and all links of one page have one referrer.
+    """Return the beginnings that a URL may share with its referrer, the longest first, each with the bytes that encode
+    the referrer then: pages lead to their neighbours, and all links of one page have one referrer.
     """
     folder = referrer.rpartition("/")[0]
     origin = "/".join(referrer.split("/", 3)[:3])

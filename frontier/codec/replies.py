@@ -1,4 +1,4 @@
-"""What the functions of `lua/` answer, read into values."""
+"""The replies of the functions of `lua/`, read into values."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _CONCLUSION = 9  # bytes before its texts (lua/state/outbox.lua)
 
 
 def decode_lease(row: Sequence[Any], worker: str) -> Lease:
-    """One row of `lease` and `leases`."""
+    """Return the lease of one row of `lease` or `leases`."""
     token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure, expiries = row
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(
@@ -40,7 +40,7 @@ def decode_lease(row: Sequence[Any], worker: str) -> Lease:
 
 
 def decode_settlement(item: bytes) -> FrontierSettlement:
-    """One item of `unlogged`; `CorruptData` where it is none."""
+    """Return one item of `unlogged`. Raise `CorruptData` if it cannot be read."""
     try:
         return _decode_settlement(item)
     except ValueError as error:
@@ -61,12 +61,12 @@ def _decode_settlement(item: bytes) -> FrontierSettlement:
 
 
 def soonest_ms(waits: Sequence[int]) -> int | None:
-    """The shortest of some waits, each negative where there is none to name."""
+    """Return the shortest of some waits, in milliseconds; a negative wait stands for none. None if there is none."""
     return min((wait for wait in waits if wait >= 0), default=None)
 
 
 def decode_add_result(rows: Sequence[Sequence[Any]]) -> AddResult:
-    """What `add` answers, of all partitions."""
+    """Return the sum of the replies to `add` of all partitions."""
     discarded: Counter[str] = Counter()
     for row in rows:
         discarded.update(decode_counts(row[4:]))
@@ -76,7 +76,7 @@ def decode_add_result(rows: Sequence[Sequence[Any]]) -> AddResult:
 
 
 def decode_stats(rows: Sequence[Sequence[Any]]) -> Stats:
-    """What `decode_stats` answers, of all partitions."""
+    """Return the sum of the replies to `stats` of all partitions."""
     sums = [sum(row[i] for row in rows) for i in range(12)]
     waiting, leased, later, hosts, seen, tail, scheduled, held, dead, unlogged, requests, robots = sums
     outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
@@ -104,7 +104,7 @@ def decode_stats(rows: Sequence[Sequence[Any]]) -> Stats:
 
 
 def decode_gate_state(told: Sequence[Any]) -> GateState:
-    """What `follow` and `decode_gate_state` tell."""
+    """Return the state in a reply to `follow` or `flow`."""
     follower, backlog, limit, estimate, reported_ms, shut = told
     return GateState(
         follower=follower.decode(),
@@ -117,5 +117,5 @@ def decode_gate_state(told: Sequence[Any]) -> GateState:
 
 
 def decode_counts(pairs: Sequence[Any]) -> dict[str, int]:
-    """A hash of counters."""
+    """Return the counters of a hash."""
     return {name.decode(): int(count) for name, count in zip(pairs[::2], pairs[1::2], strict=True)}

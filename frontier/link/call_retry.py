@@ -1,8 +1,8 @@
-"""`Patience`: how long calls are made again before their server is given up, and how long they rest in between.
+"""`RetryDeadline`: how long calls are repeated before their server is given up, and how long they wait in between.
 
-1. One patience holds for everything that is asked for together, whatever goes wrong with it and on how many servers.
-2. Rests are drawn evenly from nothing to a bound that doubles ("full jitter", Brooker, AWS Architecture Blog, 2015),
-   so that the thousand calls that a failing server has turned away do not come back to it in step.
+1. One deadline holds for all calls that are made together, whatever fails and on how many servers.
+2. Waits are drawn evenly from zero to a bound that doubles ("full jitter", Brooker, AWS Architecture Blog, 2015), so
+   that the thousand calls that a failing server has turned away do not come back to it in step.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from core import Unavailable
 from frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
 
 RETRY_TIMEOUT_S = 30.0
-"""A cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""
+"""Seconds: a cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""
 _FIRST_S = 0.02
 _LONGEST_S = 1.0
 
 NO_REPLY_ERRORS = (RedisError, OSError, TimeoutError)
-"""What carrying calls raises where no reply came: refused, reset, timed out, still loading its data."""
+"""Errors of calls that got no reply: refused, reset, timed out, or the server still loads its data."""
 
 
 class RetryDeadline:
-    """A deadline, `total_s` from now."""
+    """A deadline, `total_s` seconds from its creation."""
 
     def __init__(self, total_s: float) -> None:
         self._total_s = total_s
@@ -32,13 +32,13 @@ class RetryDeadline:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds until patience is over; 0 where it is."""
+        """Seconds until the deadline; 0 after it."""
         return max(self._deadline - time.monotonic(), 0.0)
 
     async def back_off(self, attempt: int, where: str, trouble: Exception) -> None:
-        """Sleep before the next attempt, the first being number 0.
+        """Sleep before the next attempt; the first attempt is number 0.
 
-        Raises `Unavailable` naming the server and its trouble where patience is over, or where no patience helps.
+        Raise `Unavailable` with the server's name and error if the deadline is over or if no repetition can help.
         """
         if isinstance(trouble, AuthenticationError | AuthorizationError):
             raise refusal_error(where, trouble) from trouble
@@ -51,12 +51,12 @@ class RetryDeadline:
 
 
 def refusal_error(where: str, refusal: Exception) -> Unavailable:
-    """What to raise where a server will not do it, however often it is asked."""
+    """Return the error for a server that refuses a call however often it is asked."""
     if str(refusal).startswith(TAKEOVER_REPLY_PREFIX):
         return takeover_error(str(refusal).removeprefix(TAKEOVER_REPLY_PREFIX))
     return Unavailable(f"{where} failed: {one_line(refusal)}; see to it and run again")
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, without line breaks and final dot."""
+    """Return the text of an error without line breaks and final dot."""
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__

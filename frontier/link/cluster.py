@@ -1,14 +1,15 @@
-"""`Cluster`: the frontier on a Redis or Valkey Cluster.
+"""`ClusterLink`: the frontier on a Redis or Valkey Cluster.
 
-1. Which master has which slot is learnt from any node that answers (CLUSTER SLOTS) and learnt again after whatever
-   says that it has changed: MOVED, first from the node that it names; a lost connection, first from the others.
+1. The link learns from any node that answers which master has which slot (CLUSTER SLOTS). It learns again after a sign
+   of change: after MOVED first from the node that it names, after a lost connection first from the other nodes.
 2. A map is replaced as a whole. Tasks that were all turned away learn it once.
-3. Every call names a key more, of the same slot, which never exists. Functions make the names of most of their keys
-   themselves; in a slot that moves key by key (CLUSTER SETSLOT) one that finds a key gone would be broken off half-way.
-   Because one of two keys named is missing, the server refuses it as a whole (TRYAGAIN) until the slot has moved.
+3. Every call names one more key of the same slot, which never exists. Functions build the names of most of their keys
+   themselves. In a slot that moves key by key (CLUSTER SETSLOT), a function that finds a key gone would be broken off
+   half-way. Because one of two named keys is missing, the server refuses the call as a whole (TRYAGAIN) until the slot
+   has moved.
 
-Calls are grouped, repeated and acknowledged as in `frontier.link.retrying_link`. redis-py's own cluster client is not used:
-docs/decisions/0011-cluster-link.md says why.
+Calls are grouped, repeated and acknowledged as in `frontier.link.retrying_link`. redis-py's own cluster client is not
+used: docs/decisions/0011-cluster-link.md says why.
 """
 
 import asyncio
@@ -31,25 +32,25 @@ from frontier.link.replication import grace_s
 from frontier.link.retrying_link import RetryingLink
 
 _LEARN_S = 2.0
-"""How long one node is given to tell the map."""
+"""Seconds that one node has to send the map."""
 _NODE_TIMEOUT_MS = 15_000
-"""cluster-node-timeout where the cluster does not tell it; the servers' own default."""
+"""cluster-node-timeout in milliseconds if the cluster does not tell it: the servers' own default."""
 
 Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class SlotMap:
-    """Who has which slot."""
+    """The master of each slot."""
 
     owners: tuple[Address | None, ...]
-    """The master of each slot; None where no node has it."""
+    """The master of each slot; None if no node has the slot."""
     replicated_masters: frozenset[Address]
     """The masters with a replica that the cluster takes for alive."""
 
     @staticmethod
     def from_reply(told: dict[tuple[int, int], dict[str, Any]]) -> "SlotMap":
-        """Read what redis-py makes of CLUSTER SLOTS."""
+        """Return the map of redis-py's reading of CLUSTER SLOTS."""
         owners: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         replicated = set()
         for (first, last), nodes in told.items():
@@ -66,9 +67,9 @@ class SlotMap:
 
 
 class ClusterLink(RetryingLink):
-    """A cluster. Make it with the addresses (redis:// or rediss://) of some of its nodes, in one event loop.
+    """A link to a cluster. Make it with the addresses (redis:// or rediss://) of some of its nodes, in one event loop.
 
-    User, password and the kind of connection are the first address's, for all nodes.
+    User, password and the kind of connection of the first address hold for all nodes.
     """
 
     is_cluster = True

@@ -1,4 +1,4 @@
-"""`connect`: the link to the Redis or Valkey, or the cluster of them, that an address names, once it has answered."""
+"""`connect`: the link to the Redis or Valkey server, or the cluster, at an address."""
 
 from redis.asyncio import Redis
 from redis.asyncio.connection import parse_url
@@ -16,11 +16,11 @@ _BEGINNINGS = ("redis://", "rediss://", "unix://")
 
 
 async def connect(address: str) -> Link:
-    """Return a link to the server at `address` (redis://, rediss:// or unix://), or to the cluster that it is of.
+    """Return a link to the server at `address` (redis://, rediss:// or unix://), or to the cluster that it belongs to.
 
-    Several nodes of a cluster may be named, separated by commas (redis://HOST:PORT,HOST:PORT): one that answers is
-    enough to learn of the others. Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A
-    password in the address is in no message.
+    The address may name several nodes of a cluster, separated by commas (redis://HOST:PORT,HOST:PORT): one that answers
+    is enough to learn of the others. Raise `InputError` for another kind of address, and `Unavailable` if nothing
+    answers. No message contains a password of the address.
     """
     addresses = _several(address)
     trouble: Exception | None = None
@@ -50,7 +50,7 @@ async def connect(address: str) -> Link:
 
 
 def _several(address: str) -> list[str]:
-    """Each address of a list, with the scheme and the credentials of the first: only hosts are listed."""
+    """Return each address of a list, with the scheme and the credentials of the first: a list names only hosts."""
     if not address.startswith(("redis://", "rediss://")):
         return [address]
     scheme, _, rest = address.partition("://")

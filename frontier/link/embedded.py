@@ -1,17 +1,17 @@
-"""`embedded`: a Valkey of our own for one project, shared by every process that works on it.
+"""`embedded_server`: a Valkey server for one project, which every process that works on the project shares.
 
 Files in the directory: `appendonlydir/` the data, `server.log`, `server.pid`, `socket` (where the server
 listens) and three locks, which the kernel frees when their holder dies, however it dies:
 
-`turnstile.lock`  exclusive, while somebody comes or goes: starting and stopping never overlap.
-`users.lock`      shared, by every user: whoever can take it alone is the last.
+`turnstile.lock`  exclusive, while a user joins or leaves: starting and stopping never overlap.
+`users.lock`      shared, by every user: a user that can take it exclusively is the last.
 `server.lock`     exclusive, by the server itself, which inherits it: free means that no server runs.
 
-So a server whose users were all killed is joined by the next, one that was killed is started again from
-its append-only file, and two never write one file. That file is synced every second: a machine that loses
-power loses at most the last second, a process that dies loses nothing.
+So the next user joins a server whose users were all killed, a server that was killed is started again from its
+append-only file, and two servers never write one file. That file is synced every second: a machine that loses power
+loses at most the last second, and a process that dies loses nothing.
 
-The socket lies outside of the directory, because a socket's path may hold no more than 107 bytes.
+The socket lies outside the directory, because a socket's path holds at most 107 bytes (unix(7)).
 """
 
 import fcntl
@@ -37,15 +37,15 @@ from core import Unavailable
 _MAX_SOCKET_PATH = 107  # sockaddr_un.sun_path on Linux, less the final NUL
 _POLL_S = 0.01
 _DEAF_POLLS = 500
-"""A server that runs but cannot be reached for so many polls has lost its socket (a cleaned /tmp)."""
+"""A server that runs but cannot be reached for this many polls has lost its socket (a cleaned /tmp)."""
 
 
 @contextmanager
 def embedded_server(directory: Path) -> Iterator[str]:
-    """Yield the unix:// address of the server that keeps its data in `directory`, started if need be.
+    """Yield the unix:// address of the server that keeps its data in `directory`; start the server if none runs.
 
-    Any number of processes and threads may use it at once; the last to leave stops it. Raises
-    `Unavailable`, in one line, where it cannot be started.
+    Any number of processes and threads may use it at once; the last to leave stops it. Raise `Unavailable`, in one
+    line, if it cannot be started.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def _alone(lock: int) -> Iterator[None]:
 
 
 def _join(directory: Path) -> Path:
-    """Path of the socket of a server that answers: the one that runs, or a new one."""
+    """Return the path of the socket of a server that answers: the one that runs, or a new one."""
     with _server_lock(directory) as lock:
         for _ in range(_DEAF_POLLS):
             if _try(lock):
@@ -130,7 +130,7 @@ def _start(directory: Path, lock: int) -> Path:
         ) from error
     while process.poll() is None:
         if _answers(path):
-            # It may end under other users than this process: whoever started it must still hear of its end.
+            # Another user may stop the server; this process started it and must still collect its exit status.
             threading.Thread(target=process.wait, name="embedded-valkey", daemon=True).start()
             return path
         time.sleep(_POLL_S)
@@ -196,7 +196,7 @@ def _recorded(directory: Path) -> Path | None:
 
 
 def _answers(path: Path) -> bool:
-    """Whether a server listens there and has read its data; waits while it is reading."""
+    """Return whether a server listens there and has read its data; wait while it is reading."""
     while True:
         try:
             with _client(path) as client:

@@ -1,8 +1,9 @@
-"""`code`: the function library that runs in the server, one text made of the files in `lua/`.
+"""`library_code`: the function library that runs in the server, one text made of the files in `lua/`.
 
-The files are one chunk, so each file of `lua/state/` sees those before it in `STATE`. What stands in a file of `lua/verbs/` is seen there
-alone, or in the files that it is named with (`seen+add+regrant+inspect`): a chunk has at most 200 local names. A name is spelt once:
-`verb('lease', ...)` in `grant.lua` is what the client calls `lease`.
+The files are one chunk, so each file of `lua/state/` sees those before it in `STATE`. The local names of a file in
+`lua/verbs/` are seen only there, or in the files that it is listed with (`seen+add+regrant+inspect`), because a chunk
+has at most 200 local names. A verb is named once: `verb('lease', ...)` in `grant.lua` is the `lease` that the client
+calls.
 """
 
 from functools import cache

@@ -1,9 +1,9 @@
-"""`Link`: what carries the frontier's calls to the servers that keep it.
+"""`Link`: carries the frontier's calls to the servers that keep it.
 
-1. A call is one function of `lua/` on keys of one slot. Calls that are made together are pipelined; each is
-   atomic by itself, and they may be carried out in any order where they touch different slots.
-2. Every function may be carried out twice without harm, so a call whose reply was lost is made again, for as long as
-   the link has patience.
+1. A call is one function of `lua/` on keys of one slot. Calls that are made together are pipelined. Each is atomic by
+   itself, and calls on different slots may be carried out in any order.
+2. Every function may be carried out twice without harm, so the link repeats a call whose reply was lost until its
+   deadline.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 LIBRARY = "thresher"
 CRAWLS = "thresher:crawls"
-"""Set of the names of all crawls."""
+"""Key of the set of all crawls' names."""
 Arg: TypeAlias = str | bytes | int | float
 
 
@@ -22,7 +22,7 @@ class Call:
 
     verb: str
     keys: tuple[str, ...]
-    """All of one slot."""
+    """Keys of one slot."""
     args: tuple[Arg, ...] = ()
 
 
@@ -32,25 +32,31 @@ class Link(Protocol):
     is_cluster: bool
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
-        """Carry out calls; their replies, in the same order. Raises `Unavailable` where a server does not answer."""
+        """Carry out calls, and return their replies in the same order. Raise `Unavailable` if a
+        server does not answer.
+        """
 
     async def sync(self, calls: Sequence[Call]) -> list[Any]:
-        """`call`, and return when all that was written before is on the servers' disks, as far as they write to disks."""
+        """Do as `call` does, and return when every earlier write is on the servers' disks, as far as they write to
+        disks.
+        """
 
     async def open(self, code: str) -> None:
-        """Make every server ready: check that it can keep a frontier, load the function library where it is not."""
+        """Make every server ready: check that it can keep a frontier, and load the function library
+        if it is missing.
+        """
 
     async def unlink(self, keys: Sequence[str]) -> None:
         """Delete keys of one slot."""
 
     async def crawl_names(self) -> set[str]:
-        """Return the crawls that are listed."""
+        """Return the names of the listed crawls."""
 
     async def add_crawl_name(self, crawl: str) -> None:
-        """List a crawl."""
+        """Add a crawl to the list."""
 
     async def remove_crawl_name(self, crawl: str) -> None:
-        """List it no more."""
+        """Remove a crawl from the list."""
 
     async def aclose(self) -> None:
         """Close the connections."""

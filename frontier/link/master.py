@@ -1,10 +1,11 @@
-"""`Node`: one server that carries out calls, alone or as a master of a cluster.
+"""`Master`: one server that carries out calls, alone or as a master of a cluster.
 
-1. Calls that are carried together go down one connection in one write, and their replies come back in their order.
-2. Where the server has replicas, the replies count only once one of them has the writes: WAIT is on the same
-   connection, because it is this connection's writes that it waits for. Until then nobody is told that they are done.
-3. A connection that anything went wrong on, a cancelled task included, is closed: no reply is ever taken for another's.
-4. A server that says nothing for `ANSWER_S`, or something that is no reply, is taken for lost.
+1. Calls that are executed together go down one connection in one write, and their replies come back in their order.
+2. If the server has replicas, the replies count only once one replica has the writes. WAIT is sent on the same
+   connection, because it waits for the writes of this connection. Until then no caller gets the replies.
+3. A connection on which anything went wrong, a cancelled task included, is closed, so no reply is ever taken for
+   another call's.
+4. A server that sends nothing for `REPLY_TIMEOUT_S`, or something that is no reply, is taken for lost.
 """
 
 import asyncio
@@ -25,11 +26,15 @@ from frontier.link.replication import Replication
 
 _OLDEST = 7  # Redis Functions came with 7.0
 _LOOK_S = 1.0
-"""How often a server is asked for its replicas, beside calls; they tell it themselves once a second that they live."""
+"""Seconds between two questions for the server's replicas, sent along with calls; replicas report
+to it once a second.
+"""
 _WAIT_MS = 500
-"""One wait for a replica, after which the server is asked whether it still has one; well below `REPLY_TIMEOUT_S`."""
+"""Milliseconds of one wait for a replica, after which the server is asked whether it still has one; well below
+`REPLY_TIMEOUT_S`.
+"""
 _CONNECTIONS = 32
-"""At once from one link to one server: calls beyond that wait for a connection, which costs a server 20 KB."""
+"""Connections at once from one link to one server; further calls wait for one. A connection costs a server 20 KB."""
 
 Command: TypeAlias = tuple[Arg, ...]
 
@@ -50,10 +55,10 @@ class Master:
     async def execute(
         self, commands: Sequence[Command], patience: RetryDeadline, *, asking: bool = False
     ) -> list[Any]:
-        """Carry out commands; their replies, a refusal in the place of the command that was refused.
+        """Carry out commands and return their replies; a refusal takes the place of the reply of its command.
 
-        With `asking`, on a server that is only just taking their slot over (ASK). Raises `Lost` and its like where it
-        is not known whether they were carried out, or no replica had them when patience was over.
+        With `asking`, the server is only just taking their slot over (ASK). Raise `Lost` or another of
+        `NO_REPLY_ERRORS` if it is not known whether they were carried out, or if no replica had them by the deadline.
         """
         async with self._room, reply_timeout() as heard, self._connection() as connection:
             asked = [part for command in commands for part in (("ASKING",), command)] if asking else commands
@@ -70,7 +75,7 @@ class Master:
             return replies[1 : len(asked) : 2] if asking else replies[: len(asked)]
 
     async def load_library(self, code: str) -> None:
-        """Load the function library if need be: its own text is its version, the same is left alone."""
+        """Load the function library unless the server has it: the library's text is its version."""
         async with self._loading:
             if self._code == code:
                 return
@@ -83,16 +88,16 @@ class Master:
             self._code = code
 
     def mark_promoted(self, *, listed: bool, grace_s: float) -> None:
-        """Say that it has become a master of a cluster; whether the cluster lists a replica of it."""
+        """Record that the server has become a master of a cluster, and whether the cluster lists a replica of it."""
         self._clustered = True
         self._replication.mark_promoted(listed=listed, grace_s=grace_s)
 
     def mark_library_lost(self) -> None:
-        """Have the library looked for before the next calls."""
+        """Make the next calls look for the library first."""
         self._code = None
 
     async def check_compatibility(self) -> None:
-        """Raise `Unavailable` where the server cannot keep a frontier: it is old, or evicts keys when it is full."""
+        """Raise `Unavailable` if the server cannot keep a frontier: it is too old, or evicts keys when it is full."""
         async with reply_timeout():
             info = await self.redis.info()
             version = str(info["redis_version"])
@@ -106,7 +111,7 @@ class Master:
             )
 
     async def reset_connections(self) -> None:
-        """Have the next calls made on new connections: the address may lead to another server by now."""
+        """Make the next calls on new connections: the address may lead to another server by now."""
         await self.redis.connection_pool.disconnect(inuse_connections=False)
 
     async def aclose(self) -> None:
@@ -114,10 +119,12 @@ class Master:
         await self.redis.aclose()
 
     def __repr__(self) -> str:
-        return f"Node({self.name!r})"
+        return f"Master({self.name!r})"
 
     async def _wait_for_replica(self, connection: Any, patience: RetryDeadline, heard: TimeoutReset) -> None:
-        """Return when a replica has what this connection wrote, or the server has been without any for long enough."""
+        """Return when a replica has the writes of this connection, or the server has been without replicas for long
+        enough.
+        """
         while True:
             state: Command = ("CLUSTER", "INFO") if self._clustered else ("PING",)
             wanted = self._replication.is_replica_required(time.monotonic())
@@ -174,5 +181,5 @@ async def _exchange(connection: Any, commands: Sequence[Command], heard: Timeout
 
 
 def _flat(library: Any) -> list[Any]:
-    """One library of FUNCTION LIST: pairs in a list (RESP 2) or a mapping (RESP 3)."""
+    """Return one library of FUNCTION LIST as a list: the reply has pairs in a list (RESP 2) or a mapping (RESP 3)."""
     return list(library.values()) if isinstance(library, dict) else list(library)

@@ -1,9 +1,9 @@
 """`Partitions`: how a crawl is spread over the slots of a cluster.
 
-1. A host lives in the partition of its registered domain, so that what is counted by host and by domain is counted
-   in one place. An IP address has a partition of its own choosing.
-2. All keys of a partition carry one hash tag; what concerns the crawl as a whole (its home) carries another.
-3. The number of partitions is fixed when the crawl is made; slots move between servers, hosts never between partitions.
+1. A host lives in the partition of its registered domain, so everything that is counted by host and by domain is
+   counted in one place. The partition of an IP address is chosen by a hash of the address.
+2. All keys of a partition carry one hash tag; keys that concern the crawl as a whole (its home) carry another.
+3. The number of partitions is fixed when the crawl is made. Slots move between servers, hosts never between partitions.
 4. A token says which partition granted it.
 """
 
@@ -19,7 +19,7 @@ ON_A_CLUSTER = 64
 """Partitions of a crawl on a cluster: enough for some ten servers to get even shares."""
 
 MAX_PARTITIONS = 256
-"""Partitions whose tokens stay exact numbers in Lua (lua/state/clock.lua)."""
+"""Largest number of partitions whose tokens stay exact numbers in Lua (lua/state/clock.lua)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Partitions:
     number: int
 
     def of_host(self, host: str) -> int:
-        """The partition of a host name."""
+        """Return the partition of a host name."""
         return _of(host, self.number)
 
     def of_scope(self, scope: Scope) -> int | None:
-        """The partition that a scope lies in; None where it lies in all."""
+        """Return the partition that a scope lies in; None if it lies in all."""
         match scope.kind:
             case "any":
                 return None
@@ -45,37 +45,37 @@ class Partitions:
                 return self.of_host(scope.anchor)
 
     def of_token(self, token: int) -> int:
-        """The partition that granted a token."""
+        """Return the partition that granted a token."""
         return token % self.number
 
     def of_address(self, address: str) -> int:
-        """The partition that keeps the line of an IP address."""
+        """Return the partition that keeps the line of an IP address."""
         return crc32(address.encode()) % self.number
 
     def key(self, partition: int, name: str = "count") -> str:
-        """Name of a key of a partition."""
+        """Return the name of a key of a partition."""
         return f"thresher:{{{self.crawl}:{partition}}}:{name}"
 
     def of_key(self, key: str) -> int:
-        """The partition that a key belongs to."""
+        """Return the partition that a key belongs to."""
         return int(key.partition("{")[2].partition("}")[0].rpartition(":")[2])
 
     def call(self, partition: int, verb: str, *args: Arg, key: str = "count") -> Call:
-        """A call on a partition."""
+        """Return a call on a partition."""
         return Call(verb, (self.key(partition, key),), args)
 
     def calls(self, verb: str, *args: Arg, key: str = "count") -> list[Call]:
-        """The same call on every partition."""
+        """Return the same call on every partition."""
         return [self.call(partition, verb, *args, key=key) for partition in range(self.number)]
 
 
 def crawl_call(crawl: str, verb: str, *args: Arg) -> Call:
-    """A call on what concerns the crawl as a whole."""
+    """Return a call on the home of a crawl, which concerns the crawl as a whole."""
     return Call(verb, (f"thresher:{{{crawl}}}:count",), args)
 
 
 def crawl_of(key: str) -> str:
-    """The crawl that a key belongs to."""
+    """Return the crawl that a key belongs to."""
     return key.partition("{")[2].partition("}")[0].partition(":")[0]
 
 

@@ -1,7 +1,8 @@
-"""`client`: redis-py's client of one server, which does a thing once and keeps no time; `in_time` keeps it.
+"""`redis_client`: redis-py's client of one server, which does everything once and without a timeout; `reply_timeout`
+adds the timeout.
 
-1. Nothing is repeated by it: links have a patience of their own (`frontier.link.call_retry`).
-2. Whoever waits for a server can be cancelled at any moment. redis-py with a socket timeout writes under
+1. The client repeats nothing: links have a deadline of their own (`frontier.link.call_retry`).
+2. A task that waits for a server can be cancelled at any moment. redis-py with a socket timeout writes under
    asyncio.wait_for, which before Python 3.12 loses a cancellation that comes just when the write is over
    (python/cpython#86296): the call goes on, and so does the loop around it that should have ended. So the client has no
    socket timeout.
@@ -18,23 +19,27 @@ from redis.exceptions import ConnectionError as Lost
 from redis.retry import Retry
 
 REPLY_TIMEOUT_S = 5.0
-"""How long a server is given to answer, or to take what is written: redis-py's own default. Functions take milliseconds."""
+"""Seconds that a server has to answer, or to take a write: redis-py's own default. Functions take milliseconds."""
 NONSENSE = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError)
-"""What parsers of replies raise, redis-py's and ours; `MemoryError` of a reply that says to have a thousand million items."""
+"""Errors that parsers of replies raise, redis-py's and ours; `MemoryError` comes from a reply that claims a thousand
+million items.
+"""
 HOST, PORT = "localhost", 6379
-"""Of an address that says none."""
+"""Host and port if an address names none."""
 TimeoutReset: TypeAlias = Callable[[], None]
 
 
 def redis_client(options: Mapping[str, Any]) -> Redis:
-    """Return a client that leaves replies as bytes, of what `redis.asyncio.connection.parse_url` makes of an address."""
+    """Return a client that leaves replies as bytes; `options` are those that `redis.asyncio.connection.parse_url` makes
+    of an address.
+    """
     plain = {"retry": Retry(NoBackoff(), 0), "socket_timeout": None}
     return Redis.from_pool(ConnectionPool(**{**options, **plain}))
 
 
 @contextmanager
 def understood() -> Iterator[None]:
-    """Raise `Lost` where what is done inside meets a reply that is none: another program listens there, or bytes were lost."""
+    """Raise `Lost` if the body meets a reply that is none: another program listens there, or bytes were lost."""
     try:
         yield
     except NONSENSE as error:
@@ -43,7 +48,9 @@ def understood() -> Iterator[None]:
 
 @asynccontextmanager
 async def reply_timeout() -> AsyncIterator[TimeoutReset]:
-    """Raise `Lost` where what is done inside takes longer than `REPLY_TIMEOUT_S`, or as `understood` does; `TimeoutReset` begins that time anew."""
+    """Raise `Lost` if the body takes longer than `REPLY_TIMEOUT_S`, or as `understood` does; calling the `TimeoutReset`
+    begins that time anew.
+    """
     clock = asyncio.get_running_loop().time
     try:
         with understood():

@@ -1,11 +1,11 @@
-"""`Carrier`: a `Link` over any number of servers, whichever way they share the keys.
+"""`RetryingLink`: a `Link` over any number of servers, however they share the keys.
 
-1. A call's reply is given back once, and only once its server has carried it out and a replica of it has it too
+1. A call's reply is returned once, and only when its server has carried the call out and a replica has it too
    (`frontier.link.master`).
-2. A call that may not have been carried out, or that was sent to the wrong server, is made again; only that call, and
-   calls on other servers do not wait for it to be made again. Every function may be carried out twice without harm.
-3. One patience holds for all calls that are made together; when it is over, `Unavailable` says of one server what was
-   wrong with it last. A refusal that patience does not help is told at once, as `Unavailable` too.
+2. A call that may not have been carried out, or that was sent to the wrong server, is repeated. Only that call is
+   repeated, and calls on other servers do not wait for it. Every function may be carried out twice without harm.
+3. One deadline holds for all calls that are made together. After it, `Unavailable` names one server and its last error.
+   A refusal that no repetition can change raises `Unavailable` at once.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from frontier.link.partition import crawl_of
 _NO_FUNCTION = "Function not found"
 _SYNC = "WAITAOF"
 _SYNC_MS = 2_000
-"""A server that syncs its append-only file every second has done so, or its disk is in trouble."""
+"""Milliseconds: a server that syncs its append-only file every second has done so, or its disk is in trouble."""
 _TRANSIENT_REFUSALS = (_NO_FUNCTION, "NOREPLICAS", "BUSY ", "UNBLOCKED")
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingCommand:
-    """A command with its place among the replies, and where the slot's owner said to ask (ASK)."""
+    """A command with its place among the replies, and the server that the slot's owner redirected it to (ASK)."""
 
     at: int
     key: str
@@ -48,14 +48,14 @@ class _PendingCommand:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What all calls that are made together share."""
+    """The state that calls made together share."""
 
     replies: list[Any]
     patience: RetryDeadline
 
 
 class RetryingLink(ABC):
-    """The link; which server has which key is for the implementation to know."""
+    """The link; an implementation knows which server has which key."""
 
     def __init__(self, retry_timeout_s: float = RETRY_TIMEOUT_S) -> None:
         self._retry_timeout_s = retry_timeout_s
@@ -63,7 +63,7 @@ class RetryingLink(ABC):
 
     @abstractmethod
     def _route(self, key: str) -> Master:
-        """Return the server that has a key. Raises one of `LOST` where it is not known."""
+        """Return the server that has a key. Raise one of `NO_REPLY_ERRORS` if it is not known."""
 
     @abstractmethod
     def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -75,28 +75,32 @@ class RetryingLink(ABC):
 
     @abstractmethod
     def _masters(self) -> Sequence[Master]:
-        """Return every server that has keys. Raises one of `LOST` where they are not known."""
+        """Return every server that has keys. Raise one of `NO_REPLY_ERRORS` if they are not known."""
 
     @abstractmethod
     async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
-        """Find out who has which keys, after `trouble` with `node`. Raises nothing: the next attempt will tell."""
+        """Find out which server has which keys, after `trouble` with `node`. Raise nothing: the next attempt shows
+        whether it helped.
+        """
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
-        """Carry out calls; their replies, in the same order. Raises `Unavailable` where a server does not answer."""
+        """Carry out calls, and return their replies in the same order. Raise `Unavailable` if a
+        server does not answer.
+        """
         return await self._send([self._command(call) for call in calls])
 
     async def sync(self, calls: Sequence[Call]) -> list[Any]:
-        """Carry out calls that write, and return when these and all writes before them are on the disks of their servers, as far as
-        those write to disks at all; the replies, as of `call`.
+        """Carry out calls that write, and return their replies when these writes and all before them are on the disks
+        of their servers, as far as those write to disks.
         """
         commands = [self._command(call) for call in calls]
         syncs = [(key, (_SYNC, 1, 0, _SYNC_MS)) for key, _ in commands]
         return (await self._send([*commands, *syncs]))[: len(calls)]
 
     async def open(self, code: str) -> None:
-        """Make every server ready: check that it can keep a frontier, load the function library where it is not.
+        """Make every server ready: check that it can keep a frontier, and load the function library if it is missing.
 
-        A server that comes later, or comes back without the library, is made ready before it is first called.
+        A server that joins later, or comes back without the library, is made ready before it is first called.
         """
         self._code = code
         patience = RetryDeadline(self._retry_timeout_s)
@@ -121,16 +125,16 @@ class RetryingLink(ABC):
         await self._send([(keys[0], ("UNLINK", *keys))])
 
     async def crawl_names(self) -> set[str]:
-        """Return the crawls that are listed."""
+        """Return the names of the listed crawls."""
         (names,) = await self._send([(CRAWLS, ("SMEMBERS", CRAWLS))])
         return {name.decode() for name in cast("set[bytes] | list[bytes]", names)}
 
     async def add_crawl_name(self, crawl: str) -> None:
-        """List a crawl."""
+        """Add a crawl to the list."""
         await self._send([(CRAWLS, ("SADD", CRAWLS, crawl))])
 
     async def remove_crawl_name(self, crawl: str) -> None:
-        """List it no more."""
+        """Remove a crawl from the list."""
         await self._send([(CRAWLS, ("SREM", CRAWLS, crawl))])
 
     def _command(self, call: Call) -> tuple[str, Command]:
@@ -138,70 +142,70 @@ class RetryingLink(ABC):
         return keys[0], ("FCALL", f"{LIBRARY}_{call.verb}", len(keys), *keys, *call.args)
 
     async def _send(self, commands: Sequence[tuple[str, Command]]) -> list[Any]:
-        errands = [_PendingCommand(at, key, command) for at, (key, command) in enumerate(commands)]
+        pending = [_PendingCommand(at, key, command) for at, (key, command) in enumerate(commands)]
         batch = _Batch([None] * len(commands), RetryDeadline(self._retry_timeout_s))
-        await self._deliver(errands, batch, 0)
+        await self._deliver(pending, batch, 0)
         return batch.replies
 
-    async def _deliver(self, errands: Sequence[_PendingCommand], batch: _Batch, attempt: int) -> None:
-        """Carry errands out, those of one server at once, again and again; write their replies down."""
-        while errands:
+    async def _deliver(self, pending: Sequence[_PendingCommand], batch: _Batch, attempt: int) -> None:
+        """Send commands, those of one server together, until each has a reply; store the replies in the batch."""
+        while pending:
             node = None
             try:
-                groups = self._grouped(errands)
+                groups = self._grouped(pending)
                 if len(groups) > 1:
                     await _all(self._deliver(group, batch, attempt) for group in groups.values())
                     return
                 ((node, asking),) = groups
                 if self._code is not None:
                     await node.load_library(self._code)
-                commands = [errand.command for errand in errands]
+                commands = [each.command for each in pending]
                 answers = await node.execute(commands, batch.patience, asking=asking)
             except NO_REPLY_ERRORS as lost:
                 if isinstance(lost, ResponseError) and not _is_transient(lost):
                     raise refusal_error(_server_name(node), lost) from lost
                 trouble: Exception | None = lost
             else:
-                errands, trouble = await self._sorted(node, errands, answers, batch, attempt)
+                pending, trouble = await self._sorted(node, pending, answers, batch, attempt)
             if trouble is not None:
                 await batch.patience.back_off(attempt, _server_name(node), trouble)
                 await self._refresh_topology(node, trouble)
                 attempt += 1
-            errands = [replace(errand, redirect_target=None) for errand in errands]
+            pending = [replace(each, redirect_target=None) for each in pending]
 
     def _grouped(
-        self, errands: Sequence[_PendingCommand]
+        self, pending: Sequence[_PendingCommand]
     ) -> dict[tuple[Master, bool], list[_PendingCommand]]:
         groups: dict[tuple[Master, bool], list[_PendingCommand]] = {}
-        for errand in errands:
-            node = errand.redirect_target or self._route(errand.key)
-            groups.setdefault((node, errand.redirect_target is not None), []).append(errand)
+        for each in pending:
+            node = each.redirect_target or self._route(each.key)
+            groups.setdefault((node, each.redirect_target is not None), []).append(each)
         return groups
 
     async def _sorted(
         self,
         node: Master,
-        errands: Sequence[_PendingCommand],
+        pending: Sequence[_PendingCommand],
         answers: Sequence[Any],
         batch: _Batch,
         attempt: int,
     ) -> tuple[list[_PendingCommand], Exception | None]:
-        """Write replies down and go where we are redirected; what is left to be done again, and why."""
+        """Store replies and follow redirections; return the commands that must be repeated, and why."""
         redirected: list[_PendingCommand] = []
         again: list[_PendingCommand] = []
         trouble: Exception | None = None
-        for errand, answer in zip(errands, answers, strict=True):
+        for each, answer in zip(pending, answers, strict=True):
             # One without an append-only file has nothing to wait for, one before Redis 7.2 no word for it.
-            if not isinstance(answer, ResponseError) or errand.command[0] == _SYNC:
-                batch.replies[errand.at] = answer
+            if not isinstance(answer, ResponseError) or each.command[0] == _SYNC:
+                batch.replies[each.at] = answer
             elif isinstance(answer, AskError) and not isinstance(answer, MovedError):
-                redirected.append(replace(errand, redirect_target=self._redirect_target(node, answer)))
+                redirected.append(replace(each, redirect_target=self._redirect_target(node, answer)))
             elif str(answer).startswith(LOST_REPLY_PREFIX):
-                raise lost_frontier_error(crawl_of(errand.key)) from answer
+                raise lost_frontier_error(crawl_of(each.key)) from answer
             elif not _is_transient(answer):
                 raise refusal_error(_server_name(node), answer) from answer
             else:
-                again.append(errand)
+                again.append(each)
                 trouble = answer
                 if str(answer) == _NO_FUNCTION:
                     node.mark_library_lost()
@@ -210,14 +214,14 @@ class RetryingLink(ABC):
 
 
 async def _all(deliveries: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all of them; raises what the first raised that failed."""
+    """Wait for all deliveries; raise the error of the first that failed."""
     for ended in await asyncio.gather(*deliveries, return_exceptions=True):
         if ended is not None:
             raise ended
 
 
 def _is_transient(refusal: ResponseError) -> bool:
-    """Whether the same call may succeed somewhere else, or here a little later."""
+    """Return whether the same call may succeed on another server, or on this one a little later."""
     return isinstance(refusal, MovedError | TryAgainError | ClusterDownError | ReadOnlyError) or str(
         refusal
     ).startswith(_TRANSIENT_REFUSALS)

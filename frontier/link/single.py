@@ -1,8 +1,8 @@
-"""`Single`: the frontier on one server, with replicas or without.
+"""`SingleLink`: the frontier on one server, with replicas or without.
 
-A server that is started again, is loading its data or has failed over behind the same address is waited for as long as
-there is patience. Nobody tells an old master without a cluster that another has taken its place: where something else
-(a sentinel, an operator) promotes replicas, set min-replicas-to-write, and the server itself refuses what no replica takes.
+The link waits until its deadline for a server that is started again, loads its data or has failed over behind the same
+address. Without a cluster, nobody tells an old master that another has taken its place. If something else (a sentinel,
+an operator) promotes replicas, set min-replicas-to-write: then the server itself refuses writes that no replica takes.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from frontier.link.retrying_link import RetryingLink
 
 
 class SingleLink(RetryingLink):
-    """One server. Make it with a client that `frontier.link.redis_client` made."""
+    """A link to one server. Make it with a client of `frontier.link.redis_client`."""
 
     is_cluster = False
 
@@ -44,6 +44,8 @@ class SingleLink(RetryingLink):
         return [self._node]
 
     async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
-        """There is nobody else to ask; where it has become a replica, its name may lead to the new master."""
+        """Renew the connections if the server has become a replica, because its name may lead to the new master; there
+        is no other server to ask.
+        """
         if isinstance(trouble, ReadOnlyError) and node is not None:
             await node.reset_connections()

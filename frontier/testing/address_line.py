@@ -1,15 +1,18 @@
-"""`enter` and `asked`: who may ask an IP address now, and the line of those who wait. Pure, but for the addresses' own state.
+"""`acquire_address` and `restart_address_delay`: the delay of an IP address, and the line of callers that wait for it.
+Pure, but for the addresses' own state.
 
-1. Two that are let in are at least the delay apart.
-2. Who is told to wait has a place in the line, one delay behind the one before. When its time has come it goes before
-   those who have no place; if another was late before it, it waits for that one alone.
+1. Two callers that are let in are at least the delay apart.
+2. A caller that must wait has a place in the line, one delay behind the place before. When its time has come it goes
+   before callers without a place; if another with a place was late before it, it waits for that one alone.
 """
 
 
 def acquire_address(
     addresses: dict[str, tuple[int, int]], address: str, delay: int, slot: int, now: int
 ) -> int:
-    """0 where it may be asked now, else for how long to wait. `slot` is until when the host was held, 0 for not at all."""
+    """Return 0 if the address may be asked now, else the milliseconds to wait. `slot` is until when the host was held,
+    0 for not at all.
+    """
     last, end = addresses.get(address, (0, 0))
     free = last == 0 or last + delay <= now
     if free and (end <= now or slot > 0):
@@ -23,6 +26,6 @@ def acquire_address(
 
 
 def restart_address_delay(addresses: dict[str, tuple[int, int]], address: str, now: int) -> None:
-    """It is asked only now, later than it was entered: its delay begins anew."""
+    """Begin the delay of an address anew: it is asked only now, later than it was acquired."""
     last, end = addresses.get(address, (0, 0))
     addresses[address] = max(last, now + 1), end

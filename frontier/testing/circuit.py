@@ -1,14 +1,15 @@
-"""`judge`, `rest`: what the end of an exchange says of its host, or of its origin. Pure, but for their own state.
+"""`record_exchange`, `hold_origin`: what the end of a request says of its host, or of its origin. Pure, but for their
+own state.
 
 1. Faults in a row open the circuit of a host: it is asked nothing for a time that doubles with every opening.
-2. Then one exchange at a time is a probe: a fault opens the circuit again, any answer closes it. The faults of
-   exchanges that were granted before the circuit opened count as one.
+2. Then one request at a time is a probe: a fault opens the circuit again, any answer closes it. Faults of requests that
+   were granted before the circuit opened count as one.
 3. A server that says how long it wants to be left alone is left alone for that long.
-4. A host that stays silent is dead at the eighth opening in a row, or the third where it never answered.
-5. To be forbidden is an answer: it ends a row of other faults, and they end a row of it.
-6. Where a host has several origins, what is the fault of one holds and buries no other: the origin rests, and is given up
-   at the third time in a row, or the eighth where it had a robots.txt.
-7. These times are for a delay of a second. Who asks sooner rests less, down to a thirtieth.
+4. A host that stays silent is dead at the eighth opening in a row, or at the third if it never answered.
+5. A refusal (403) is an answer: it ends a row of other faults, and they end a row of refusals.
+6. If a host has several origins, faults of one origin hold and bury no other: the origin rests, and is given up at the
+   third fault in a row, or at the eighth if it had a robots.txt.
+7. These times are for a delay of a second. A shorter delay shortens them, down to a thirtieth.
 """
 
 from frontier.lease import FAULT_DETAILS, Fault
@@ -25,11 +26,11 @@ RULES = {
     Fault.SERVER: (5, MINUTE_MS),
     Fault.FORBIDDEN: (8, 5 * MINUTE_MS),
 }
-"""Faults in a row at which the circuit opens, and for how long at first."""
+"""Faults in a row at which the circuit opens, and for how many milliseconds at first."""
 ORIGIN_FAULTS = frozenset({Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS})
-"""Faults of a page that are its origin's, where the host has others."""
+"""Faults of a page that are its origin's own, if the host has several origins."""
 RETRY_MS = MINUTE_MS // 2
-"""How long what failed once is left alone; doubles with every attempt."""
+"""Milliseconds of rest after a first failure; they double with every attempt."""
 GIVEN_UP_MS = 3_600_000
 LONGEST_HOLD_MS = 3_600_000
 _RESTS = FAULT_DETAILS | {
@@ -48,26 +49,29 @@ _LEAST = 30
 
 
 def scaled(ms: int, delay: int) -> int:
-    """How long a rest is where two exchanges are `delay` apart."""
+    """Return the milliseconds of a rest for a crawl whose requests are `delay` apart."""
     return max(ms * min(delay, _USUAL_DELAY_MS) // _USUAL_DELAY_MS, ms // _LEAST)
 
 
 def death_reason(fault: Fault | None, reason: str) -> str:
-    """What one dies of that a fault was the last of; empty where nobody does. `reason` may name its kind."""
+    """Return the reason of a death whose last fault was this; empty if the fault kills nobody. `reason` may name the
+    kind of the fault.
+    """
     return f"dead_{reason if reason in FAULT_DETAILS else fault}" if fault in _SILENT else ""
 
 
 def hold_reason(reason: str, fault: Fault | None) -> str:
-    """Why a host rests: the reason where the frontier knows it, or else the fault."""
+    """Return why a host rests: the reason if the frontier knows it, else the fault."""
     return reason if reason in _RESTS else str(fault or "")
 
 
 def record_exchange(
     host: Host, fault: Fault | None, hold: int, granted: int, delay: int, now: int, *, reason: str
 ) -> str:
-    """Note an answer, or a fault; returns what the host has died of, if it has.
+    """Record an answer or a fault of a host; return the reason if the host died of it, else an empty string.
 
-    `reason` may name the fault's kind. `hold`: for how long it asks us to wait. `granted`: when the exchange was. `delay`: between two exchanges.
+    `reason` may name the kind of the fault. `hold` is for how long the host asks us to wait, `granted` when the request
+    was granted, `delay` the time between two requests; all in milliseconds.
     """
     died = ""
     forbidden = fault is Fault.FORBIDDEN
@@ -93,7 +97,7 @@ def record_exchange(
 def record_origin_fault(
     origin: Origin, fault: Fault, granted: int, delay: int, now: int, *, reason: str
 ) -> None:
-    """Note a fault of a page that is its origin's own; `reason` may name its kind."""
+    """Record a fault of a page that is its origin's own; `reason` may name the kind of the fault."""
     if granted < origin.held_until or origin.is_given_up:
         return
     origin.attempt += 1
@@ -104,7 +108,7 @@ def record_origin_fault(
 
 
 def hold_origin(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:
-    """The origin has failed once more: it is asked nothing for so long, or is given up, and died of that."""
+    """Hold an origin that has failed once more for `wait` milliseconds, or give it up for that fault."""
     if origin.attempt >= (_MAX_TRIPS if origin.version and not origin.is_given_up else _MAX_TRIPS_UNANSWERED):
         origin.store("disallow", death_reason(fault, reason).encode(), now + GIVEN_UP_MS, now)
     else:

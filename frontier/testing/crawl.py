@@ -1,11 +1,11 @@
-"""`Crawl`: where every URL of the model stands, and the steps between the places.
+"""`CrawlState`: where every URL of the model is, and the steps between the places.
 
-1. A URL that was let in is in exactly one place: its host's queue, later, one promise, or it is settled.
-2. A host has a turn exactly when something of it waits and it is dead, or no robots.txt of it is being fetched and it has
-   fewer exchanges open than its pace allows.
-3. A host with a delay has at most one exchange open, and the next begins no sooner than the delay after the end
-   of the last: its release, or the deadline of the lease that was never released.
-4. A page is granted only under a fresh robots record of its origin, or as given up: then nothing is asked for it.
+1. A URL that was let in is in exactly one place: its host's queue, later, one open lease, or it is settled.
+2. A host has a turn exactly when one of its URLs waits and it is dead, or when no robots.txt of it is being fetched and
+   it has fewer requests under way than its pace allows.
+3. A host with a delay has at most one request under way, and the next starts no sooner than the delay after the end of
+   the last: its release, or the deadline of the lease that was never released.
+4. A page is granted only under a fresh robots record of its origin, or as given up: then no request is made for it.
 """
 
 from collections import Counter, defaultdict
@@ -26,53 +26,55 @@ from frontier.urls.scope import Scope, registered_domain
 from frontier.urls.template import url_template
 
 MAX_EXPIRIES = 5
-"""A page, or a robots.txt, that kills five workers is the killer."""
+"""Workers that a page or a robots.txt may kill before it is taken for the killer."""
 EXPIRED, TRAP, DROPPED = "lease_expired", "trap", "dropped"
 HEAD = 64
-"""How far a page may be from the first and go before it."""
+"""Pages at the front of a host's queue among which one may be granted before the first."""
 UNREADABLE_MS = 3_600_000
-"""Nobody knows what a robots.txt allows that kills who reads it (`crawler.robots.robots_txt`)."""
+"""Milliseconds for which a robots.txt that kills its readers forbids its origin: nobody knows what it allows
+(`crawler.robots.robots_txt`).
+"""
 
 
 @dataclass(slots=True)
 class CrawlState:
-    """All that is known of a crawl."""
+    """The whole state of a crawl."""
 
     settings: CrawlSettings
     seen: set[str] = field(default_factory=set)
-    """What is known (`frontier.page_key.name`), and the pages of all of it (`page_key`)."""
+    """Keys of known discoveries (`frontier.page_key.discovery_key`), and the keys of all their pages (`page_key`)."""
     hosts: dict[str, Host] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=lambda: defaultdict(Domain))
     origins: dict[str, Origin] = field(default_factory=lambda: defaultdict(Origin))
     later: list[tuple[int, Page]] = field(default_factory=list)
-    """When a page is tried again."""
+    """When each page is tried again."""
     visits: list[tuple[int, Page]] = field(default_factory=list)
-    """When a settled page is visited again."""
+    """When each settled page is visited again."""
     open_leases: dict[int, OpenLease] = field(default_factory=dict)
-    """By token, and so in the order in which they were made."""
+    """Open leases by token, and so in the order in which they were made."""
     barred_scopes: set[Scope] = field(default_factory=set)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     discarded: Counter[str] = field(default_factory=Counter)
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """When an IP address was entered last, and the end of the line of those who wait."""
+    """When each IP address was acquired last, and the end of the line of callers that wait for it."""
     turns: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """When a host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
+    """When each host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
     unlogged_settlements: list[FrontierSettlement] = field(default_factory=list)
-    """What was settled here, with no worker, and is in no log yet."""
+    """Settlements without a worker that are in no log yet."""
     logged_count: int = 0
-    """How many were, and are."""
+    """Number of such settlements that are in a log."""
     tokens: int = 0
     requests: int = 0
 
     @property
     def delay(self) -> int:
-        """Between two exchanges with a host."""
+        """Milliseconds between two requests to a host."""
         return self.settings.min_delay_ms
 
     @property
     def policy(self) -> UrlPolicy:
-        """What is one page, and where traps are looked for."""
+        """Which URLs are one page, and where traps are looked for."""
         return self.settings.policy
 
     # URLs
@@ -100,7 +102,7 @@ class CrawlState:
         return AddResult(added=added, known=known, discarded=dict(discarded))
 
     def discard_reason(self, found: Discovery) -> str:
-        """Why a discovery is not let in; empty where it is."""
+        """Return why a discovery is not let in; empty if it is."""
         domain, budget = self.domains[registered_domain(found.url.host)], self.settings.budget
         host = self.hosts.get(found.url.host)
         if host is None and domain.hosts >= budget.hosts:
@@ -116,12 +118,12 @@ class CrawlState:
         return "" if found.notify and reason == TRAP else reason  # it is given up when its turn comes
 
     def new_host(self, name: str) -> Host:
-        """A host of which nothing is known yet."""
+        """Return a host of which nothing is known yet."""
         domain = registered_domain(name)
         return Host(name=name, domain=domain, rank=self.domains[domain].rank)
 
     def ask_again(self, found: Discovery, now: int) -> None:
-        """Its host and its origin are asked once more, if they were given up."""
+        """Ask the host and the origin of a discovery once more, if they were given up."""
         host, origin = self.hosts.get(found.url.host), self.origins[found.url.origin]
         if host is None:
             return
@@ -133,7 +135,7 @@ class CrawlState:
         host.schedule(now)
 
     def mark_known(self, found: Discovery) -> None:
-        """A discovery is known from now on."""
+        """Record that a discovery is known."""
         host = found.url.host
         domain = self.domains[registered_domain(host)]
         if host not in self.hosts:
@@ -145,15 +147,15 @@ class CrawlState:
         self.seen |= {discovery_key(found, self.policy.query_order), self.key_of(found.url)}
 
     def knows(self, url: Url) -> bool:
-        """Whether the page of a URL was let in before."""
+        """Return whether the page of a URL was let in before."""
         return self.key_of(url) in self.seen
 
     def key_of(self, url: Url) -> str:
-        """What stands for the page of a URL."""
+        """Return the key of the page of a URL."""
         return page_key(url.text, url.host, self.policy.query_order)
 
     def restore(self, restored: RestoredPage, now: int) -> bool:
-        """An unknown page is settled as it was; False where it is known."""
+        """Settle an unknown page with its former outcome; return False if it is known."""
         if discovery_key(restored.discovery, self.policy.query_order) in self.seen:
             return False
         self.mark_known(restored.discovery)
@@ -163,7 +165,7 @@ class CrawlState:
         return True
 
     def unwanted_reason(self, host: Host, page: Page) -> str:
-        """Why a page is not wanted any more; empty where it is."""
+        """Return why a page is not wanted any more; empty if it is wanted."""
         standings = (
             host.template(url_template(page.discovery.url)),
             host.standing,
@@ -186,7 +188,7 @@ class CrawlState:
             host.schedule(now)
 
     def put_back(self, page: Page, now: int) -> None:
-        """Put a page that was granted back to where it came from. The caller places the host."""
+        """Put a granted page back to the place from which it came. The caller schedules the host."""
         host = self.hosts[page.discovery.url.host]
         if host.dead_reason and not page.discovery.notify:
             self.settle_without_worker(page, Outcome.FAILED, host.dead_reason, now)
@@ -194,7 +196,7 @@ class CrawlState:
             host.put_back(page)
 
     def settle_without_worker(self, page: Page, outcome: Outcome, reason: str, now: int) -> None:
-        """A page is settled that no worker holds, or that none is to hold."""
+        """Settle a page that no worker holds, or that none is to hold."""
         self.count_outcome(outcome, reason)
         self.unlogged_settlements.append(
             FrontierSettlement(
@@ -203,13 +205,13 @@ class CrawlState:
         )
 
     def count_outcome(self, outcome: Outcome, reason: str) -> None:
-        """A page is settled."""
+        """Count a settled page."""
         self.outcomes[outcome] += 1
         if reason:
             self.reasons[f"{outcome}:{reason}"] += 1
 
     def settle_all_waiting(self, host: Host, outcome: Outcome, reason: str, now: int) -> int:
-        """Everything of a host that waits comes to an end; returns how many pages."""
+        """Settle every waiting page of a host; return how many."""
         buried = len(host.waiting)
         for page in host.waiting:
             self.settle_without_worker(page, outcome, reason, now)
@@ -219,7 +221,7 @@ class CrawlState:
     def record_exchange(
         self, host: Host, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
     ) -> None:
-        """An exchange that was granted then said this of its host. The caller places the host."""
+        """Record the answer or fault of a request that was granted at `granted`. The caller schedules the host."""
         if died := record_exchange(host, fault, hold, granted, self.delay, now, reason=reason):
             # Where discoveries of it notify, what waits is given up one by one, when its turn comes (`_choose`).
             if not host.has_notifying_page:
@@ -229,7 +231,9 @@ class CrawlState:
     def record_page_exchange(
         self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
     ) -> None:
-        """As `record_exchange`, of a page: where its host has several origins, it may be one's own fault."""
+        """Do as `record_exchange` does, for a page: if its host has several origins, the fault may
+        be the origin's own.
+        """
         origin = self.origins[page.discovery.url.origin]
         if host.has_several_origins and fault in ORIGIN_FAULTS:
             record_origin_fault(origin, fault, granted, self.delay, now, reason=reason)
@@ -240,13 +244,13 @@ class CrawlState:
         self.record_exchange(host, fault, hold, granted, now, reason=reason)
 
     def scaled(self, ms: int) -> int:
-        """How long a rest is that nobody asked for."""
+        """Return the milliseconds of a rest that no server asked for."""
         return scaled(ms, self.delay)
 
     # Leases
 
     def ready_hosts(self, now: int) -> list[Host]:
-        """The hosts that may be asked and have the highest rank of these, the longest waiting first."""
+        """Return the hosts of the highest rank among those that may be asked, the longest waiting first."""
         ready = [
             (-host.rank, host.turn, host.name.encode(), host)
             for host in self.hosts.values()
@@ -256,14 +260,18 @@ class CrawlState:
         return [host for rank, *_, host in ready if rank == ready[0][0]]
 
     def soonest(self, now: int) -> int | None:
-        """In how many milliseconds a host, a page or a lease may have its turn or end; None where nothing has a time."""
+        """Return in how many milliseconds a host or a page may have its turn or a lease may end; None if nothing has a
+        time.
+        """
         times = [host.turn for host in self.hosts.values() if host.turn is not None]
         times += [at for at, _ in (*self.later, *self.visits)]
-        times += [promise.deadline for promise in self.open_leases.values()]
+        times += [lease.deadline for lease in self.open_leases.values()]
         return max(min(times) - now, 0) if times else None
 
     def grant(self, host: Host, worker: str, lease_ms: int, now: int) -> int | None:
-        """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
+        """Grant a lease for the next page of a host whose turn it is, and return the token; None if the host must wait
+        after all.
+        """
         pace = host.pace_for(self.delay)
         if not (host.dead_reason or host.has_turn(pace, now)):
             return None
@@ -295,7 +303,9 @@ class CrawlState:
         return self.tokens
 
     def _choose(self, host: Host, now: int) -> tuple[Page | None, str]:
-        """The next page of a host and its failure, if it is given up; no page where there is none, or it has to wait."""
+        """Return the next page of a host and its failure, if it is given up; no page if there is
+        none or it must wait.
+        """
         while host.waiting and (fate := self.give_up_outcome(host, host.waiting[0])):
             page = host.waiting[0]
             if failure := self._give_up(host, page, *fate, now):
@@ -308,7 +318,7 @@ class CrawlState:
         return found, "" if found is None or fate is None else self._give_up(host, found, *fate, now)
 
     def give_up_outcome(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
-        """Why a page is given up; None where it is to be fetched."""
+        """Return why a page is given up; None if it is to be fetched."""
         if reason := self.unwanted_reason(host, page):
             return Outcome.REFUSED, reason
         if host.dead_reason:
@@ -318,7 +328,7 @@ class CrawlState:
         return None
 
     def _give_up(self, host: Host, page: Page, outcome: Outcome, reason: str, now: int) -> str:
-        """The failure of a page that somebody wants to hear of; any other is settled."""
+        """Return the failure of a page that notifies; settle any other page and return an empty string."""
         if page.discovery.notify and reason != DROPPED:
             return f"{outcome}:{reason}"
         host.waiting.remove(page)
@@ -328,7 +338,9 @@ class CrawlState:
     def _grant_failure(
         self, host: Host, page: Page, failure: str, worker: str, lease_ms: int, now: int
     ) -> int:
-        """Promise a page that is given up: nothing is asked for it, so neither pace nor robots rules matter."""
+        """Grant a lease for a page that is given up: no request is made for it, so neither pace nor robots rules
+        matter.
+        """
         host.waiting.remove(page)
         self.tokens += 1
         self.open_leases[self.tokens] = OpenLease(
@@ -346,8 +358,8 @@ class CrawlState:
         return self.tokens
 
     def _next_page_to_fetch(self, host: Host, now: int) -> Page | None:
-        """The next page of a host whose origin does not rest, or that somebody wants to hear of though it is given up;
-        None where the host must wait for one.
+        """Return the next page of a host whose origin does not rest, or that notifies though it is given up; None if
+        the host must wait for one.
         """
         for page in host.waiting[:HEAD]:
             if self.origins[page.discovery.url.origin].held_until > now:
@@ -359,39 +371,39 @@ class CrawlState:
         return None
 
     def end_lease(self, token: int, at: int) -> tuple[OpenLease, Host]:
-        """End a promise whose exchange was over at `at` at the latest. The caller places the host."""
-        promise = self.open_leases.pop(token)
-        host = self.hosts[promise.host]
-        if not promise.released:
+        """End a lease whose request was over at `at` at the latest. The caller schedules the host."""
+        lease = self.open_leases.pop(token)
+        host = self.hosts[lease.host]
+        if not lease.released:
             host.end_exchange(at)
-        if promise.kind is Kind.ROBOTS:
+        if lease.kind is Kind.ROBOTS:
             host.is_fetching_robots = False
-        return promise, host
+        return lease, host
 
-    def uncount_request(self, promise: OpenLease) -> None:
-        """The exchange of a promise never took place."""
-        self.requests -= not promise.released
+    def uncount_request(self, lease: OpenLease) -> None:
+        """Take back the count of a request that was never sent."""
+        self.requests -= not lease.released
 
     def expire_lease(self, token: int, at: int, strike: int, now: int) -> None:
-        """End a promise that nobody settled; `strike` is 1 where its deadline has passed."""
-        promise, host = self.end_lease(token, at)
-        if promise.page is not None:
-            promise.page.expiries += strike
+        """End a lease that nobody settled; `strike` is 1 if its deadline has passed."""
+        lease, host = self.end_lease(token, at)
+        if lease.page is not None:
+            lease.page.expiries += strike
             # Who is told of a killer may be killed by it.
-            if promise.page.expiries >= MAX_EXPIRIES * (1 + promise.page.discovery.notify):
-                self.settle_without_worker(promise.page, Outcome.FAILED, EXPIRED, now)
+            if lease.page.expiries >= MAX_EXPIRIES * (1 + lease.page.discovery.notify):
+                self.settle_without_worker(lease.page, Outcome.FAILED, EXPIRED, now)
             else:
-                self.put_back(promise.page, now)
+                self.put_back(lease.page, now)
         else:
-            origin = self.origins[promise.origin]
+            origin = self.origins[lease.origin]
             origin.expiries += strike
             if origin.expiries >= MAX_EXPIRIES:
                 origin.store("disallow", EXPIRED.encode(), now + UNREADABLE_MS, now)
         host.schedule(now)
 
     def catch_up(self, now: int) -> None:
-        """Take back what has expired, and wake what is due."""
-        expired = [(promise.deadline, token) for token, promise in self.open_leases.items()]
+        """Take back expired leases, and enqueue pages that are due."""
+        expired = [(lease.deadline, token) for token, lease in self.open_leases.items()]
         for deadline, token in sorted(expired, reverse=True):  # each goes before those that are there
             if deadline <= now:
                 self.expire_lease(token, deadline, 1, now)

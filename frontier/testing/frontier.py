@@ -1,6 +1,7 @@
-"""`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
+"""`MemoryFrontier`: the verbs for URLs and hosts on plain dictionaries of one process."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Self
 
 from core import InputError, Url
 from frontier.lease import (
@@ -12,57 +13,80 @@ from frontier.lease import (
     Lease,
     Leases,
     Outcome,
-    Rank,
     RestoredPage,
     Settlement,
     Stats,
     UnloggedBatch,
 )
-from frontier.robots_record import LARGE_RULES_RETENTION_MS, RobotsRecord, RobotsRule
+from frontier.robots_record import RobotsRecord, RobotsRule
+from frontier.settings import CrawlSettings, StorageId
 from frontier.testing.address_line import acquire_address, restart_address_delay
+from frontier.testing.backlog import MemoryBacklog
 from frontier.testing.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
-from frontier.testing.coordination import MemoryCoordination
-from frontier.testing.crawl import DROPPED
-from frontier.testing.inspection import find, hosts
+from frontier.testing.inspection import MemoryInspection
 from frontier.testing.lease_reply import lease_for_token
-from frontier.testing.robots_bodies import expire_robots_bodies
+from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.operator import MemoryOperator
+from frontier.testing.rebuild import MemoryRebuild
 from frontier.testing.settle_page import settle_page
 from frontier.testing.turn import end_turn, reserve_turn
+from frontier.testing.workers import MemoryWorkers
 from frontier.urls.canonical import canonicalize
-from frontier.urls.scope import Scope
-from frontier.verbs.inspection import HostState, UrlState
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
 
-class MemoryFrontier(MemoryCoordination):
-    """What `Frontier` promises, for one process and for as long as it lives."""
+class MemoryFrontier:
+    """Promises what `Frontier` helds, for one process and for as long as it lives. `clock` returns milliseconds and
+    never goes back.
+    """
+
+    def __init__(self, *, clock: Callable[[], int]) -> None:
+        self.crawl = MemoryCrawl(clock=clock)
+        self.workers = MemoryWorkers(self.crawl)
+        self.backlog = MemoryBacklog(self.crawl)
+        self.rebuild = MemoryRebuild(self.crawl)
+        self.operator = MemoryOperator(self.crawl)
+        self.inspection = MemoryInspection(self.crawl)
+
+    async def open(
+        self,
+        settings: CrawlSettings | None = None,
+        *,
+        storage: StorageId | None = None,
+        partitions: int | None = None,
+        update: bool = False,
+    ) -> Self:
+        """As `Frontier.open`."""
+        await self.crawl.open(settings, storage=storage, partitions=partitions, update=update)
+        return self
 
     async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> AddResult:
         """As `Frontier.add`."""
-        return self._crawl.admit(discoveries, self._clock(), revive=revive)
+        return self.crawl.state.admit(discoveries, self.crawl.clock(), revive=revive)
 
     async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
         """As `Frontier.restore`."""
-        return [self._crawl.restore(each, self._clock()) for each in restored]
+        return [self.crawl.state.restore(each, self.crawl.clock()) for each in restored]
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         """As `Frontier.knows`."""
-        return [self._crawl.knows(url) for url in urls]
+        return [self.crawl.state.knows(url) for url in urls]
 
     async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
-        """As `Frontier.unlogged`."""
-        found = tuple(self._crawl.unlogged_settlements[:n])
+        """As `Frontier.unlogged_batch`."""
+        found = tuple(self.crawl.state.unlogged_settlements[:n])
         return UnloggedBatch(
-            settlements=found, positions=((0, b"", self._crawl.logged_count, len(found)),) if found else ()
+            settlements=found,
+            positions=((0, b"", self.crawl.state.logged_count, len(found)),) if found else (),
         )
 
     async def acknowledge_batch(self, batch: UnloggedBatch) -> None:
         """As `Frontier.acknowledge_batch`."""
         for _, _, before, number in batch.positions:
-            if before == self._crawl.logged_count:
-                del self._crawl.unlogged_settlements[:number]
-                self._crawl.logged_count += number
+            if before == self.crawl.state.logged_count:
+                del self.crawl.state.unlogged_settlements[:number]
+                self.crawl.state.logged_count += number
 
     async def lease(
         self,
@@ -76,10 +100,10 @@ class MemoryFrontier(MemoryCoordination):
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        self._liveness.check_not_taken_over(worker)
-        crawl, now = self._crawl, self._clock()
+        self.crawl.liveness.check_not_taken_over(worker)
+        crawl, now = self.crawl.state, self.crawl.clock()
         granted: list[Lease] = []
-        if self.is_rebuilding or ((flow := self._gate.state(now)) and flow.shut):
+        if self.rebuild.is_running or ((flow := self.crawl.gate.state(now)) and flow.shut):
             return Leases(soonest_ms=None)
         crawl.catch_up(now)
         if max_pages is not None:
@@ -91,14 +115,16 @@ class MemoryFrontier(MemoryCoordination):
                 slot = host.held_until if host.held_until > host.last else 0
                 token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
-                    granted.append(lease_for_token(self._crawl, token, slot))
+                    granted.append(lease_for_token(self.crawl.state, token, slot))
         return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
     async def acquire_address(self, lease: Lease, address: str) -> int:
         """As `Frontier.acquire_address`."""
-        self._liveness.check_not_taken_over(lease.worker)
-        delay = self._crawl.settings.min_ip_delay_ms
-        return acquire_address(self._crawl.addresses, address, delay, lease.held_until_ms, self._clock())
+        self.crawl.liveness.check_not_taken_over(lease.worker)
+        delay = self.crawl.state.settings.min_ip_delay_ms
+        return acquire_address(
+            self.crawl.state.addresses, address, delay, lease.held_until_ms, self.crawl.clock()
+        )
 
     async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
         """As `Frontier.acquire_addresses`."""
@@ -107,9 +133,15 @@ class MemoryFrontier(MemoryCoordination):
     async def reserve_turn(
         self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
-        """As `Frontier.turn`."""
+        """As `Frontier.reserve_turn`."""
         return reserve_turn(
-            self._crawl, host, delay_ms, max_wait_ms, since_ms=since_ms, ahead=ahead, now=self._clock()
+            self.crawl.state,
+            host,
+            delay_ms,
+            max_wait_ms,
+            since_ms=since_ms,
+            ahead=ahead,
+            now=self.crawl.clock(),
         )
 
     async def end_turn(
@@ -117,29 +149,35 @@ class MemoryFrontier(MemoryCoordination):
     ) -> None:
         """As `Frontier.end_turn`."""
         end_turn(
-            self._crawl, host, delay_ms, has_lease=has_lease, busy=busy, hold_ms=hold_ms, now=self._clock()
+            self.crawl.state,
+            host,
+            delay_ms,
+            has_lease=has_lease,
+            busy=busy,
+            hold_ms=hold_ms,
+            now=self.crawl.clock(),
         )
 
     async def restart_address_delays(self, addresses: Collection[str]) -> None:
-        """As `Frontier.asked`."""
+        """As `Frontier.restart_address_delays`."""
         for address in addresses:
-            restart_address_delay(self._crawl.addresses, address, self._clock())
+            restart_address_delay(self.crawl.state.addresses, address, self.crawl.clock())
 
     async def postpone(
         self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
     ) -> bool:
         """As `Frontier.postpone`."""
         self._check_not_taken_over([lease], died=is_worker_dead)
-        now = self._clock()
-        promise = self._crawl.open_leases.get(lease.token)
-        if promise is None or promise.released:
+        now = self.crawl.clock()
+        held = self.crawl.state.open_leases.get(lease.token)
+        if held is None or held.released:
             return False
         if not has_sent_request:
-            self._crawl.uncount_request(promise)
-        _, host = self._crawl.end_lease(lease.token, now + 1 if has_sent_request else 0)
+            self.crawl.state.uncount_request(held)
+        _, host = self.crawl.state.end_lease(lease.token, now + 1 if has_sent_request else 0)
         host.hold(wait_ms, now, "address")
-        if promise.page is not None:
-            self._crawl.put_back(promise.page, now)
+        if held.page is not None:
+            self.crawl.state.put_back(held.page, now)
         host.schedule(now)
         return True
 
@@ -157,35 +195,35 @@ class MemoryFrontier(MemoryCoordination):
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
         for lease in leases:
-            if promise := self._crawl.open_leases.get(lease.token):
-                promise.deadline = self._clock() + lease_ms
+            if held := self.crawl.state.open_leases.get(lease.token):
+                held.deadline = self.crawl.clock() + lease_ms
 
     async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
         """As `Frontier.release`."""
         self._check_not_taken_over([exchange.lease for exchange in exchanges])
-        now = self._clock()
+        now = self.crawl.clock()
         for exchange in exchanges:
-            promise = self._crawl.open_leases.get(exchange.lease.token)
-            if promise is not None and not promise.released:
+            held = self.crawl.state.open_leases.get(exchange.lease.token)
+            if held is not None and not held.released:
                 if not exchange.has_sent_request:
-                    self._crawl.uncount_request(promise)
-                promise.released = True
-                host = self._crawl.hosts[promise.host]
+                    self.crawl.state.uncount_request(held)
+                held.released = True
+                host = self.crawl.state.hosts[held.host]
                 host.end_exchange(now + 1 if exchange.has_sent_request else 0)
                 if exchange.has_sent_request and exchange.elapsed_ms is not None:
                     host.record_response_time(max(exchange.elapsed_ms, 0))
                 host.schedule(now)
-        return self._crawl.soonest(now) if exchanges else None
+        return self.crawl.state.soonest(now) if exchanges else None
 
     async def settle(
         self, settlements: Sequence[Settlement], *, archived: int = 0, is_worker_dead: bool = False
     ) -> int:
         """As `Frontier.settle`."""
-        now = self._clock()
-        self._crawl.admit((found for ended in settlements for found in ended.discoveries), now)
-        self._gate.archived(archived)
+        now = self.crawl.clock()
+        self.crawl.state.admit((found for ended in settlements for found in ended.discoveries), now)
+        self.crawl.gate.archived(archived)
         self._check_not_taken_over([settlement.lease for settlement in settlements], died=is_worker_dead)
-        return sum(settle_page(self._crawl, settlement, now) for settlement in settlements)
+        return sum(settle_page(self.crawl.state, settlement, now) for settlement in settlements)
 
     async def settle_robots(
         self,
@@ -202,18 +240,18 @@ class MemoryFrontier(MemoryCoordination):
     ) -> None:
         """As `Frontier.settle_robots`."""
         self._check_not_taken_over([lease], died=is_worker_dead)
-        now, delay = self._clock(), delay_ms or 0
-        promise = self._crawl.open_leases.get(lease.token)
-        if promise is None or promise.kind is not Kind.ROBOTS:
+        now, delay = self.crawl.clock(), delay_ms or 0
+        held = self.crawl.state.open_leases.get(lease.token)
+        if held is None or held.kind is not Kind.ROBOTS:
             return
-        _, host = self._crawl.end_lease(lease.token, now + 1)
-        self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms, now)
+        _, host = self.crawl.state.end_lease(lease.token, now + 1)
+        self.crawl.state.origins[held.origin].store(rule, body, now + ttl_ms, now)
         if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
             hold = hold_ms if fault is Fault.BUSY else 0
-            self._crawl.record_exchange(host, fault, hold, promise.granted_at, now, reason=reason)
+            self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
         host.hold(hold_ms, now, hold_reason(reason, fault))
-        if delay > host.delay or promise.origin == host.slowest:
-            host.delay, host.slowest = delay, promise.origin
+        if delay > host.delay or held.origin == host.slowest:
+            host.delay, host.slowest = delay, held.origin
         host.schedule(now)
 
     async def retry_robots(
@@ -227,120 +265,42 @@ class MemoryFrontier(MemoryCoordination):
     ) -> None:
         """As `Frontier.retry_robots`."""
         self._check_not_taken_over([lease], died=is_worker_dead)
-        now = self._clock()
-        promise = self._crawl.open_leases.get(lease.token)
-        if promise is None or promise.kind is not Kind.ROBOTS:
+        now = self.crawl.clock()
+        held = self.crawl.state.open_leases.get(lease.token)
+        if held is None or held.kind is not Kind.ROBOTS:
             return
-        origin = self._crawl.origins[promise.origin]
+        origin = self.crawl.state.origins[held.origin]
         told, wait = after_ms or 0, after_ms
         if wait is None:
-            wait = self._crawl.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
+            wait = self.crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
         origin.attempt += 1
-        _, host = self._crawl.end_lease(lease.token, now + 1)
+        _, host = self.crawl.state.end_lease(lease.token, now + 1)
         if host.has_several_origins and fault not in {None, Fault.DNS}:
             hold_origin(origin, wait, now, fault, reason)
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
-                self._crawl.record_exchange(host, fault, hold, promise.granted_at, now, reason=reason)
+                self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
             host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
         host.schedule(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """As `Frontier.robots`."""
-        if (known := self._crawl.origins[origin]).version == 0:
+        if (known := self.crawl.state.origins[origin]).version == 0:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
     async def responsive_origins(self, n: int) -> list[str]:
         """As `Frontier.responsive_origins`."""
-        known = self._crawl.origins.items()
+        known = self.crawl.state.origins.items()
         answered = [text for text, origin in known if origin.version and not origin.is_given_up]
-        hosts = {text: self._crawl.hosts[canonicalize("/", text).host] for text in answered}
+        hosts = {text: self.crawl.state.hosts[canonicalize("/", text).host] for text in answered}
         living = [text for text, host in hosts.items() if not host.dead_reason]
         return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
 
-    async def hold(self, host: str, ms: int) -> bool:
-        """As `Frontier.hold`."""
-        known, now = self._crawl.hosts.get(host), self._clock()
-        if known is not None:
-            known.hold(ms, now, "operator")
-            known.schedule(now)
-        return known is not None
-
-    async def resume(self, host: str) -> bool:
-        """As `Frontier.resume`."""
-        known = self._crawl.hosts.get(host)
-        if known is not None:
-            known.revive()
-            known.held_until, known.turn = 0, None
-            for page in known.waiting:
-                self._crawl.origins[page.discovery.url.origin].held_until = 0
-            known.schedule(self._clock())
-        return known is not None
-
-    async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
-        """As `Frontier.hosts`."""
-        for host in hosts(self._crawl, self._clock()):
-            if not is_held or host.rest or host.origins or host.dead_reason:
-                yield host
-
-    async def find(self, url: Url) -> UrlState:
-        """As `Frontier.find`."""
-        return find(self._crawl, url, self._clock())
-
-    async def prefer(self, ranks: dict[str, Rank]) -> None:
-        """As `Frontier.prefer`."""
-        for domain, rank in ranks.items():
-            self._crawl.domains[domain].rank = rank
-        for host in self._crawl.hosts.values():
-            if host.domain in ranks:
-                host.rank, host.turn = ranks[host.domain], None
-                host.schedule(self._clock())
-
-    async def drop(self, scope: Scope) -> int:
-        """As `Frontier.drop`."""
-        self._crawl.barred_scopes.add(scope)
-        dropped = 0
-        for host in self._crawl.hosts.values():
-            if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
-                scope.kind
-            ):
-                dropped += self._crawl.settle_all_waiting(host, Outcome.REFUSED, DROPPED, self._clock())
-                host.schedule(self._clock())
-        return dropped
-
-    async def holders(self) -> set[str]:
-        """As `Frontier.holders`."""
-        return {promise.worker for promise in self._crawl.open_leases.values()}
-
-    async def reclaim(self, worker: str, *, is_worker_dead: bool = False, has_crashed: bool = False) -> int:
-        """As `Frontier.reclaim`."""
-        if not (is_worker_dead or has_crashed):
-            self._liveness.check_not_taken_over(worker)
-        now = self._clock()
-        held = [token for token, held in self._crawl.open_leases.items() if held.worker == worker]
-        for token in sorted(held, reverse=True):  # each goes before those that are there
-            promise = self._crawl.open_leases[token]
-            if not (is_worker_dead or has_crashed):
-                self._crawl.uncount_request(promise)
-            subject = promise.page or self._crawl.origins[promise.origin]
-            subject.is_recovered = subject.is_recovered or is_worker_dead or has_crashed
-            self._crawl.expire_lease(token, now + 1, int(has_crashed), now)
-        expire_robots_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_RULES_RETENTION_MS)
-        return len(held)
-
-    async def leases(self, worker: str) -> list[Lease]:
-        """As `Frontier.leases`."""
-        return [
-            lease_for_token(self._crawl, token)
-            for token, held in self._crawl.open_leases.items()
-            if held.worker == worker
-        ]
-
     async def stats(self) -> Stats:
         """As `Frontier.stats`."""
-        crawl = self._crawl
+        crawl = self.crawl.state
         waiting, leased = sum(len(host.waiting) for host in crawl.hosts.values()), self._leased()
         return Stats(
             waiting=waiting,
@@ -362,9 +322,9 @@ class MemoryFrontier(MemoryCoordination):
         )
 
     def _check_not_taken_over(self, leases: Sequence[Lease], *, died: bool = False) -> None:
-        """Raise `TakeoverError` where one of some leases that are held is of a worker whose name was taken over."""
-        held = [lease.worker for lease in leases if lease.token in self._crawl.open_leases]
-        self._liveness.check_not_taken_over(*(() if died else held))
+        """Raise `TakeoverError` if one of the leases that are held belongs to a worker whose name was taken over."""
+        held = [lease.worker for lease in leases if lease.token in self.crawl.state.open_leases]
+        self.crawl.liveness.check_not_taken_over(*(() if died else held))
 
     def _leased(self) -> int:
-        return sum(promise.page is not None for promise in self._crawl.open_leases.values())
+        return sum(held.page is not None for held in self.crawl.state.open_leases.values())

@@ -1,10 +1,10 @@
-"""`Gate`: whether a crawl waits for what follows it. The rules are those of `frontier.gate_state`."""
+"""`BackpressureGate`: whether a crawl waits for its follower. The rules are those of `frontier.gate_state`."""
 
 from dataclasses import dataclass, replace
 
 from frontier.gate_state import GateState
 
-_OPENS_AT = (4, 5)  # of the limit: a gate that opened at the limit would flutter
+_OPENS_AT = (4, 5)  # of the limit: a gate that opens at the limit would flutter
 
 
 @dataclass(slots=True)
@@ -15,11 +15,11 @@ class BackpressureGate:
     until_ms: int = 0
 
     def state(self, now: int) -> GateState | None:
-        """The newest report while its time lasts."""
+        """Return the newest report while it counts; None after that."""
         return self.report if now < self.until_ms else None
 
     def report_backlog(self, follower: str, backlog: int, limit: int, ttl_ms: int, now: int) -> GateState:
-        """Take a report for so long; it says whether the gate is shut from now on."""
+        """Take a report that counts for `ttl_ms`; return it with the decision whether the gate is shut."""
         before = self.state(now)
         part, whole = _OPENS_AT
         stays = before is not None and before.shut and backlog * whole > limit * part
@@ -35,12 +35,12 @@ class BackpressureGate:
         return self.report
 
     def withdraw_backlog(self, follower: str) -> None:
-        """Forget the report, if it is this follower's."""
+        """Forget the report if it is this follower's."""
         if self.report is not None and self.report.follower == follower:
             self.report = None
 
     def archived(self, size: int) -> None:
-        """So many bytes more are to be processed."""
+        """Add archived bytes to the estimate."""
         if self.report is not None:
             estimate = self.report.estimate + size
             shut = self.report.shut or estimate > self.report.limit

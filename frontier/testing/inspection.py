@@ -1,15 +1,32 @@
-"""`hosts`, `find`: what an operator asks of the model."""
+"""`MemoryInspection`: the verbs of `frontier.verbs.inspection` on the state of a `MemoryCrawl`."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 from core import Url
 from frontier.testing.crawl import HEAD, CrawlState
+from frontier.testing.memory_crawl import MemoryCrawl
 from frontier.testing.state import Host
 from frontier.verbs.inspection import Hold, HostState, UrlState
 
 
-def hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:
-    """Every host of the crawl."""
+class MemoryInspection:
+    """Promises what `Inspection` promises."""
+
+    def __init__(self, crawl: MemoryCrawl) -> None:
+        self._crawl = crawl
+
+    async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
+        """As `Inspection.hosts`."""
+        for host in _hosts(self._crawl.state, self._crawl.clock()):
+            if not is_held or host.rest or host.origins or host.dead_reason:
+                yield host
+
+    async def find(self, url: Url) -> UrlState:
+        """As `Inspection.find`."""
+        return _find(self._crawl.state, url, self._crawl.clock())
+
+
+def _hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:
     for host in crawl.hosts.values():
         is_resting = (host.held_until > now or host.trips > 0) and not host.dead_reason
         rest = Hold(ms=max(host.held_until - now, 0), reason=host.hold_reason) if is_resting else None
@@ -24,14 +41,13 @@ def hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:
         )
 
 
-def find(crawl: CrawlState, url: Url, now: int) -> UrlState:
-    """Where the page of a URL is."""
+def _find(crawl: CrawlState, url: Url, now: int) -> UrlState:
     if not crawl.knows(url):
         return UrlState(state="unknown")
     name = crawl.key_of(url)
-    for promise in crawl.open_leases.values():
-        if promise.page is not None and crawl.key_of(promise.page.discovery.url) == name:
-            return UrlState(state="leased", attempt=promise.page.attempt, worker=promise.worker)
+    for lease in crawl.open_leases.values():
+        if lease.page is not None and crawl.key_of(lease.page.discovery.url) == name:
+            return UrlState(state="leased", attempt=lease.page.attempt, worker=lease.worker)
     host = crawl.hosts[url.host]
     rest = Hold(ms=host.held_until - now, reason=host.hold_reason) if host.held_until > now else None
     for due, page in crawl.later:

@@ -1,4 +1,4 @@
-"""`forget_bodies`: which robots.txt files are not kept any longer."""
+"""`expire_robots_bodies`: which robots.txt files are not kept any longer."""
 
 from collections.abc import Mapping
 
@@ -10,8 +10,8 @@ from frontier.urls.canonical import host_of
 def expire_robots_bodies(
     origins: Mapping[str, Origin], hosts: Mapping[str, Host], now: int, due: int | None = None
 ) -> None:
-    """Forget rules that have been kept until `due`, or now, unless something of their host waits or is under way. Who comes later asks
-    anew.
+    """Forget rules whose review is due at `due`, or now, unless a URL of their host waits or a request is under way.
+    The next URL of the host asks for them anew.
     """
     for text, origin in origins.items():
         if not 0 < origin.review_at <= (due or now):

@@ -1,4 +1,4 @@
-"""`settle`: how a page's lease ends."""
+"""`settle_page`: how a page's lease ends."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ _ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE
 
 
 def settle_page(crawl: CrawlState, settlement: Settlement, now: int) -> bool:
-    """End a lease; False where it is not held, or not a page's."""
+    """End a lease; return False if it is not held or not a page's."""
     token = settlement.lease.token
     held = crawl.open_leases.get(token)
     if held is None or held.page is None:
@@ -22,7 +22,7 @@ def settle_page(crawl: CrawlState, settlement: Settlement, now: int) -> bool:
     if not settlement.has_sent_request:
         crawl.uncount_request(held)
     _, host = crawl.end_lease(token, now + 1 if settlement.has_sent_request else 0)
-    if held.failure:  # nothing was asked: the settlement says nothing of the host
+    if held.failure:  # no request was made: the settlement says nothing of the host
         outcome, _, reason = held.failure.partition(":")
         crawl.count_outcome(Outcome(outcome), reason)
         host.schedule(now)
@@ -69,7 +69,7 @@ def _visit_again(crawl: CrawlState, page: Page, outcome: Outcome, note: bytes, n
 
 
 def _record_novelty(crawl: CrawlState, host: Host, page: Page, sketch: int, *, leads_on: bool) -> None:
-    """The page said this: `frontier.urls.novelty`."""
+    """Record what the page said (`frontier.urls.novelty`)."""
     domain, name = crawl.domains[host.domain], url_template(page.discovery.url)
     domain.ring, new = update_ring(domain.ring, sketch)
     host.templates[name], host.standing, domain.standing = update_standings(

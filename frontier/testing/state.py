@@ -1,6 +1,6 @@
-"""What the model remembers: `Page`, `Host`, `Domain`, `Origin`, `Promise`. Times in milliseconds of its clock.
+"""The state of the model: `Page`, `Host`, `Domain`, `Origin`, `OpenLease`. Times are milliseconds of its clock.
 
-What ends now has ended a millisecond later: none is over before the next one.
+A time that ends now has ended by the next millisecond: no delay is over before then.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from frontier.robots_record import RobotsRule, next_review_ms
 from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE
 
 MAX_OPEN = 16
-"""Exchanges at once with a host that has no delay: it is ours, or a test."""
+"""Requests at once to a host that has no delay: the host is ours, or a test's."""
 _SLOWEST_MS = 30_000  # Heritrix: maxDelayMs
 _FACTOR = 2  # of the time that a host takes to answer
 _LONGEST_ANSWER_MS = 600_000
@@ -25,11 +25,11 @@ class Page:
     expiries: int = 0
     """Times that its worker was not heard of by the deadline."""
     is_recovered: bool = False
-    """Whether a worker died that held it."""
+    """Whether a worker that held it died."""
 
     @property
     def level(self) -> int:
-        """What a host's pages are ordered by; the lowest comes first."""
+        """The order of a host's pages; the lowest level comes first."""
         return self.discovery.depth - self.discovery.priority
 
 
@@ -42,26 +42,26 @@ class Origin:
     rule: RobotsRule = "allow"
     body: bytes = b""
     attempt: int = 0
-    """Times in a row that it could not be had, or a page of the origin."""
+    """Times in a row that the robots.txt, or a page of the origin, could not be fetched."""
     expiries: int = 0
-    """Times that its worker was not heard of again since it was read last."""
+    """Times that a worker with the robots.txt was not heard of again since it was read last."""
     is_recovered: bool = False
-    """Whether a worker died that held it since then."""
+    """Whether a worker that held it died since then."""
     held_until: int = 0
-    """The origin is asked nothing before."""
+    """The origin is asked nothing before this time."""
     hold_reason: str = ""
-    """Reason code of that."""
+    """Reason code of the hold."""
 
     @property
     def is_given_up(self) -> bool:
-        """Whether nobody answers there."""
+        """Whether the origin is given up or forbids every page."""
         return self.rule == "disallow"
 
     review_at: int = 0
-    """When it is looked at whether its rules are still needed; 0 where it has none."""
+    """When the frontier reviews whether the rules are still needed; 0 if there are none."""
 
     def store(self, rule: RobotsRule, body: bytes, expires: int, now: int) -> None:
-        """It was read, or is given up."""
+        """Store a robots.txt that was read, or give the origin up."""
         self.version += 1
         self.review_at = next_review_ms(body, now) if rule == "rules" else 0
         self.rule, self.body, self.expires = rule, body, expires
@@ -71,7 +71,7 @@ class Origin:
 
 @dataclass(slots=True, kw_only=True)
 class OpenLease:
-    """A lease that is not ended; of `page`, or of the robots.txt of `origin`."""
+    """A lease that has not ended, for `page`, or for the robots.txt of `origin`."""
 
     kind: Kind
     host: str
@@ -92,10 +92,10 @@ class Domain:
     urls: int = 0
     hosts: int = 0
     rank: Rank = Rank.USUAL
-    """Of hosts to come."""
+    """Rank of hosts to come."""
     standing: int = DOMAIN.initial
     ring: bytes = b""
-    """What its last pages said (`frontier.urls.novelty`)."""
+    """Sketches of its last pages (`frontier.urls.novelty`)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,46 +106,46 @@ class Host:
     domain: str
     rank: Rank
     waiting: list[Page] = field(default_factory=list)
-    """In the order in which they are granted."""
+    """Pages in the order in which they are granted."""
     added: int = 0
-    """URLs ever."""
+    """URLs ever let in."""
     delay: int = 0
-    """What robots rules ask for."""
+    """The delay that robots rules ask for."""
     slowest: str = ""
-    """The origin whose rules these are."""
+    """The origin whose rules ask for that delay."""
     pace: int = 0
-    """The delay that the last lease was granted under."""
+    """The delay of the last lease."""
     smooth: int = 0
-    """How long it takes to answer; smoothed as RFC 6298 smooths round trips."""
+    """Time that it takes to answer; smoothed as RFC 6298 smooths round trips."""
     last: int = 0
-    """When the last exchange ended; 0 before the first."""
+    """When the last request ended; 0 before the first."""
     held_until: int = 0
-    """Nothing is asked before."""
+    """The host is asked nothing before this time."""
     hold_reason: str = ""
-    """Reason code of that."""
+    """Reason code of the hold."""
     open: int = 0
-    """Exchanges under way, that of a robots.txt included."""
+    """Requests under way, including that of a robots.txt."""
     is_fetching_robots: bool = False
-    """A robots.txt is being fetched."""
+    """Whether a robots.txt is being fetched."""
     answered: bool = False
-    """It did once."""
+    """Whether it ever answered."""
     dead_reason: str = ""
-    """What it died of."""
+    """Why it was given up; empty if it was not."""
     is_forbidding: bool = False
-    """Its faults are those of one that answers, and refuses."""
+    """Whether its faults are refusals (403)."""
     has_several_origins: bool = False
-    """URLs of several origins have waited here."""
+    """Whether URLs of several origins have waited here."""
     has_notifying_page: bool = False
-    """A page that notifies has waited here."""
+    """Whether a page that notifies has waited here."""
     faults: int = 0
-    """Exchanges in a row that came to nothing, since the circuit opened last."""
+    """Failed requests in a row, since the circuit opened last."""
     trips: int = 0
     """Openings of the circuit in a row."""
     standing: int = HOST.initial
     templates: dict[bytes, int] = field(default_factory=dict)
-    """Standings."""
+    """Standings of its templates."""
     turn: int | None = None
-    """When it may be asked, or since when it waits to be; None while it may not."""
+    """When it may be asked, or since when it waits to be asked; None while it may not be asked."""
 
     def enqueue(self, page: Page) -> None:
         """Put a page behind those of its level."""
@@ -155,7 +155,7 @@ class Host:
         self.waiting.insert(at, page)
 
     def put_back(self, page: Page) -> None:
-        """Put a page that was granted before all others, except where a lower level has come since."""
+        """Put a granted page before all others, unless a lower level has come since."""
         self._compare(page)
         if self.waiting and self.waiting[0].level < page.level:
             self.enqueue(page)
@@ -168,40 +168,40 @@ class Host:
         )
 
     def revive(self) -> None:
-        """It is not dead, and has no fault."""
+        """Clear its death and its faults."""
         self.dead_reason = ""
         self.faults = self.trips = 0
 
     def hold(self, ms: int, now: int, reason: str) -> None:
-        """Nothing is asked for so long, because of that."""
+        """Ask the host nothing for `ms` milliseconds, for this reason, unless it is held for longer."""
         if ms > 0 and now + 1 + ms > self.held_until:
             self.held_until, self.hold_reason = now + 1 + ms, reason
 
     def after_last(self, pace: int) -> int:
-        """When it may be asked again, at a pace."""
+        """Return when it may be asked again, at a pace."""
         return self.last + pace if self.last and pace else 0
 
     def end_exchange(self, at: int) -> None:
-        """An exchange was over at `at` at the latest."""
+        """End a request that was over at `at` at the latest."""
         self.open -= 1
         self.last = max(self.last, at)
 
     def record_response_time(self, elapsed: int) -> None:
-        """It took so long to answer."""
+        """Record the milliseconds that it took to answer."""
         elapsed = min(elapsed, _LONGEST_ANSWER_MS)
         self.smooth = (7 * self.smooth + elapsed) // 8 if self.smooth else elapsed
 
     def pace_for(self, min_delay: int) -> int:
-        """The delay that the next lease is granted under."""
+        """Return the delay of the next lease."""
         told = max(min_delay, self.delay)
         return max(told, min(_FACTOR * self.smooth, _SLOWEST_MS)) if told else 0
 
     def is_full(self, pace: int) -> bool:
-        """Whether it has as many exchanges open as a pace allows; where the circuit was open, a single probe."""
+        """Return whether it has as many requests under way as a pace allows: a single probe if the circuit was open."""
         return self.open >= (1 if pace > 0 or self.trips > 0 else MAX_OPEN)
 
     def has_turn(self, pace: int, now: int) -> bool:
-        """Whether it may be asked now. Where not, it is placed where it belongs."""
+        """Return whether it may be asked now. If not, set when it may be."""
         if self.is_full(pace):
             self.turn = None
             return False
@@ -211,12 +211,12 @@ class Host:
         return at <= now
 
     def template(self, name: bytes) -> int:
-        """Standing of one of its templates."""
+        """Return the standing of one of its templates."""
         return self.templates.get(name, TEMPLATE.initial)
 
     def schedule(self, now: int) -> None:
-        """Decide whether it may be asked, and when. A host that waits already keeps its turn; where it waits for an origin
-        that rests, another may have come. What waits at a dead host is given up at once.
+        """Decide whether it may be asked, and when. A host that waits already keeps its turn; if it waits for an origin
+        that rests, another origin may come first. Pages that wait at a dead host are given up at once.
         """
         if self.dead_reason and self.waiting:
             self.turn = now

@@ -1,4 +1,4 @@
-"""`turn` and `end_turn`: when a host may be asked without a lease of it, or under one for something else."""
+"""`reserve_turn` and `end_turn`: when a host may be asked without a lease of it, or under one for something else."""
 
 from frontier.lease import Fault
 from frontier.testing.circuit import RULES
@@ -8,7 +8,7 @@ from frontier.testing.crawl import CrawlState
 def reserve_turn(
     crawl: CrawlState, name: str, asks: int, most: int, *, since_ms: int | None, ahead: int, now: int
 ) -> int:
-    """How long it is until the caller's turn; where that is longer than `most` nothing is noted."""
+    """Return the milliseconds until the caller's turn; a turn that is later than `most` is not reserved."""
     host = crawl.hosts.get(name)
     delay = max(crawl.delay, asks, *((host.delay, host.pace) if host else ()))
     last, held = crawl.turns.get(name, (0, 0))
@@ -34,7 +34,7 @@ def reserve_turn(
 def end_turn(
     crawl: CrawlState, name: str, delay: int, *, has_lease: bool, busy: str, hold_ms: int, now: int
 ) -> None:
-    """An exchange that had its turn is over: the delay begins now."""
+    """End a request that had its turn: the delay begins now."""
     host = crawl.hosts.get(name)
     last, held = crawl.turns.get(name, (0, 0))
     if host is not None and not has_lease:

@@ -1,26 +1,26 @@
-"""`canonical`: from what a page or a user wrote to the one text that stands for the page.
+"""`canonicalize`: from the text that a page or a user wrote to the one text that stands for the page.
 
 Rules, in order:
 
-1. The WHATWG URL parser reads it (relative to `base`, where there is one), as browsers do.
-2. Only http and https; user name and password are dropped, and so is the fragment.
-3. What is left is the `wire` form: what a browser would request.
-4. The canonical `text` folds what RFC 3986, section 6.2.2 calls equivalent: hexadecimal digits of
-   percent-encodings are upper case, encoded unreserved characters are decoded, and what browsers leave as it is
-   although RFC 3986 allows it nowhere (brackets, `|`, `^` and the back quote) is encoded. It also drops the
+1. The WHATWG URL parser reads the text as browsers do, relative to `base` if there is one.
+2. Only http and https are accepted. User name, password and fragment are dropped.
+3. The rest is the `wire` form: the URL that a browser would request.
+4. The canonical `text` folds forms that RFC 3986, section 6.2.2 calls equivalent: hexadecimal digits of
+   percent-encodings are upper case, encoded unreserved characters are decoded, and characters that browsers leave as
+   they are although RFC 3986 allows them nowhere (brackets, `|`, `^` and the back quote) are encoded. It also drops the
    host's final dot.
-5. It drops what a server or an advertiser hung on the URL to recognise the visitor: the session identifiers and
-   tracking parameters named below. A visitor without them is shown the same page.
+5. It drops the parts by which a server or an advertiser recognises the visitor: the session identifiers and tracking
+   parameters named below. A visitor without them is shown the same page.
 6. It drops an empty query and empty parameters: `?`, `?&`, `&&` and a final `&`.
-7. Neither form is longer than 2,000 characters, and no host name is one that DNS could not carry.
+7. Neither form is longer than 2,000 characters, and every host name is one that DNS can carry.
 
-Not folded, because servers tell them apart: `http` and `https`, a name with `www.` and without, `/` and
-`/index.html`, a path with its final slash and without, capitals, doubled slashes, `a=` and `a`, `+` and `%20`, a parameter
-that stands twice, a `%` that stands alone and `%25`. A page found under two of them costs one more fetch, and its text is
-found to be a duplicate later; a page folded into another that it is not is lost. The order of parameters stays in the text,
-and is folded where pages are told apart (`frontier.page_key`).
+Servers tell the following apart, so they are not folded: `http` and `https`, a name with `www.` and without, `/` and
+`/index.html`, a path with its final slash and without, capitals, doubled slashes, `a=` and `a`, `+` and `%20`, a
+parameter that stands twice, a `%` that stands alone and `%25`. A page that is found under two of these costs one more
+fetch, and its text is found to be a duplicate later; a page that is folded into another page is lost. The order of
+parameters stays in the text, and is folded when pages are told apart (`frontier.page_key`).
 
-The canonical form is a fixed point: `canonical(url.text).text == url.text`.
+The canonical form is a fixed point: `canonicalize(url.text).text == url.text`.
 """
 
 import re
@@ -41,13 +41,13 @@ _HEX = frozenset("0123456789ABCDEFabcdef")
 _ENCODED = {ord(character): f"%{ord(character):02X}" for character in "[]|^`"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PATH_SESSION = re.compile(
-    r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*"  # Jakarta Servlet 6.0, 7.1.3; never what would leave `.` or `..` behind
+    r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*"  # Jakarta Servlet 6.0, 7.1.3; never after `.` or `..`
     r"|/\((?:[AFSX]\([A-Za-z0-9_-]+\))+\)(?=/)",  # ASP.NET, cookieless session, authentication, anonymous user
     re.IGNORECASE,
 )
 _DROPPED = re.compile(
     r"(?:^|(?<=&))(?:"
-    # Sessions. Of names that others use as well only with the value that these programs make.
+    # Sessions. A name that other programs use too counts only with a value that these programs make.
     r"(?:jsessionid|phpsessid|aspsessionid[a-z]{8})="  # Servlet; php.ini session.name; Classic ASP (IIS)
     r"|cfid=\d+&cftoken="  # ColdFusion; both or none, as the Internet Archive's canonicaliser has it
     r"|(?:oscsid|zenid|xtcsid)=(?=[0-9a-z]{26,32}(?:&|$))"  # osCommerce, Zen Cart, xt:Commerce
@@ -55,7 +55,7 @@ _DROPPED = re.compile(
     # Tracking, as the advertisers' and mailers' own manuals name it.
     r"|utm_[a-z_]+=|_gl=|gclid=|gclsrc=|dclid=|gbraid=|wbraid="  # Google Analytics and Ads
     r"|fbclid=|msclkid=|yclid=|twclid=|ttclid=|li_fat_id=|igshid="  # Meta, Microsoft, Yandex, X, TikTok, LinkedIn
-    r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # of mailings; Firefox strips them too
+    r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # mailings; Firefox strips them too
     r")[^&]*",
     re.IGNORECASE,
 )
@@ -66,9 +66,9 @@ class InvalidUrl(ValueError):
 
 
 def canonicalize(raw: str, base: str | None = None) -> Url:
-    """Return the canonical form of `raw`, resolved against `base` where given.
+    """Return the canonical form of `raw`, resolved against `base` if that is given.
 
-    Raises `InvalidUrl` with the reason where no http or https URL can be made of it.
+    Raise `InvalidUrl` with the reason if the text gives no http or https URL.
     """
     try:
         href = _parsed(raw, base)
@@ -97,13 +97,13 @@ def _parsed(raw: str, base: str | None) -> str:
 
 
 def url_from_canonical(text: str, wire: str) -> Url:
-    """Return the `Url` of a text that is canonical already, and its wire form, without parsing either."""
+    """Return the `Url` of a canonical text and its wire form, without parsing either."""
     origin = text[: text.index("/", len("https://"))]
     return Url(text=text, wire=wire, host=host_of(origin), origin=origin)
 
 
 def host_of(origin: str) -> str:
-    """Host name of `scheme://host[:port]`; an IPv6 address keeps its brackets."""
+    """Return the host name of `scheme://host[:port]`; an IPv6 address keeps its brackets."""
     authority = origin.partition("://")[2]
     host, colon, port = authority.rpartition(":")
     return host if colon and not port.endswith("]") else authority
@@ -148,5 +148,5 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _after_stray_percent(text: str, at: int) -> bool:
-    """Decoding here would complete a `%` that stands alone: `%%341` is not `%41`."""
+    """Return whether decoding here would complete a `%` that stands alone: `%%341` is not `%41`."""
     return text[at - 1 : at] == "%" or (text[at - 2 : at - 1] == "%" and text[at - 1] in _HEX)

@@ -1,7 +1,7 @@
 """`Scope`: how far from its seed a crawl may follow links.
 
-`any` admits everything; `domain` the seed's registered domain; `host` its host name, whatever scheme or
-port; `prefix` the URLs that begin as the seed does, up to the last slash of its path.
+`any` admits every URL; `domain` the URLs of the seed's registered domain; `host` those of its host name, whatever
+scheme or port; `prefix` those that begin as the seed does, up to the last slash of its path.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _suffixes = tldextract.TLDExtract(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """One reach, anchored at what it was taken from. `str(scope)` and `Scope.parse` are inverses."""
+    """One reach with its anchor. `str(scope)` and `Scope.parse` are inverses."""
 
     kind: ScopeKind
     anchor: str
@@ -32,7 +32,7 @@ class Scope:
 
     @classmethod
     def of(cls, kind: ScopeKind, url: Url) -> "Scope":
-        """Return the scope of that reach that `url` stands in the middle of."""
+        """Return the scope of that reach around `url`."""
         match kind:
             case "any":
                 return cls(kind=kind, anchor="")
@@ -45,14 +45,14 @@ class Scope:
 
     @classmethod
     def parse(cls, text: str) -> "Scope":
-        """Return the scope that `str` wrote; `InputError` where the text is none."""
+        """Return the scope that `str` wrote. Raise `InputError` if the text is none."""
         kind, _, anchor = text.partition(":")
         if kind not in _KINDS or (kind == "any") != (anchor == ""):
             raise InputError(f"not a scope: {text!r}; write any, or domain:, host: or prefix: and its anchor")
         return cls(kind=cast("ScopeKind", kind), anchor=anchor)
 
     def admits(self, url: Url) -> bool:
-        """Whether a link to `url` may be followed."""
+        """Return whether a link to `url` may be followed."""
         match self.kind:
             case "any":
                 return True
@@ -71,8 +71,8 @@ class Scope:
 def registered_domain(host: str) -> str:
     """Return the part of a host name that somebody registered, by the Public Suffix List.
 
-    An IP address, a single label and a public suffix itself are their own domain. Under a suffix that the
-    list does not know, the last two labels are (the list's prevailing rule `*`).
+    An IP address, a single label and a public suffix are their own domain. Under a suffix that the list does not know,
+    the domain is the last two labels (the list's prevailing rule `*`).
     """
     if _is_address(host) or "." not in host:
         return host
@@ -83,7 +83,9 @@ def registered_domain(host: str) -> str:
 
 
 def _is_address(host: str) -> bool:
-    """Whether it is an IP address: in a parsed URL nothing else ends in a number (URL standard, host parser)."""
+    """Return whether the host is an IP address: in a parsed URL nothing else ends in a number (URL standard, host
+    parser).
+    """
     return host.startswith("[") or host.rpartition(".")[2].isdigit()
 
 

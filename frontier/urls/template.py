@@ -1,15 +1,15 @@
-"""`template`: which URLs of a host look made by one page generator. Pure.
+"""`url_template`: which URLs of a host look made by one page generator. Pure.
 
-Rules. What is kept of a URL:
+Rules. The template keeps of a URL:
 
-1. How deep the path is, up to eight folders; deeper is one kind.
-2. The name of the first folder, and of the second where the first is short (`/en/news/`, `/u/name/`). Names with a
-   digit (dates, numbers, tokens) are all one name; others fall into 64 kinds, so that a site with a folder for
-   every user has tens of templates and not a million.
-3. Of the last segment its extension, and whether the name has digits. The name itself only of a script
+1. The depth of the path, up to eight folders; deeper paths are one kind.
+2. The name of the first folder, and of the second if the first is short (`/en/news/`, `/u/name/`). Names with a digit
+   (dates, numbers, tokens) are all one name. Other names fall into 64 kinds, so that a site with a folder for every
+   user has tens of templates and not a million.
+3. The extension of the last segment, and whether its name has digits. The name itself is kept only for a script
    (`viewtopic.php`).
-4. Of the query the name of the first parameter, in one of 32 kinds, and how many there are: none, one, two, more.
-   Which others are present is what a faceted search multiplies.
+4. The name of the first parameter of the query, in one of 32 kinds, and the number of parameters: none, one, two, more.
+   A faceted search multiplies the combinations of the others.
 
 Parameters of a segment (`;...`) are dropped. Time is linear in the length of the URL. The same text gives the same
 template on every machine and in every version of Python.
@@ -23,13 +23,13 @@ from zlib import crc32
 from core import Url
 
 DEEPEST = 8
-"""Folders told apart. Deeper pages are few on honest sites, and relative links that never come home end here."""
+"""Depths of folders that are told apart. Deeper pages are few on honest sites, and endless relative links end here."""
 FOLDERS = 64
 """Kinds of folder names."""
 PARAMETERS = 32
 """Kinds of parameter names."""
 SHORT = 3
-"""Letters of a folder that is likely a language, or `usr`, `doc`, `wp`: the next one says more."""
+"""Letters of a folder name that is likely a language, or `usr`, `doc`, `wp`: the next folder says more."""
 MOST_PARAMETERS = 3
 _LONGEST_EXTENSION = 5  # letters: .xhtml, .shtml
 _SCRIPTS = frozenset(
@@ -39,7 +39,7 @@ _digit = re.compile(r"[0-9]").search
 
 
 def url_template(url: Url) -> bytes:
-    """Four bytes that URLs of one host share where one page generator seems to make them."""
+    """Return four bytes that URLs of one host share if one page generator seems to make them."""
     path, _, query = url.text[len(url.origin) + 1 :].partition("?")
     *folders, last = path.split("/")
     kept = _folder(folders[0]) if folders else ""
@@ -60,7 +60,7 @@ def _folder(segment: str) -> str:
 
 
 def _name(segment: str) -> tuple[str, str]:
-    """What is kept of the last segment: the kind of its name, and its extension in lower case."""
+    """Return the kept part of the last segment: the kind of its name, and its extension in lower case."""
     stem, dot, extension = segment.rpartition(".")
     extension = extension.lower()
     if not dot or len(extension) > _LONGEST_EXTENSION or not extension.isalnum() or extension.isdigit():
@@ -81,7 +81,7 @@ def _parameter(query: str) -> str:
 
 
 def _read(text: str) -> str:
-    """Without percent-encoding, whose digits are none of the name."""
+    """Return the text without percent-encoding, whose digits are not part of the name."""
     return unquote(text) if "%" in text else text
 
 

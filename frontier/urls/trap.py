@@ -1,18 +1,18 @@
-"""`pitfall`: which URLs are refused for what they look like, before anything is asked. Pure.
+"""`trap_reason`: which URLs are refused for their form, before any request. Pure.
 
-Rules. Each is what no honest page needs and what an endless space of URLs cannot do without for long; what is less
-certain is left to `frontier.urls.novelty`, which looks at the pages.
+Each rule names a form that no honest page needs and that an endless space of URLs cannot do without for long. Less
+certain signs are left to `frontier.urls.novelty`, which looks at the pages.
 
-1. `repeated_segments`: two folders that stand three times each in the path, or one that stands eight times, and is no
+1. `repeated_segments`: two folders that stand three times each in the path, or one that stands eight times and is no
    number. Relative links that lack a slash make such paths (`/a/b/a/b/a/b/`). Zeno refuses three repeats of one,
-   consecutive or not (`pathloop`), Heritrix three consecutive ones (`PathologicalPathDecideRule`); but honest are
-   `/scipy/scipy/blob/v1/scipy/stats.py` and `/post/all/all/all/all/1.html`.
+   consecutive or not (`pathloop`), Heritrix three consecutive ones (`PathologicalPathDecideRule`); but
+   `/scipy/scipy/blob/v1/scipy/stats.py` and `/post/all/all/all/all/1.html` are honest.
 2. `long_path`: more than 20 segments (Heritrix, `TooManyPathSegmentsDecideRule`).
-3. `repeated_parameters`: the same of the parameters, with their values, as scripts make them that append to their own
-   URL.
-4. `nested_url`: three more URLs inside the path, or something percent-encoded four times over: a login or a share button
-   that links to itself.
-5. `calendar`: a date whose year has not more than three digits or is beyond 2200, where the URL says that it is one.
+3. `repeated_parameters`: the same repeats among the parameters with their values, as made by scripts that append to
+   their own URL.
+4. `nested_url`: three more URLs inside the path, or something percent-encoded four times over: a login or a share
+   button that links to itself.
+5. `calendar`: a date whose year has at most three digits or is beyond 2200, if the URL says that it is a date.
 
 The time is linear in the length of the URL.
 """
@@ -41,7 +41,7 @@ _ABSURD_DATE = re.compile(
 
 
 def trap_reason(url: Url) -> TrapReason | None:
-    """Why the URL is refused; None for one that may be asked."""
+    """Return why the URL is refused; None for a URL that may be requested."""
     path, _, query = url.text[len(url.origin) + 1 :].partition("?")
     segments = path.split("/")
     if len(segments) > SEGMENTS:

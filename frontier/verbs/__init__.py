@@ -1,6 +1,7 @@
-"""The verbs of the frontier that do not concern single URLs. Entry point: `coordination.Coordination`.
+"""The clients of a crawl beside `Frontier`. Entry point: `crawl.Crawl`, which the others share.
 
-`coordination` holds what concerns a crawl as a whole: its settings (`agreement`), its workers, its follower. `operator` and
-`inspection` are the verbs of an operator. `journal` and `reconciler` tell a server again what it forgot. `tail` moves queues that
-have no room in memory to storage.
+`crawl` holds a crawl as a whole: its settings (`agreement`), its link, and the journal of its calls. `workers`,
+`backlog` and `rebuild` concern its workers, its follower and a frontier that was lost. `operator` and `inspection` are
+the verbs of an operator. `journal` and `reconciler` repeat to a server the calls that it forgot. `queue_tail` moves
+queues that have no room in memory to storage.
 """

@@ -1,16 +1,17 @@
-"""`agree`: what a crawl was made with, by whoever was first, and what all others have to hold to.
+"""`agree`: the settings and storage that the first client gave a crawl, and that all others must hold to.
 
-1. The home of a crawl keeps its number of partitions, its version, its storage and its settings. Each is written once, by
-   the first who says it.
-2. Another version or another storage is refused, and so are other settings: nothing is changed by who is refused.
-3. Settings are replaced as a whole, by compare and swap on their revision: of two who change them at once, one sees what the
-   other has done.
-4. Every partition has a copy of what its functions need of them (`copies`). A copy of an older revision never replaces a newer
-   one, so any number of clients may tell the partitions, in any order, and one that was killed before it did is made up for
-   by the next.
-5. Whoever makes a crawl gives that making a name, which home and partitions keep. A partition that is of another making, or
-   not there although all were made, is lost, and so is the crawl (`frontier.link.lost_frontier`): a server that was emptied, or another one at its
-   address, is never taken for a crawl that has nothing to do.
+1. The home of a crawl keeps its number of partitions, its version, its storage and its settings. Each is written once,
+   by the first client that says it.
+2. Another version or another storage is refused, and so are other settings. A client that is refused changes nothing.
+3. Settings are replaced as a whole, by compare and swap on their revision: of two clients that change them at once, one
+   sees the change of the other.
+4. Every partition has a copy of the settings that its functions need (`settings_calls`). A copy of an older revision
+   never replaces a newer one. So any number of clients may configure the partitions, in any order, and the next client
+   makes up for one that was killed before it did.
+5. The client that makes a crawl gives this creation an id, which home and partitions keep. A partition with another
+   creation id, or one that is missing although all were made, is lost, and so is the crawl
+   (`frontier.link.lost_frontier`): a server that was emptied, or another server at its address, never passes for a
+   crawl that has nothing to do.
 """
 
 from dataclasses import dataclass, replace
@@ -35,20 +36,20 @@ from frontier.settings import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """What holds for every client of a crawl."""
+    """The values that hold for every client of a crawl."""
 
     partitions: Partitions
     storage: StorageId | None
-    """None where nobody has said it yet."""
+    """None if nobody has said it yet."""
     settings: CrawlSettings
     revision: int
-    """Of the settings; 0 where nobody has said any, and the defaults hold."""
+    """Revision of the settings; 0 if nobody has said any, and the defaults hold."""
     is_rebuilding: bool = False
-    """Whether it is being made from the archive, and is not complete."""
+    """Whether the frontier is being made from the archive and is not complete."""
     creation_id: bytes = b""
-    """The name of its making."""
+    """The id of the crawl's creation."""
     has_all_partitions: bool = False
-    """Whether all of its partitions were made."""
+    """Whether all partitions were made."""
 
 
 async def agree(
@@ -60,10 +61,11 @@ async def agree(
     settings: CrawlSettings | None,
     update: bool,
 ) -> Agreement:
-    """Return what the crawl was made with, or make it so. What is None is asked for, and not said.
+    """Return the agreement of the crawl, and make the crawl if it is new. A `storage` or `settings` of None accepts
+    that of the crawl.
 
-    Raises `CorruptData` where another release made the crawl, and `InputError` where its archive is in another storage,
-    or its settings are others and `update` does not say that they are to be replaced.
+    Raise `CorruptData` if another release made the crawl, and `InputError` if its archive is in another storage, or if
+    its settings differ and `update` does not ask to replace them.
     """
     found = await read_agreement(link, crawl)
     if found is not None:
@@ -86,7 +88,7 @@ async def agree(
 
 
 async def read_agreement(link: Link, crawl: str) -> Agreement | None:
-    """Return what a crawl was made with; None where there is no such crawl. Raise `CorruptData` as `agree` does."""
+    """Return the agreement of a crawl; None if there is no such crawl. Raise `CorruptData` as `agree` does."""
     (made,) = await link.call([crawl_call(crawl, "made")])
     partitions, version, identity, uri, revision, settings, rebuilding, making, begun = made
     if version is None:
@@ -118,13 +120,15 @@ def settings_calls(found: Agreement) -> list[Call]:
 
 
 async def has_lost_partition(link: Link, found: Agreement) -> bool:
-    """Return whether a partition of a crawl is lost, though all were made, or of another making than its home."""
+    """Return whether a partition of a crawl is missing though all were made, or has another
+    creation id than the home.
+    """
     makings = await link.call(found.partitions.calls("begin", found.creation_id, 0))
     return any(making != found.creation_id and (making or found.has_all_partitions) for making in makings)
 
 
 async def _create_partitions(link: Link, found: Agreement) -> None:
-    """Make the partitions, unless they are; where the frontier is being made from the archive, those that are lost."""
+    """Make the partitions that were never made; during a rebuild, also those that are lost."""
     makes = 2 if found.is_rebuilding else int(not found.has_all_partitions)
     makings = await link.call(found.partitions.calls("begin", found.creation_id, makes))
     if any(making != found.creation_id for making in makings):
@@ -136,7 +140,7 @@ async def _create_partitions(link: Link, found: Agreement) -> None:
 def _check(
     crawl: str, found: Agreement, storage: StorageId | None, settings: CrawlSettings | None, *, update: bool
 ) -> None:
-    """Raise `InputError` where the crawl is not as somebody says."""
+    """Raise `InputError` if the crawl's storage or settings differ from the caller's."""
     if storage is not None:
         check_storage(crawl, storage.id, storage.uri, found.storage)
     if not update:
@@ -149,7 +153,7 @@ async def _changed(link: Link, crawl: str, revision: int, settings: CrawlSetting
 
 
 def read_gate_reply(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
-    """Return the agreement as `gate` tells it, to who knows `found`; and whether anything may be leased."""
+    """Return the agreement after a reply of `gate` to a client that has `found`, and whether anything may be leased."""
     version, shut, revision, settings, making = news
     if not version or making != found.creation_id:
         raise lost_frontier_error(crawl)

@@ -1,4 +1,4 @@
-"""`Inspection`: the verbs that an operator asks with: how hosts stand, and where a URL is. They change nothing."""
+"""`Inspection`: the questions of an operator: how hosts stand, and where a URL is. They change nothing."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -6,22 +6,23 @@ from typing import Any, Literal
 
 from core import Url
 from frontier.codec.entries import decode_entry
-from frontier.link.link import Call
 from frontier.page_key import page_hash
 from frontier.policy import HostSwitch
-from frontier.verbs.coordination import Coordination
+from frontier.verbs.crawl import Crawl
 
 _SOME = 1_000  # hosts, or entries, of one call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """A time in which nothing is asked."""
+    """A time in which a host or an origin is asked nothing."""
 
     ms: int
-    """How long it lasts from now; 0: it is over, and the next request is a probe that ends it or begins another."""
+    """Milliseconds from now until its end. 0: it is over, and the next request is a probe that ends it or begins
+    another.
+    """
     reason: str
-    """Reason code; empty where the frontier does not know it."""
+    """Reason code; empty if the frontier does not know it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +31,17 @@ class HostState:
 
     host: str
     waiting: int
-    """Pages that wait for its turn."""
+    """Pages that wait for the host's turn."""
     open: int
     """Requests under way."""
     delay_ms: int
-    """Between two requests, as the last lease was granted; 0 before the first."""
+    """Milliseconds between two requests, as of the last lease; 0 before the first."""
     rest: Hold | None
-    """Why and how long the host is asked nothing."""
+    """Why and for how long the host is asked nothing; None if it may be asked."""
     origins: tuple[tuple[str, Hold], ...]
-    """Of a host of several origins, those that rest while the others are asked, as far as their pages come next."""
+    """If the host has several origins: those that rest while the others are asked, as far as their pages come next."""
     dead_reason: str
-    """Why the host was given up; empty where it was not."""
+    """Why the host was given up; empty if it was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,44 +49,49 @@ class UrlState:
     """Where a URL is in the frontier."""
 
     state: Literal["unknown", "waiting", "leased", "later", "settled"]
-    """`later`: it is tried again at a time. `settled`: it is known, and in none of the other places."""
+    """`later`: the URL is tried again at a time. `settled`: it is known, and in none of the other places."""
     attempt: int = 0
-    """Times that it was tried before, where it is not settled."""
+    """Number of earlier attempts, if the URL is not settled."""
     due_ms: int | None = None
-    """In how many milliseconds it is tried again."""
+    """Milliseconds until it is tried again."""
     visit_ms: int | None = None
-    """In how many milliseconds it is visited again, where that is to be."""
+    """Milliseconds until it is visited again, if it is to be."""
     worker: str = ""
-    """Who holds its lease."""
+    """The worker that holds its lease."""
     rest: Hold | None = None
-    """Why and how long its host is asked nothing, where the URL waits."""
+    """Why and for how long its host is asked nothing, if the URL waits."""
     stored: int = 0
-    """URLs of its host that wait in storage: a settled one may be among them."""
+    """URLs of its host that wait in storage; a URL that is reported as settled may be among them."""
 
 
-class Inspection(Coordination):
-    """One crawl. `open` comes before anything else."""
+class Inspection:
+    """The operator's questions about one crawl."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
 
     async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
-        """Yield how every host stands; with `is_held` those alone that are asked nothing now or were given up.
+        """Yield the state of every host; with `is_held`, only of hosts that are asked nothing now or were given up.
 
-        In no order; a host may come twice while hosts are added.
+        The order is not defined, and a host may come twice while hosts are added.
         """
-        for p in range(self._partitions.number):
+        for p in range(self._crawl.partitions.number):
             cursor = b"0"
             while True:
-                call = self._partitions.call(p, "hosts", cursor, _SOME, int(is_held))
-                cursor, rows = await self._one(call)
+                call = self._crawl.partitions.call(p, "hosts", cursor, _SOME, int(is_held))
+                cursor, rows = await self._crawl.one(call)
                 for row in rows:
                     yield _host(row)
                 if cursor == b"0":
                     break
 
     async def find(self, url: Url) -> UrlState:
-        """Return where the page of a URL is, by whichever of its URLs it was found. What is waiting is looked for in memory; what lies in storage is not read."""
-        p = self._partitions.of_host(url.host)
-        call = self._partitions.call(p, "known", url.host, page_hash(url, self._query_order))
-        known, queued, stored, rest_ms, reason = await self._one(call)
+        """Return where the page of a URL is, whichever of its URLs was found. Waiting URLs are searched in memory;
+        those in storage are not read.
+        """
+        p = self._crawl.partitions.of_host(url.host)
+        call = self._crawl.partitions.call(p, "known", url.host, page_hash(url, self._query_order))
+        known, queued, stored, rest_ms, reason = await self._crawl.one(call)
         if not known:
             return UrlState(state="unknown")
         if place := await self._unsettled(p, url, queued):
@@ -97,14 +103,16 @@ class Inspection(Coordination):
         return UrlState(state="settled", stored=stored)
 
     async def _unsettled(self, p: int, url: Url, queued: int) -> UrlState | None:
-        for worker, entry in await self._one(self._partitions.call(p, "leased", url.host)):
+        for worker, entry in await self._crawl.one(self._crawl.partitions.call(p, "leased", url.host)):
             if (attempt := self._attempt(url, entry)) is not None:
                 return UrlState(state="leased", attempt=attempt, worker=worker.decode())
         async for due_ms, entry in self._due(p, "later", url.host):
             if (attempt := self._attempt(url, entry)) is not None:
                 return UrlState(state="later", attempt=attempt, due_ms=due_ms)
         for first in range(0, queued, _SOME):
-            for entry in await self._one(self._partitions.call(p, "queued", url.host, first, _SOME)):
+            for entry in await self._crawl.one(
+                self._crawl.partitions.call(p, "queued", url.host, first, _SOME)
+            ):
                 if (attempt := self._attempt(url, entry)) is not None:
                     return UrlState(state="waiting", attempt=attempt)
         return None
@@ -112,26 +120,22 @@ class Inspection(Coordination):
     async def _due(self, p: int, which: str, host: str) -> AsyncIterator[tuple[int, bytes]]:
         cursor = b"0"
         while True:
-            call = self._partitions.call(p, "due_later", which, host, cursor, _SOME)
-            cursor, rows = await self._one(call)
+            call = self._crawl.partitions.call(p, "due_later", which, host, cursor, _SOME)
+            cursor, rows = await self._crawl.one(call)
             for due_ms, entry in rows:
                 yield int(due_ms), entry
             if cursor == b"0":
                 break
 
     def _attempt(self, url: Url, entry: bytes) -> int | None:
-        """How often the page of the URL was tried, if the entry is its; else None."""
+        """Return how often the page of the URL was tried, if the entry belongs to that page; else None."""
         found, attempt = decode_entry(url.host, entry)
         is_its = page_hash(found.url, self._query_order) == page_hash(url, self._query_order)
         return attempt if is_its else None
 
     @property
     def _query_order(self) -> HostSwitch:
-        return self.settings.policy.query_order
-
-    async def _one(self, call: Call) -> Any:
-        (reply,) = await self._link.call([call])
-        return reply
+        return self._crawl.settings.policy.query_order
 
 
 def _host(row: Any) -> HostState:

@@ -1,16 +1,17 @@
-"""`Journal`: what one client has told the servers lately, and tells them again where they have forgotten it.
+"""`Journal`: the recent calls of one client, which it repeats to a server that has forgotten them.
 
-A server that dies loses what it had not synced: a second, with an append-only file. What it was told is then known to nobody
-but its clients: each remembers it until it is certain, or too much.
+A server that dies loses the writes that it had not synced: a second's worth, with an append-only file. Then only its
+clients know of these writes. Each client remembers its calls until they are certain, or until there are too many.
 
-1. Every change is written down with the life of the server in which it was made (the nonce of its library) and the time of
-   the partition, which stands in each of its writes. A partition knows of each of its restarts what that time was (`births`):
-   what was made later, and in an earlier life, is lost.
-2. Leases that are held are kept as well, and with each settlement those that it ended: who tells a settlement again has first
-   to have its lease again (`regrant`), for the grant may be lost, too.
-3. `MOST` of what was told is remembered, the newest. A server that has forgotten more is not made whole: `CorruptData`.
+1. Every change is recorded with the life of the server in which it was made (the nonce of its library) and the time of
+   the partition, which is part of each of its writes. A partition knows that time for each of its restarts (`births`):
+   changes that were made later, and in an earlier life, are lost.
+2. The journal also keeps the leases that are held, and with each settlement the leases that it ended. To repeat a
+   settlement, the client must first have its lease granted again (`regrant`), because the grant may be lost too.
+3. It remembers the newest `MAX_JOURNAL_BYTES` of calls. A server that has forgotten more cannot be made whole:
+   `CorruptData`.
 
-The journal is pure; `frontier.frontier` makes the calls.
+The journal is pure; `frontier.frontier` and the other clients make the calls.
 """
 
 from collections import deque
@@ -26,17 +27,17 @@ from frontier.policy import UrlPolicy
 from frontier.urls.scope import registered_domain
 
 MAX_JOURNAL_BYTES = 25_000_000
-"""Bytes, estimated: what a worker tells in some 20 s at its fastest, and a seeder in 3."""
+"""Estimated bytes: the calls of a worker in some 20 s at its fastest, and of a seeder in 3 s."""
 ARGUMENT = 96
-"""Bytes of an argument, on average: a hash or an entry, as an object, and its place in a tuple."""
+"""Average bytes of an argument: a hash or an entry as an object, and its place in a tuple."""
 SETTLING_MS = 10_000
-"""How long a lease is held again at least: those that were ended are settled in the next call."""
+"""Milliseconds for which a repeated lease is held at least: leases that had ended are settled in the next call."""
 _NO_HASH = bytes(7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A lease, as its partition has it."""
+    """A lease in the form that its partition has."""
 
     token: int
     kind: bytes
@@ -45,7 +46,7 @@ class Grant:
     failure: bytes
     worker: str
     until: float
-    """By the monotonic clock; a lease that is over by then is nobody's any more."""
+    """Seconds by the monotonic clock; after that the lease is nobody's any more."""
     released: bool = False
 
 
@@ -56,17 +57,17 @@ class JournaledCall:
     partition: int
     call: Call
     grants: tuple[Grant, ...]
-    """The leases that it ended."""
+    """The leases that the call ended."""
     nonce: bytes
     at_ms: int
     size: int
 
 
 class Journal:
-    """Of one client of one crawl."""
+    """The calls and leases of one client of one crawl."""
 
     def __init__(self, crawl: str, most: int = MAX_JOURNAL_BYTES) -> None:
-        """`most` is how many bytes are remembered, about."""
+        """`most` is how many bytes of calls are remembered, about."""
         self._crawl, self._most = crawl, most
         self._changes: deque[JournaledCall] = deque()
         self._size = 0
@@ -76,18 +77,18 @@ class Journal:
         self._dropped: dict[int, tuple[bytes, int]] = {}
         self._held: dict[int, Grant] = {}
         self.server_restarts = 0
-        """How many lives of partitions have ended since the journal was begun, as far as it has noticed."""
+        """Number of lives of partitions that have ended since the journal began, as far as the client has noticed."""
 
     def nonce(self, partition: int) -> bytes:
-        """Return the life that the client has made itself known to; empty where it knows none."""
+        """Return the life of a partition that the client knows; empty if it knows none."""
         return self._nonces.get(partition, b"")
 
     def register_partition(self, partition: int, nonce: bytes) -> None:
-        """The client hears of a partition. One that it knows already stays as it is known."""
+        """Record the life of a partition, unless the client knows one already."""
         self._nonces.setdefault(partition, nonce)
 
     def add(self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()) -> None:
-        """A call was carried out, and ended the leases of these tokens."""
+        """Record a call that was carried out and ended the leases of these tokens."""
         grants = tuple(grant for token in tokens if (grant := self._held.pop(token, None)) is not None)
         size = ARGUMENT * (len(call.args) + 4 * len(grants) + 4)
         if call.verb == "settle_robots":
@@ -105,50 +106,50 @@ class Journal:
             self._dropped[old.partition] = old.nonce, old.at_ms
 
     def add_grants(self, grants: Sequence[Grant]) -> None:
-        """These leases are held from now on."""
+        """Record leases that are held from now on."""
         self._held.update((grant.token, grant) for grant in grants)
 
     def mark_released(self, token: int) -> None:
-        """The exchange of a lease is over, if it is held."""
+        """Record that the request of a lease is over, if the lease is held."""
         held = self._held.get(token)
         if held is not None and not held.released:
             self._held[token] = replace(held, released=True)
 
     def remove_grant(self, token: int) -> None:
-        """A lease is not held any more."""
+        """Forget a lease that is not held any more."""
         self._held.pop(token, None)
 
     def remove_grants(self, worker: str) -> None:
-        """So are all of a worker."""
+        """Forget all leases of a worker."""
         for token in [token for token, grant in self._held.items() if grant.worker == worker]:
             del self._held[token]
 
     def extend_grant(self, token: int, until: float) -> None:
-        """A lease is held for longer, if it is."""
+        """Record a later end of a lease, if it is held."""
         held = self._held.get(token)
         if held is not None:
             self._held[token] = replace(held, until=until)
 
     def current_grants(self, partition: int, partitions: int, now: float) -> list[Grant]:
-        """Return the leases that are held of a partition."""
+        """Return the leases of a partition that are held."""
         for token in [token for token, grant in self._held.items() if grant.until <= now]:
             del self._held[token]
         return [grant for grant in self._held.values() if grant.token % partitions == partition]
 
     def is_current(self, partition: int, nonce: bytes) -> bool:
-        """Return whether all that the client has told was told in this life, or is certain."""
+        """Return whether every call of the client was made in this life of the partition, or is certain."""
         return self._nonces.get(partition) == nonce and partition not in self._stale
 
     def suspend(self, partition: int) -> None:
-        """The client knows no life of a partition until it has caught up: so it is granted nothing meanwhile."""
+        """Forget the life of a partition until `mark_reconciled`, so that the client is granted nothing meanwhile."""
         self._before[partition] = self._nonces.get(partition, b"")
         self._nonces[partition] = b""
 
     def split_by_loss(
         self, partition: int, nonce: bytes, births: bytes
     ) -> tuple[list[JournaledCall], list[JournaledCall]]:
-        """Return what a partition has forgotten in its restarts, `births`, and what it has not. Raises `CorruptData` where there was more
-        of it than is remembered.
+        """Return the calls that a partition has forgotten in its restarts (`births`), and those that it has kept. Raise
+        `CorruptData` if it has forgotten more than the journal remembers.
         """
         lives = [each.rpartition(b":") for each in births.split()]
         names = _lives(births)
@@ -179,11 +180,11 @@ class Journal:
         again: Sequence[tuple[JournaledCall, int]],
         kept: Sequence[JournaledCall],
     ) -> None:
-        """The partition is in this life, the last of `births`, and has changes that were made again, at these times, and others that it
-        had kept.
+        """Record that a partition is in this life, the last of `births`, that the calls in `again` were repeated at
+        these times, and that it had kept those in `kept`.
 
-        What it had kept counts as made in the life before: that this one has begun may be forgotten too, if the server dies again
-        at once.
+        A kept call counts as made in the life before: if the server dies again at once, it may also forget that this
+        life began.
         """
         for change, at_ms in again:
             change.nonce, change.at_ms = nonce, at_ms
@@ -204,12 +205,12 @@ class Journal:
 
 
 def _lives(births: bytes) -> list[bytes]:
-    """The lives that a partition remembers, the newest last."""
+    """Return the lives that a partition remembers, the newest last."""
     return [each.rpartition(b":")[0] for each in births.split()]
 
 
 def regrant_arguments(grants: Sequence[Grant], policy: UrlPolicy, now: float) -> list[Arg]:
-    """What `regrant` is told of some leases."""
+    """Return the arguments of `regrant` for some leases."""
     args: list[Arg] = []
     for grant in grants:
         name = _NO_HASH

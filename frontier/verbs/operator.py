@@ -1,4 +1,4 @@
-"""`Steering`: the verbs by which an operator has hosts held, preferred and dropped."""
+"""`Operator`: the verbs by which an operator holds, resumes, prefers and drops hosts."""
 
 from collections import defaultdict
 from typing import Any, cast
@@ -6,55 +6,62 @@ from typing import Any, cast
 from frontier.codec.arguments import batches
 from frontier.lease import Rank
 from frontier.urls.scope import Scope, registered_domain
-from frontier.verbs.coordination import HOSTS_PER_CALL
-from frontier.verbs.inspection import Inspection
+from frontier.verbs.crawl import HOSTS_PER_CALL, Crawl
 
 
-class OperatorCommands(Inspection):
-    """One crawl. `open` comes before anything else."""
+class Operator:
+    """The operator's commands for the hosts of one crawl."""
 
-    async def responsive_origins(self, n: int) -> list[str]:
-        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
-        do not rest come first.
-        """
-        rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
-        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
 
     async def hold(self, host: str, ms: int) -> bool:
-        """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
+        """Ask a host nothing for `ms` milliseconds, or for longer if it is held for longer already. Return False if the
+        host is unknown.
+        """
         return bool(
-            await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, max(ms, 0)))
+            await self._crawl.one(
+                self._crawl.partitions.call(self._crawl.partitions.of_host(host), "hold", host, max(ms, 0))
+            )
         )
 
     async def resume(self, host: str) -> bool:
-        """Let a host go on, whatever held it; one that was given up lives again. Its delay still holds."""
-        return bool(await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, -1)))
+        """Let a host go on, whatever held it; a host that was given up is asked again. Its delay still holds. Return
+        False if the host is unknown.
+        """
+        return bool(
+            await self._crawl.one(
+                self._crawl.partitions.call(self._crawl.partitions.of_host(host), "hold", host, -1)
+            )
+        )
 
     async def prefer(self, ranks: dict[str, Rank]) -> None:
-        """Rank the hosts of registered domains, those to come as well."""
+        """Rank the hosts of registered domains, known and future ones."""
         chosen: defaultdict[tuple[int, Rank], list[str]] = defaultdict(list)
         async for partition, host in self._hosts():
             domain = registered_domain(host)
             if domain in ranks:
                 chosen[partition, ranks[domain]].append(host)
         calls = [
-            self._partitions.call(self._partitions.of_host(domain), "rank_domain", int(rank), domain)
+            self._crawl.partitions.call(
+                self._crawl.partitions.of_host(domain), "rank_domain", int(rank), domain
+            )
             for domain, rank in ranks.items()
         ]
         for (partition, rank), hosts in chosen.items():
             calls += [
-                self._partitions.call(partition, "rank", int(rank), *some)
+                self._crawl.partitions.call(partition, "rank", int(rank), *some)
                 for some in batches(hosts, HOSTS_PER_CALL)
             ]
-        await self._link.call(calls)
+        await self._crawl.link.call(calls)
 
     async def drop(self, scope: Scope) -> int:
-        """Bar a scope: nothing of it is let in or granted any more. Returns how many pages of it were waiting and are
-        settled as refused now; under a prefix, whose pages are among others of their host, they are when their turn comes.
+        """Bar a scope: nothing of it is let in or granted any more. Return how many of its waiting pages are settled as
+        refused now. Pages under a prefix lie among others of their host and are settled when their turn comes.
         """
-        parts = self._partitions
+        parts = self._crawl.partitions
         partition = parts.of_scope(scope)
-        await self._link.call(
+        await self._crawl.link.call(
             parts.calls("bar", str(scope))
             if partition is None
             else [parts.call(partition, "bar", str(scope))]
@@ -62,19 +69,21 @@ class OperatorCommands(Inspection):
         if scope.kind == "prefix":
             return 0
         if scope.kind == "host":
-            return cast("int", await self._one(parts.call(parts.of_host(scope.anchor), "drop", scope.anchor)))
+            return cast(
+                "int", await self._crawl.one(parts.call(parts.of_host(scope.anchor), "drop", scope.anchor))
+            )
         dropped = 0
         async for found, host in self._hosts(partition):
             if scope.kind == "any" or registered_domain(host) == scope.anchor:
-                dropped += await self._one(parts.call(found, "drop", host))
+                dropped += await self._crawl.one(parts.call(found, "drop", host))
         return dropped
 
     async def _hosts(self, partition: int | None = None) -> Any:
-        for p in range(self._partitions.number) if partition is None else (partition,):
+        for p in range(self._crawl.partitions.number) if partition is None else (partition,):
             cursor = b"0"
             while True:
-                cursor, names = await self._one(
-                    self._partitions.call(p, "scan", cursor, HOSTS_PER_CALL, key="hosts")
+                cursor, names = await self._crawl.one(
+                    self._crawl.partitions.call(p, "scan", cursor, HOSTS_PER_CALL, key="hosts")
                 )
                 for name in names:
                     yield p, name.decode()

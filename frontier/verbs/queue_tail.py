@@ -1,16 +1,17 @@
-"""`Tail`: what of the queues has no room in memory lies in storage.
+"""`QueueTail`: moves the backs of queues that have no room in memory to storage.
 
-1. The back of a host's queue is written into a **segment**: one object, put once, that holds **runs** of entries of many
-   hosts, each compressed by itself. The server keeps of a run 22 bytes: segment, offset, length, entries, lowest level,
-   CRC-32.
-2. A run takes the place of its entries in one atomic step, after its segment is durable (`spill`); and its entries its
-   place, in one more, when the head of the host runs out (`refill`). Whoever dies in between leaves an object that nobody
+1. The back of a host's queue is written into a **segment**: one object, put once, that holds **runs** of entries of
+   many hosts, each compressed by itself. The server keeps 22 bytes of a run: segment, offset, length, entries, lowest
+   level, CRC-32.
+2. A run replaces its entries in one atomic step, after its segment is durable (`spill`). The entries replace the run in
+   another, when the head of the host runs out (`refill`). If the process dies in between, an object stays that nobody
    needs.
-3. Nothing is spilled while fewer than `HOT` URLs wait in memory.
-4. A segment is deleted `KEPT_S` after the last of its runs was read: a server that lost its last second may need it again.
-5. A run that cannot be read any more is an error that names it: what waits there is neither fetched nor settled.
-6. What waits in storage of a host that was given up is brought back for the log of the crawl (`refill_outbox`), while there is little
-   in memory that the log has still to take.
+3. Nothing is spilled while fewer than `MAX_IN_MEMORY` URLs wait in memory.
+4. A segment is deleted `SEGMENT_RETENTION_S` after the last of its runs was read: a server that lost its last second
+   may need it again.
+5. A run that cannot be read any more is an error that names it: its URLs are neither fetched nor settled.
+6. URLs in storage of a host that was given up are brought back for the log of the crawl (`refill_outbox`), while few
+   settlements in memory still wait for the log.
 
 One process at a time keeps the tail of a crawl (`run`); two do no harm.
 """
@@ -33,7 +34,7 @@ from frontier.link.partition import Partitions, crawl_call
 MAX_IN_MEMORY = 100_000
 """URLs that may wait in memory before any are spilled: some 15 MB."""
 RUN = 64
-"""Entries of a run."""
+"""Entries of a run, at most."""
 SEGMENT_RETENTION_S = 600
 _HOSTS = 512  # in one segment, at most
 _ENTRIES = 4_096  # of one host in one segment
@@ -45,18 +46,18 @@ _RUN = struct.Struct(">IIIHII")
 
 
 class SegmentStore(Protocol):
-    """What a tail asks of storage; `storage.store.Store` has it."""
+    """The part of a store that a tail uses; `storage.store.Store` has it."""
 
     def put(self, name: str, data: bytes) -> bool:
         """Store bytes under a new name, durable on return."""
         ...
 
     def open(self, name: str) -> BufferedReader:
-        """The bytes for reading. Raises `CorruptData` where they are missing."""
+        """Return the bytes for reading. Raise `CorruptData` if they are missing."""
         ...
 
     def age_ms(self, name: str) -> int:
-        """How old they are. Raises `CorruptData` where they are missing."""
+        """Return their age in milliseconds. Raise `CorruptData` if they are missing."""
         ...
 
     def list(self, prefix: str = "") -> Iterator[str]:
@@ -86,7 +87,7 @@ class QueueTail:
     async def run(self, keeper: str, extra_work: Callable[[], Awaitable[int]] | None = None) -> None:
         """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one.
 
-        `extra_work` is what else one keeper does; it returns how much it did.
+        `extra_work` is further work that only one keeper is to do; it returns how much it did.
         """
         swept = kept = 0.0
         clock = asyncio.get_running_loop().time
@@ -100,7 +101,7 @@ class QueueTail:
             if kept:
                 moved = (
                     await self.spill() + await self.refill() + await self.refill_outbox()
-                )  # first what makes room
+                )  # `spill` first: it makes room
                 if extra_work is not None:
                     moved += await extra_work()
                 if clock() - swept > _SWEEP_S:
@@ -109,22 +110,24 @@ class QueueTail:
             await asyncio.sleep(0 if moved else _IDLE_S)
 
     async def spill(self) -> int:
-        """Put into storage what there is too much of in memory; returns how many URLs."""
+        """Put URLs into storage if too many wait in memory; return how many."""
         counts = await self._link.call(self._partitions.calls("stats"))
         if sum(row[0] - row[5] for row in counts) <= self._max_in_memory:
             return 0
         return sum([await self._spill(partition) for partition in range(self._partitions.number)])
 
     async def refill(self) -> int:
-        """Bring back runs of hosts whose head runs out; returns how many URLs lie in storage no longer."""
+        """Bring back runs of hosts whose heads run out; return how many URLs left storage."""
         return await self._refill_runs("hungry", "refill")
 
     async def refill_outbox(self) -> int:
-        """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged`); returns how many URLs."""
+        """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged_batch`);
+        return how many URLs.
+        """
         return await self._refill_runs("outbox_runs", "refill_outbox")
 
     async def sweep(self) -> int:
-        """Delete segments that nobody needs; returns how many."""
+        """Delete segments that nobody needs; return how many."""
         deleted = 0
         told = await self._link.call(self._partitions.calls("segments", SEGMENT_RETENTION_S * 1000))
         for partition, (over, kept) in enumerate(told):
@@ -138,7 +141,7 @@ class QueueTail:
         return deleted
 
     async def _refill_runs(self, wanted: str, take: str) -> int:
-        """Read the runs that `wanted` names, and have `take` take them."""
+        """Read the runs that the function `wanted` names, and pass them to the function `take`."""
         rows = await self._link.call(self._partitions.calls(wanted, _REFILLS))
         runs = [(p, _Run.read(*row)) for p, some in enumerate(rows) for row in some]
         read = await asyncio.to_thread(self._read, [run for _, run in runs])
@@ -166,7 +169,7 @@ class QueueTail:
                 return moved
 
     def _read(self, runs: Sequence["_Run"]) -> list[list[bytes]]:
-        """The entries of runs. Raises `CorruptData` where one cannot be read."""
+        """Return the entries of runs. Raise `CorruptData` if a run cannot be read."""
         found = []
         for run in runs:
             try:
@@ -176,16 +179,16 @@ class QueueTail:
             except CorruptData as error:
                 crawl = self._partitions.crawl
                 raise CorruptData(
-                    f"crawl {crawl}: {run.number} of its URLs wait in {run.segment}, which cannot be read ({error}); restore"
-                    f" that file, or make the frontier again with `thresher frontier rebuild {crawl} --anew`"
+                    f"crawl {crawl}: {run.number} of its URLs wait in {run.segment}, which cannot be read ({error});"
+                    f" restore that file, or make the frontier again with `thresher frontier rebuild {crawl} --anew`"
                 ) from error
         return found
 
     def _delete(self, prefix: str, needed: set[str], done: set[str]) -> set[str]:
-        """Delete what is done with, and what is old and was never told of; returns what is there no longer."""
+        """Delete segments that are done with, and old ones that the server never knew; return those that are gone."""
         gone = set(done)
         for name in list(self._store.list(prefix)):
-            with suppress(CorruptData):  # another has deleted it
+            with suppress(CorruptData):  # another process has deleted it
                 if name in done or (
                     name not in needed and self._store.age_ms(name) > SEGMENT_RETENTION_S * 1000
                 ):
@@ -200,7 +203,7 @@ class QueueTail:
 @dataclass(frozen=True, slots=True)
 class _Run:
     owner: bytes
-    """Its host, or the number of its closed queue (`lua/state/outbox.lua`)."""
+    """The host, or the number of its closed queue (`lua/state/outbox.lua`)."""
     ref: bytes
     segment: str
     offset: int
@@ -214,14 +217,14 @@ class _Run:
         return cls(owner, ref, segment.decode(), offset, length, number, crc)
 
     def entries(self, data: bytes) -> list[bytes]:
-        """Raises `CorruptData` where these bytes are not the run's."""
+        """Return the entries. Raise `CorruptData` if these bytes are not the run's."""
         if len(data) != self.length or zlib.crc32(data) != self.crc:
             raise CorruptData(f"{self.segment}: the run at {self.offset} is damaged")
         return list(_split(zlib.decompress(data)))
 
 
 def _segment(hosts: Sequence[tuple[bytes, int, list[bytes]]]) -> tuple[bytes, list[Any]]:
-    """A segment of the backs of hosts, and what `spill` is told of it."""
+    """Return a segment of the backs of hosts, and the arguments of `spill` for it."""
     segment, args = bytearray(), list[Any]()
     for host, turn, entries in hosts:
         ordered = sorted(entries, key=_level)  # stable: of one level as they came

@@ -1,13 +1,15 @@
-"""`Reconciler`: notices that a server has restarted, and brings it to where its clients are.
+"""`Reconciler`: notices that a server has restarted, and repeats the calls that it has forgotten.
 
-1. A reply names the life of the server. One that is not known yet means that the server may have forgotten something: before
-   anything else is made of the reply, the partition is told again what it lost (`frontier.verbs.journal`).
-2. First the leases that the partition has of this client's workers, and the workers do not hold, go back: their hosts would
-   wait for the deadline. Then it is told of the leases that are held, and of those that a lost settlement ended; then what
-   was told, in its order.
-3. Nothing is granted meanwhile: neither to this client, which does not know the new life yet, nor for a moment to others
-   (`lua/state/clock.lua`), for they would fetch again what is told to be settled a little later.
-4. A server that restarts in the middle of it is told everything once more.
+1. A reply names the life of the server. A life that is not known yet means that the server may have forgotten
+   something. Before the client uses the reply, it repeats to the partition the calls that the partition lost
+   (`frontier.verbs.journal`).
+2. First, leases that the partition has of this client's workers but that the workers do not hold go back: their hosts
+   would wait for the deadline. Then the client repeats the leases that are held and those that a lost settlement ended,
+   and then the lost calls in their order.
+3. Nothing is granted meanwhile: not to this client, which does not know the new life yet, and for a moment not to
+   others (`lua/state/clock.lua`), because they would fetch again the pages whose settlements are repeated a little
+   later.
+4. If a server restarts during this, the client begins again.
 """
 
 import asyncio
@@ -21,11 +23,11 @@ from frontier.verbs.agreement import Agreement
 from frontier.verbs.journal import Grant, Journal, JournaledCall, regrant_arguments
 
 SOME = 500
-"""Leases, or changes, that are told in one go."""
+"""Leases, or calls, that are repeated at once."""
 
 
 class Reconciler:
-    """Of one client of one crawl."""
+    """The reconciler of one client of one crawl."""
 
     def __init__(
         self,
@@ -41,18 +43,18 @@ class Reconciler:
         self._rounds: defaultdict[int, int] = defaultdict(int)
 
     def register_partitions(self, nonces: Sequence[bytes]) -> None:
-        """Note which lives the partitions are in; those that are known stay as they are known."""
+        """Record the lives of the partitions; lives that are known stay."""
         for partition, nonce in enumerate(nonces):
             self._journal.register_partition(partition, nonce)
 
     def round(self, partition: int) -> int:
-        """Return how often a partition was told again what it had forgotten. What it granted in a call that was under way meanwhile
-        has gone back.
+        """Return how often lost calls were repeated to a partition. Leases of a call that was under way during a
+        repetition have gone back.
         """
         return self._rounds[partition]
 
     def record_grants(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
-        """Note the leases that were granted to a worker, as `lease` tells them."""
+        """Record the leases that were granted to a worker; `rows` are those of `lease`."""
         self._workers.add(worker)
         until = self._clock() + lease_ms / 1000
         self._journal.add_grants(
@@ -73,20 +75,20 @@ class Reconciler:
     async def record_call(
         self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()
     ) -> None:
-        """Note that a call was carried out, in this life and at this time, and that it ended leases."""
+        """Record that a call was carried out in this life at this time and ended the leases of `tokens`."""
         self._journal.add(partition, call, nonce, at_ms, tokens)
         await self.ensure_current(partition, nonce)
 
     async def ensure_current(self, partition: int, nonce: bytes) -> bool:
-        """Return whether a reply is of the life that is known; if not, the partition is told what it has forgotten."""
+        """Return whether a reply is of the known life; if not, first repeat to the partition what it has forgotten."""
         if nonce == self._journal.nonce(partition):
             return True
         await self.reconcile(partition)
         return False
 
     async def reconcile(self, partition: int) -> None:
-        """Return when a partition knows all that this client has told it. Raises `CorruptData` where it has forgotten more than
-        anybody remembers.
+        """Return when a partition has all calls of this client. Raise `CorruptData` if it has forgotten more than the
+        journal remembers.
         """
         async with self._locks[partition]:
             while True:
@@ -103,7 +105,9 @@ class Reconciler:
     async def _resend_lost(
         self, partition: int, nonce: bytes, lost: Sequence[JournaledCall]
     ) -> list[tuple[JournaledCall, int]] | None:
-        """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
+        """Repeat the lost calls, and return them with the new times. Return None if the server has
+        restarted meanwhile.
+        """
         now = self._clock()
         held = self._journal.current_grants(partition, self._agreement().partitions.number, now)
         ended = [grant for change in lost for grant in change.grants]
@@ -131,7 +135,7 @@ class Reconciler:
         return again
 
     async def _return_leases(self, partition: int, kept: AbstractSet[int]) -> None:
-        """Give the leases back that the partition has of our workers, but these."""
+        """Give back the leases that the partition has of our workers, except these."""
         for worker in list(self._workers):
             rows = await self._one(self._call(partition, "leases", worker))
             tokens = [token for row in rows if (token := int(row[0])) not in kept]
@@ -146,5 +150,7 @@ class Reconciler:
 
 
 def _resend_call(call: Call, nonce: bytes) -> Call:
-    """A call as it is made again: a settlement names the life in which its leases were granted, and its pages' links told."""
+    """Return a call in the form in which it is repeated: a settlement names the life in which its
+    leases were granted.
+    """
     return Call(call.verb, call.keys, (nonce, *call.args[1:])) if call.verb == "settle" else call

@@ -43,7 +43,7 @@ def hosts_command(
 
 async def _print_text(frontier: Frontier, crawl: str, *, every: bool) -> None:
     shown = 0
-    async for host in frontier.hosts(is_held=not every):
+    async for host in frontier.inspection.hosts(is_held=not every):
         for line in host_lines(host, datetime.now(UTC)):
             echo(line)
         shown += 1
@@ -56,7 +56,7 @@ async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
     """Print one object host by host, because there may be millions of hosts."""
     echo('{"hosts": [', newline=False)
     comma = ""
-    async for host in frontier.hosts(is_held=not every):
+    async for host in frontier.inspection.hosts(is_held=not every):
         echo(comma + printable_json(host_body(host, datetime.now(UTC))), newline=False)
         comma = ", "
     echo("]}")

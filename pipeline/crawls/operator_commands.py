@@ -24,26 +24,26 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def hold(project: Project, crawl: str, host: str, duration: str) -> None:
     """Send a host no request for a time such as `90s`, `15m`, `1h`, `2d`. Raise `InputError` if the host is unknown."""
     wait_ms = parse_duration_ms(duration)
-    if not query_frontier(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
+    if not query_frontier(project, crawl, lambda frontier: frontier.operator.hold(host, wait_ms)):
         raise _unknown_host_error(crawl, host)
 
 
 def resume(project: Project, crawl: str, host: str) -> None:
     """End every hold of a host. Raise `InputError` if the crawl does not know the host."""
-    if not query_frontier(project, crawl, lambda frontier: frontier.resume(host)):
+    if not query_frontier(project, crawl, lambda frontier: frontier.operator.resume(host)):
         raise _unknown_host_error(crawl, host)
 
 
 def drop(project: Project, crawl: str, scope: str) -> int:
     """Bar a scope from a crawl, and return how many waiting pages are refused at once."""
     barred = Scope.parse(scope)
-    return query_frontier(project, crawl, lambda frontier: frontier.drop(barred))
+    return query_frontier(project, crawl, lambda frontier: frontier.operator.drop(barred))
 
 
 def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
     """Ask the hosts of registered domains before or after others. `rank` is `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
-    query_frontier(project, crawl, lambda frontier: frontier.prefer(ranks))
+    query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
 
 
 def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
@@ -54,7 +54,7 @@ def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
             f"crawl {crawl!r}: no domain has {yields.MIN_DOCUMENTS} processed documents yet; "
             f"run `thresher process {crawl}`"
         )
-    query_frontier(project, crawl, lambda frontier: frontier.prefer(ranks))
+    query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
     return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
 
 

@@ -110,12 +110,12 @@ async def _rebuild(
         lost = Frontier(link, crawl)
         if plan.anew:
             await _forget(lost, crawl, store)
-        if not await lost.exists() or await lost.has_lost_partition():
+        if not await lost.crawl.exists() or await lost.crawl.has_lost_partition():
             await (
-                lost.start_rebuild()
+                lost.rebuild.start()
             )  # first, because a kill later on must leave no frontier that seems complete
         frontier = await open_crawl.open_crawl(project, link, crawl, update=update, rebuild=True)
-        done = await frontier.start_rebuild()
+        done = await frontier.rebuild.start()
         await recover_dead_workers(project, frontier, crawl)
         reseal_unsealed(store, crawl)
         logs = _Logs.of(store, crawl)
@@ -127,7 +127,7 @@ async def _rebuild(
         await begin("index", _archived, [name for name in _of_crawl(store, crawl) if _is_index(name)])
         await begin("links", _linked, [name for name in _of_crawl(store, crawl) if compression_of(name)])
         await begin("later", _pending, logs.names)
-        await frontier.finish_rebuild()
+        await frontier.rebuild.finish()
         stats = await frontier.stats()
         unlogged = sum(count for name, count in stats.reasons.items() if name.endswith(f":{UNLOGGED}"))
         return RebuildSummary(stats=stats, unlogged=unlogged)
@@ -166,16 +166,16 @@ class _Logs:
 
 async def _forget(frontier: Frontier, crawl: str, store: Store) -> None:
     """Delete the crawl's frontier. Raise `InputError` if it belongs to another storage, or if workers are alive."""
-    if not await frontier.exists():
+    if not await frontier.crawl.exists():
         return
     await frontier.open()
-    if frontier.storage is not None and frontier.storage.uri != store.uri:
-        check_storage(crawl, read_storage_id(store), store.uri, frontier.storage)
-    if alive := await frontier.alive_workers(await frontier.holders()):
+    if frontier.crawl.storage is not None and frontier.crawl.storage.uri != store.uri:
+        check_storage(crawl, read_storage_id(store), store.uri, frontier.crawl.storage)
+    if alive := await frontier.workers.alive(await frontier.workers.holders()):
         raise InputError(
             f"crawl {crawl!r}: {len(alive)} workers are at work on it; stop them before its frontier is made again"
         )
-    await frontier.forget()
+    await frontier.crawl.forget()
 
 
 def _is_index(name: str) -> bool:
@@ -226,14 +226,14 @@ async def _process_in_workers(
 ) -> None:
     shares = [files[first::workers] for first in range(min(workers, len(files)))]
     running = [worker_factory(pickle_call(_run_worker, job, work, share)) for share in shares]
-    before, shown = len(await frontier.start_rebuild()), 0
+    before, shown = len(await frontier.rebuild.start()), 0
     try:
         looked = time.monotonic()
         while running:
             await asyncio.sleep(POLL_S)
             running = [worker for worker in running if not _has_exited(worker)]
             if not running or time.monotonic() - looked >= PROGRESS_INTERVAL_S:
-                looked, made = time.monotonic(), len(await frontier.start_rebuild()) - before
+                looked, made = time.monotonic(), len(await frontier.rebuild.start()) - before
                 progress.advance(by=made - shown)
                 shown = made
     finally:
@@ -287,9 +287,9 @@ async def _mark_done(
     frontier: Frontier, work: _FileWork, worked: list[str], done: Callable[[str], None]
 ) -> None:
     """Mark files as done after a sync, because no server may forget their content while another knows they are done."""
-    await frontier.sync()
+    await frontier.crawl.sync()
     for name in worked:
-        await frontier.mark_rebuilt(_file_key(work, name))
+        await frontier.rebuild.mark_done(_file_key(work, name))
         done(name)
     worked.clear()
 

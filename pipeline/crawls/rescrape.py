@@ -84,7 +84,7 @@ async def _rescrape(project: Project, address: str, plan: RescrapePlan, *, updat
         tail = frontier.tail(project.store)
         pages = 0
         total = AddResult(added=0, known=0)
-        query_order = frontier.settings.policy.query_order
+        query_order = frontier.crawl.settings.policy.query_order
         want, settled = _page_selector(project, plan, query_order), partial(_settled, query_order)
         with newest_captures(project.store, plan.crawl, want, settled) as pages_found:
             found = _discoveries(pages_found, plan)
@@ -92,7 +92,7 @@ async def _rescrape(project: Project, address: str, plan: RescrapePlan, *, updat
                 pages += len(batch)
                 total = _sum(total, await frontier.add(batch, revive=True))
                 await tail.spill()
-        await frontier.sync()
+        await frontier.crawl.sync()
     finally:
         await link.aclose()
     if not pages:

@@ -74,13 +74,13 @@ async def _retry(project: Project, address: str, plan: RetryPlan, *, update: boo
         await OutboxRelay(frontier, tail, store, plan.crawl).log_all()
         pages = added = known = 0
         discarded: Counter[str] = Counter()
-        with select_pages(store, plan, frontier.settings.policy.query_order) as found:
+        with select_pages(store, plan, frontier.crawl.settings.policy.query_order) as found:
             while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
                 result = await frontier.add(batch, revive=True)
                 pages, added, known = pages + len(batch), added + result.added, known + result.known
                 discarded.update(result.discarded)
                 await tail.spill()
-        await frontier.sync()
+        await frontier.crawl.sync()
     finally:
         await link.aclose()
     return RetrySummary(pages=pages, added=added, known=known, discarded=dict(discarded))

@@ -120,7 +120,7 @@ async def _seed(
             added, known = added + result.added, known + result.known
             discarded.update(result.discarded)
             await tail.spill()
-        await frontier.sync()
+        await frontier.crawl.sync()
     finally:
         await link.aclose()
     if broken is not None and (added or known or reasons or discarded):

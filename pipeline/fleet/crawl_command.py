@@ -242,7 +242,7 @@ async def _supervise(
 
 async def _holds_by_reason(frontier: Frontier) -> dict[str, int]:
     """Return the held hosts by reason, without those that wait for the turn of their address."""
-    resting = [host.rest.reason async for host in frontier.hosts(is_held=True) if host.rest]
+    resting = [host.rest.reason async for host in frontier.inspection.hosts(is_held=True) if host.rest]
     return dict(Counter(reason for reason in resting if reason != "address"))
 
 
@@ -262,7 +262,7 @@ async def _was_killed_by_page(
     """Return whether a worker died while it read a page. Show the cause of its death, if it is known."""
     page = ""
     if worker_exit.page_token > NO_PAGE:
-        held = await frontier.leases(worker)
+        held = await frontier.workers.leases(worker)
         page = next((lease.url.wire for lease in held if lease.token == worker_exit.page_token), "")
     line = f"worker {worker} died with exit code {worker_exit.exitcode}"
     if worker_exit.stalled_s is not None:

@@ -47,12 +47,12 @@ class CrawlProgress:
 
     async def update(self) -> None:
         """Show the current state of the crawl."""
-        stats, flow = await self._frontier.stats(), await self._frontier.gate_state()
+        stats, flow = await self._frontier.stats(), await self._frontier.backlog.gate_state()
         settled = sum(stats.outcomes.values())
         self._rate.update(time.monotonic(), settled)
         by, self._settled = settled - self._settled, settled
         left = remaining(stats, max_pages=self._max_pages, max_requests=self._max_requests)
-        outage = outage_line(await self._frontier.outages())
+        outage = outage_line(await self._frontier.workers.outages())
         # The report of a worker disappears with the worker, so the last one is kept.
         self.outage = outage or ("" if by else self.outage)
         self._progress.advance(

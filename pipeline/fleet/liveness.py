@@ -61,7 +61,7 @@ async def dead_workers(
     ours = {worker for worker in workers if worker.startswith(home)}
     free = {worker for worker in ours if not _is_locked(_lock(state, crawl, worker))}
     others = workers - ours
-    return (workers & exits) | free | (others - await frontier.alive_workers(others))
+    return (workers & exits) | free | (others - await frontier.workers.alive(others))
 
 
 def crashed_workers(state: Path, crawl: str) -> set[str]:

@@ -60,7 +60,7 @@ def settled_pages(project: Project) -> Every[int]:
 
 async def _settled(address: str, here: str) -> Every[int]:
     async def count(_: str, frontier: Frontier) -> int | None:
-        if frontier.is_rebuilding or frontier.storage is None or frontier.storage.id != here:
+        if frontier.rebuild.is_running or frontier.crawl.storage is None or frontier.crawl.storage.id != here:
             return None
         return answered_pages(await frontier.stats())
 

@@ -131,7 +131,7 @@ def _places(project: Project, url: Url) -> dict[str, tuple[UrlState, HostSwitch]
     """Return the URL's state in each crawl, and on which hosts the crawl tells pages apart by parameter order."""
 
     async def place(_: str, frontier: Frontier) -> tuple[UrlState, HostSwitch]:
-        return await frontier.find(url), frontier.settings.policy.query_order
+        return await frontier.inspection.find(url), frontier.crawl.settings.policy.query_order
 
     async def ask(address: str) -> Every[tuple[UrlState, HostSwitch]]:
         link = await connect(address)

@@ -135,11 +135,11 @@ async def _frontiers(
     elsewhere: dict[str, str] = {}
 
     async def standing(name: str, frontier: Frontier) -> _FrontierState | None:
-        if frontier.storage is not None and frontier.storage.id != here:
-            elsewhere[name] = frontier.storage.uri
+        if frontier.crawl.storage is not None and frontier.crawl.storage.id != here:
+            elsewhere[name] = frontier.crawl.storage.uri
             return None
-        flow, stalls = await frontier.gate_state(), await frontier.stalls()
-        return await frontier.stats(), flow, stalls, await frontier.outages()
+        flow, stalls = await frontier.backlog.gate_state(), await frontier.workers.stalls()
+        return await frontier.stats(), flow, stalls, await frontier.workers.outages()
 
     link = await connect(address)
     try:

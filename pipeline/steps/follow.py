@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from core import InputError
-from frontier import Frontier
+from frontier import Frontier, crawl_names
 from frontier.link.connect import connect
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
@@ -172,7 +172,7 @@ class _SealedPartWatcher:
     async def _report(self) -> None:
         link = await connect(self._address)
         try:
-            known = await Frontier.crawl_names(link)
+            known = await crawl_names(link)
             sources = self._project.sources(())
             for name in self._names:
                 if name not in known and name not in sources:
@@ -189,7 +189,7 @@ class _SealedPartWatcher:
                     )
                     fresh = await asyncio.to_thread(self._find_parts)
                     for name, crawl in crawls.items():
-                        await crawl.report_backlog(
+                        await crawl.backlog.report(
                             follower=self._follower,
                             backlog=self._backlog.bytes_of(name),
                             limit=self._project.config.crawler.follow.max_backlog,
@@ -199,7 +199,7 @@ class _SealedPartWatcher:
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
                 for crawl in crawls.values():
-                    await crawl.withdraw_backlog(self._follower)
+                    await crawl.backlog.withdraw(self._follower)
         finally:
             await link.aclose()
 

@@ -63,7 +63,7 @@ class Crawl:
             client = await connect(self.redis)
             try:
                 frontier = Frontier(client, self.name)
-                await frontier.open(None if await frontier.exists() else UNPACED)
+                await frontier.open(None if await frontier.crawl.exists() else UNPACED)
                 return await question(frontier)
             finally:
                 await client.aclose()
@@ -71,7 +71,7 @@ class Crawl:
         return asyncio.run(run())
 
     def update(self, settings):
-        self.ask(lambda frontier: frontier.update_settings(settings))
+        self.ask(lambda frontier: frontier.crawl.update_settings(settings))
 
     def seed(self, *urls, scope="host", **fields):
         found = [canonicalize(url) for url in urls]

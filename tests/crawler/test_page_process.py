@@ -277,11 +277,11 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
 
     async def held(frontier):
         found = [await leased(frontier, "w1")]
-        await frontier.reclaim("w1")
+        await frontier.workers.reclaim("w1")
         found.append(await leased(frontier, "w2"))
-        await frontier.reclaim("w2", is_worker_dead=True)
+        await frontier.workers.reclaim("w2", is_worker_dead=True)
         found.append(await leased(frontier, "w3"))
-        await frontier.reclaim("w3")
+        await frontier.workers.reclaim("w3")
         return [*found, await leased(frontier, "w4")]
 
     assert crawl.ask(held) == [False, False, True, True]

@@ -100,10 +100,10 @@ class Grants:
         self.lease_ms = lease_ms
         self.delay_ms = delay_ms
 
-    async def take(self, n: int = 100, limit: int | None = None) -> list[Lease]:
+    async def take(self, n: int = 100, max_pages: int | None = None) -> list[Lease]:
         """Whatever is granted now, of either kind."""
         await paced(self.frontier, self.delay_ms)
-        return await self.frontier.lease(n, worker=self.worker, lease_ms=self.lease_ms, max_pages=limit)
+        return await self.frontier.lease(n, worker=self.worker, lease_ms=self.lease_ms, max_pages=max_pages)
 
     async def first(self) -> Lease:
         """The next lease, whenever it comes."""
@@ -116,10 +116,10 @@ class Grants:
         await self.frontier.release([HostRelease(lease=lease)])
         await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
 
-    async def pages(self, n: int = 100, limit: int | None = None) -> list[Lease]:
+    async def pages(self, n: int = 100, max_pages: int | None = None) -> list[Lease]:
         """Pages granted now, after every robots.txt that stands before them."""
         taken: list[Lease] = []
-        while granted := await self.take(n - len(taken), limit):
+        while granted := await self.take(n - len(taken), max_pages):
             taken += [lease for lease in granted if lease.kind is Kind.PAGE]
             for lease in granted:
                 if lease.kind is Kind.ROBOTS:

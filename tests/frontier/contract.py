@@ -49,19 +49,19 @@ class Worker:
         self.frontier = crawl.frontier
         self.name = name
 
-    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None, most_requests=None):
+    async def take(self, n=100, *, delay=0, lease_ms=HOUR, max_pages=None, max_requests=None):
         await paced(self.frontier, delay)
         return await self.frontier.lease(
-            n, worker=self.name, lease_ms=lease_ms, limit=limit, most_requests=most_requests
+            n, worker=self.name, lease_ms=lease_ms, max_pages=max_pages, max_requests=max_requests
         )
 
     async def allow(self, lease, delay=None, ttl=1000 * DAY):
         await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)
 
-    async def pages(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
+    async def pages(self, n=100, *, delay=0, lease_ms=HOUR, max_pages=None):
         """Pages granted now; what robots.txt stands before them is read."""
         taken = []
-        while granted := await self.take(n - len(taken), delay=delay, lease_ms=lease_ms, limit=limit):
+        while granted := await self.take(n - len(taken), delay=delay, lease_ms=lease_ms, max_pages=max_pages):
             for lease in granted:
                 if lease.kind is Kind.ROBOTS:
                     await self.allow(lease)

@@ -83,21 +83,23 @@ class Crawl:
         self.clock.now += ms
         self._skipped += ms
         if self.link is not None:
-            calls = [self.frontier._partitions.calls("", key=key) for key in ("visits", "kept")]
+            calls = [self.frontier.crawl.partitions.calls("", key=key) for key in ("visits", "kept")]
             for call in chain(*calls):
                 (visits,) = call.keys
                 for member in await self.link.redis.zrange(visits, 0, -1):
                     await self.link.redis.zincrby(visits, -ms, member)
-            for call in self.frontier._partitions.calls("", key="robots"):
+            for call in self.frontier.crawl.partitions.calls("", key="robots"):
                 (robots,) = call.keys
                 for origin, state in (await self.link.redis.hgetall(robots)).items():
                     expires = max(int.from_bytes(state[4:10], "big") - ms, 0).to_bytes(6, "big")
                     await self.link.redis.hset(robots, origin, state[:4] + expires + state[10:])
 
     async def places(self) -> dict[str, list[tuple[int, str]]]:
-        """Where the server keeps URLs that are not settled for good, by generation, text, and the lease that led back."""
+        """Where the server keeps URLs that are not settled for good, by generation, text, and the
+        lease that led back.
+        """
         found = defaultdict(list)
-        redis, partitions = self.link.redis, self.frontier._partitions
+        redis, partitions = self.link.redis, self.frontier.crawl.partitions
         for partition in range(partitions.number):
             for host in await redis.hkeys(partitions.key(partition, "hosts")):
                 entries = await redis.lrange(partitions.key(partition, f"q:{host.decode()}"), 0, -1)
@@ -114,7 +116,7 @@ class Crawl:
         return found
 
     async def aclose(self) -> None:
-        await self.frontier.forget()
+        await self.frontier.crawl.forget()
         if self.link is not None:
             await self.link.aclose()
 
@@ -126,8 +128,8 @@ def _url(host: bytes, entry: bytes) -> tuple[int, str, int]:
 
 async def paced(frontier: Frontier | MemoryFrontier, delay_ms: int) -> None:
     """The crawl's delay is this from now on."""
-    if frontier.settings.min_delay_ms != delay_ms:
-        await frontier.update_settings(replace(frontier.settings, min_delay_ms=delay_ms))
+    if frontier.crawl.settings.min_delay_ms != delay_ms:
+        await frontier.crawl.update_settings(replace(frontier.crawl.settings, min_delay_ms=delay_ms))
 
 
 async def memory_crawl(clock: Clock, budget: Budget | None = None, policy: UrlPolicy | None = None) -> Crawl:

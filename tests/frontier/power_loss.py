@@ -41,7 +41,7 @@ class PowerLossLink:
     async def call(self, calls):
         if calls and calls[0].verb == self._verb:
             self._verb = None
-            self._server.forget(self._durable)
+            self._server.lose_power(self._durable)
             await self._link.aclose()
             self._link = await connect(self._server.address)
             if self._meanwhile:

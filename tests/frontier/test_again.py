@@ -15,7 +15,9 @@ async def test_a_url_that_comes_in_a_generation_first_is_known_without_one(worke
 
 
 async def test_a_url_that_waits_once_more_counts_once_in_its_budgets(worker, found):
-    await worker.frontier.update(replace(worker.frontier.settings, budget=Budget(host=2, domain=2)))
+    await worker.frontier.crawl.update_settings(
+        replace(worker.frontier.crawl.settings, budget=Budget(host=2, domain=2))
+    )
     first = numbered(found, "a.test", 2)
     await worker.frontier.add(first)
     for generation in (5, 6):
@@ -23,7 +25,9 @@ async def test_a_url_that_waits_once_more_counts_once_in_its_budgets(worker, fou
         assert (await worker.frontier.add(again)).added == 2
     refused = await worker.frontier.add([found("http://a.test/3", generation=7)])
     assert refused.discarded == {"host_budget": 1}
-    await worker.frontier.update(replace(worker.frontier.settings, budget=Budget(host=3, domain=3)))
+    await worker.frontier.crawl.update_settings(
+        replace(worker.frontier.crawl.settings, budget=Budget(host=3, domain=3))
+    )
     assert (await worker.frontier.add([found("http://a.test/3")])).added == 1
 
 
@@ -76,7 +80,7 @@ async def test_what_is_restored_is_settled_and_known(worker, found):
     assert (stats.seen, stats.hosts, stats.waiting) == (3, 2, 0)
     assert (stats.outcomes["fetched"], stats.outcomes["failed"], stats.outcomes["gone"]) == (1, 1, 1)
     assert stats.reasons == {"fetched:status_403": 1, "failed:dns": 1}
-    assert stats.drained
+    assert stats.is_drained
 
 
 async def test_what_is_known_is_told(worker, found):
@@ -89,15 +93,15 @@ async def test_what_is_known_is_told(worker, found):
 
 async def test_nothing_is_leased_of_a_frontier_that_is_being_made_from_its_archive(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 2))
-    assert await worker.frontier.rebuild() == set()
-    await worker.frontier.mark_rebuilt("one")
+    assert await worker.frontier.rebuild.start() == set()
+    await worker.frontier.rebuild.mark_done("one")
     assert await worker.pages() == []
-    assert (await worker.frontier.open()).is_rebuilding
-    assert await worker.frontier.rebuild() == {"one"}
-    await worker.frontier.finish_rebuild()
+    assert (await worker.frontier.open()).rebuild.is_running
+    assert await worker.frontier.rebuild.start() == {"one"}
+    await worker.frontier.rebuild.finish()
     assert len(await worker.pages()) == 2
-    assert not (await worker.frontier.open()).is_rebuilding
-    assert await worker.frontier.rebuild() == set()
+    assert not (await worker.frontier.open()).rebuild.is_running
+    assert await worker.frontier.rebuild.start() == set()
 
 
 async def test_what_waits_already_stays_as_it_is_where_it_is_restored(worker, found):

@@ -51,7 +51,7 @@ def settled(leases, outcome=Outcome.FETCHED, **fields):
 
 
 def key(frontier, name="count", partition=0):
-    return frontier._partitions.key(partition, name)
+    return frontier.crawl.partitions.key(partition, name)
 
 
 HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
@@ -59,10 +59,10 @@ HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
 
 async def restarted(frontier, redis):
     """The server has forgotten who it was, a moment ago."""
-    for p in range(frontier._partitions.number):
+    for p in range(frontier.crawl.partitions.number):
         await redis.hset(key(frontier, partition=p), "born", "another")
-    await frontier._link.call(frontier._partitions.calls("births"))
-    for p in range(frontier._partitions.number):
+    await frontier.crawl.link.call(frontier.crawl.partitions.calls("births"))
+    for p in range(frontier.crawl.partitions.number):
         await redis.hincrby(key(frontier, partition=p), "steady", HELD_BACK_MS)
 
 
@@ -71,7 +71,7 @@ async def checked(frontier, redis):
     stats = await frontier.stats()
     assert stats.waiting + stats.leased + stats.later + sum(stats.outcomes.values()) == stats.seen
     waiting = tail = dead = held = opened = 0
-    for p in range(frontier._partitions.number):
+    for p in range(frontier.crawl.partitions.number):
         ready = {}
         for rank in range(4):
             for name, score in await redis.zrange(key(frontier, f"ready:{rank}", p), 0, -1, withscores=True):
@@ -172,9 +172,11 @@ async def test_a_token_says_its_partition_after_a_restart_too(link, found, grant
     leases = await grants(frontier).pages(3 * partitions)
     assert len({lease.token for lease in leases}) == 3 * partitions
     for lease in leases:
-        assert frontier._partitions.of_token(lease.token) == frontier._partitions.of_host(lease.url.host)
+        assert frontier.crawl.partitions.of_token(lease.token) == frontier.crawl.partitions.of_host(
+            lease.url.host
+        )
     assert await frontier.settle(settled(leases)) == 3 * partitions
-    await frontier.forget()
+    await frontier.crawl.forget()
 
 
 async def test_what_expires_together_goes_back_in_its_order_from_the_first_token_on(
@@ -191,7 +193,7 @@ async def test_what_expires_together_goes_back_in_its_order_from_the_first_token
 async def test_a_token_of_a_forgotten_crawl_ends_nothing_of_the_next(one, found, grants):
     await one.add([found("http://a.test/")])
     (old,) = await grants(one).pages()
-    await one.forget()
+    await one.crawl.forget()
     await one.open(partitions=1)
     await one.add([found("http://b.test/")])
     assert len(await grants(one).pages()) == 1
@@ -252,13 +254,13 @@ async def test_a_back_that_was_taken_from_very_often_is_not_taken_for_itself(one
             granted.extend(lease.url.text for lease in leases)
             await one.settle(settled(leases))
 
-    ((nonce, *reply),) = await one._link.call([one._partitions.call(0, "overflow", 10, 128)])
+    ((nonce, *reply),) = await one.crawl.link.call([one.crawl.partitions.call(0, "overflow", 10, 128)])
     segment, args = _segment(reply)
     put("frontier/x", segment)
     await crawl(32 * 256 + 1)
-    await one._link.call([one._partitions.call(0, "spill", "frontier/x", nonce, *args)])
+    await one.crawl.link.call([one.crawl.partitions.call(0, "spill", "frontier/x", nonce, *args)])
     tail = one.tail(shelf, max_in_memory=0)
-    while not (await one.stats()).drained:
+    while not (await one.stats()).is_drained:
         await tail.refill()
         leases = await worker.pages(16)
         granted.extend(lease.url.text for lease in leases)
@@ -279,11 +281,11 @@ async def test_spilling_reads_no_more_of_a_long_queue_than_it_moves(one, found, 
 
 async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkeypatch):
     await one.add([found(f"http://a.test/{i}") for i in range(300)])
-    ((nonce, *reply),) = await one._link.call([one._partitions.call(0, "overflow", 10, 128)])
+    ((nonce, *reply),) = await one.crawl.link.call([one.crawl.partitions.call(0, "overflow", 10, 128)])
     segment, args = _segment(reply)
-    name = f"frontier/{one._crawl}/0000-x"
-    calls = [one._partitions.call(0, "spill", name, nonce, *args)] * 2
-    assert await one._link.call(calls) == [1, 0]
+    name = f"frontier/{one.crawl.name}/0000-x"
+    calls = [one.crawl.partitions.call(0, "spill", name, nonce, *args)] * 2
+    assert await one.crawl.link.call(calls) == [1, 0]
     await checked(one, redis)
     shelf = Shelf()
     shelf.put(name, segment)
@@ -302,8 +304,8 @@ async def test_however_long_a_server_wants_to_be_left_alone_it_is(one, found, gr
     leases = {lease.url.host: lease for lease in await worker.pages(3)}
     await one.settle(settled([leases["a.test"]], Outcome.RETRY, hold_ms=ms, fault=Fault.BUSY))
     await one.postpone(leases["b.test"], ms)
-    await one.hold("c.test", ms)
-    await one.prefer({f"{name}.test": Rank.RICH for name in "abc"})  # they are placed again
+    await one.operator.hold("c.test", ms)
+    await one.operator.prefer({f"{name}.test": Rank.RICH for name in "abc"})  # they are placed again
     assert await worker.pages() == []
 
 
@@ -335,15 +337,15 @@ async def test_who_comes_to_an_address_at_its_turn_is_not_sent_to_the_end_becaus
     crawl, found, grants
 ):
     one = crawl.frontier
-    await one.update(replace(one.settings, min_ip_delay_ms=100))
+    await one.crawl.update_settings(replace(one.crawl.settings, min_ip_delay_ms=100))
     await one.add([found(f"http://h{i}.test/") for i in range(40)])
     leases = await grants(one).pages()
-    waits = [await one.enter(lease, "192.0.2.1") for lease in leases]
+    waits = [await one.acquire_address(lease, "192.0.2.1") for lease in leases]
     assert waits == [100 * i + (i > 0) for i in range(40)]
     await crawl.skip(waits[1] + 60)
-    assert await one.enter(replace(leases[1], held_until_ms=1), "192.0.2.1") == 0  # 60 ms late
+    assert await one.acquire_address(replace(leases[1], held_until_ms=1), "192.0.2.1") == 0  # 60 ms late
     await crawl.skip(40)
-    assert await one.enter(replace(leases[2], held_until_ms=1), "192.0.2.1") == 61  # in time
+    assert await one.acquire_address(replace(leases[2], held_until_ms=1), "192.0.2.1") == 61  # in time
 
 
 async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one, found, grants):
@@ -377,7 +379,9 @@ async def test_the_seen_set_forgets_nothing_and_knows_nothing_else(one, redis):
 
     async def add(host, hashes):
         args = [arg for name in hashes for arg in (name, entry(name))]
-        (row,) = await one._link.call([one._partitions.call(0, "add", 0, host, host, len(hashes), *args)])
+        (row,) = await one.crawl.link.call(
+            [one.crawl.partitions.call(0, "add", 0, host, host, len(hashes), *args)]
+        )
         return row[0], row[1]
 
     targets = [1, 127, 128, 129, 256, 257, 385, 8191, 8192, 8193, 9000]
@@ -409,8 +413,8 @@ async def test_the_partitions_table_doubles_and_loses_nothing(one, redis):
 
     async def add(hashes):
         args = [arg for name in hashes for arg in (name, entry(name))]
-        (row,) = await one._link.call(
-            [one._partitions.call(0, "add", 0, "a.test", "a.test", len(hashes), *args)]
+        (row,) = await one.crawl.link.call(
+            [one.crawl.partitions.call(0, "add", 0, "a.test", "a.test", len(hashes), *args)]
         )
         return row[0], row[1]
 
@@ -511,16 +515,16 @@ class Chaos:
         )
 
     async def reclaim(self):
-        await self.frontier.reclaim(self.chance.choice("vw"))
+        await self.frontier.workers.reclaim(self.chance.choice("vw"))
 
     async def hold(self):
-        await self.frontier.hold(self.chance.choice(self.NAMES), 3)
-        await self.frontier.resume(self.chance.choice(self.NAMES))
+        await self.frontier.operator.hold(self.chance.choice(self.NAMES), 3)
+        await self.frontier.operator.resume(self.chance.choice(self.NAMES))
 
     async def drop(self):
         if self.chance.random() < 0.2:
             scope = self.chance.choice(["host:h1.test", "prefix:http://h2.test/1", "domain:h0.test"])
-            await self.frontier.drop(Scope.parse(scope))
+            await self.frontier.operator.drop(Scope.parse(scope))
 
     async def spill(self):
         await self.tail.spill()
@@ -536,7 +540,7 @@ class Chaos:
         await restarted(self.frontier, self.redis)
 
     async def prefer(self):
-        await self.frontier.prefer({"h0.test": self.chance.choice(list(Rank))})
+        await self.frontier.operator.prefer({"h0.test": self.chance.choice(list(Rank))})
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -546,7 +550,7 @@ async def test_the_counters_are_what_is_there_whatever_happens(link, found, redi
     for _ in range(120):
         await chaos.act()
         await checked(frontier, redis)
-    await frontier.forget()
+    await frontier.crawl.forget()
 
 
 # Names
@@ -557,9 +561,9 @@ async def test_a_worker_is_called_whatever_it_likes(one, found, grants, worker):
     await one.add([found("http://[::1]:65535/\0"), found("https://xn--bcher-kva.test:1/a b")])
     leases = await grants(one, worker).pages()
     assert len(leases) == 2
-    assert await one.holders() == {worker}
-    assert {lease.url.host for lease in await one.leases(worker)} == {"[::1]", "xn--bcher-kva.test"}
-    assert await one.reclaim(worker) == 2
+    assert await one.workers.holders() == {worker}
+    assert {lease.url.host for lease in await one.workers.leases(worker)} == {"[::1]", "xn--bcher-kva.test"}
+    assert await one.workers.reclaim(worker) == 2
 
 
 async def test_hosts_are_gone_through_on_the_oldest_server_that_is_taken(one, found, redis):
@@ -581,5 +585,5 @@ async def test_few_ready_hosts_on_many_partitions_are_found_in_few_round_trips(l
     await frontier.lease(1, worker="w", lease_ms=1000)
     await frontier.lease(1, worker="w", lease_ms=1000)
     taken = len(trips)
-    await frontier.forget()
+    await frontier.crawl.forget()
     assert taken == 2 * 3  # the gate, what is due where, and the leases

@@ -20,31 +20,31 @@ _serial = count()
 async def test_nobody_follows_a_crawl_at_first(frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     await frontier.settle([], archived=10**15)
-    assert await frontier.flow() is None
+    assert await frontier.backlog.gate_state() is None
     assert len(await grants(frontier).pages()) == 1
 
 
 async def test_a_report_tells_how_far_the_crawl_is_ahead(frontier):
-    told = await frontier.follow(follower="p", backlog=70, limit=100)
+    told = await frontier.backlog.report(follower="p", backlog=70, limit=100)
     assert (told.follower, told.backlog, told.limit, told.estimate, told.shut) == ("p", 70, 100, 70, False)
     await frontier.settle([], archived=25)
-    flow = await frontier.flow()
+    flow = await frontier.backlog.gate_state()
     assert (flow.backlog, flow.estimate, flow.shut, flow.reported_ms) == (70, 95, False, told.reported_ms)
 
 
 async def test_what_is_archived_shuts_the_gate_beyond_the_limit_and_no_sooner(frontier):
-    await frontier.follow(follower="p", backlog=0, limit=100)
+    await frontier.backlog.report(follower="p", backlog=0, limit=100)
     await frontier.settle([], archived=100)
-    assert not (await frontier.flow()).shut
+    assert not (await frontier.backlog.gate_state()).shut
     await frontier.settle([], archived=1)
-    assert (await frontier.flow()).shut
+    assert (await frontier.backlog.gate_state()).shut
 
 
 async def test_a_shut_gate_opens_at_four_fifths_of_the_limit(frontier):
-    assert (await frontier.follow(follower="p", backlog=101, limit=100)).shut
-    assert (await frontier.follow(follower="p", backlog=81, limit=100)).shut
-    assert not (await frontier.follow(follower="p", backlog=80, limit=100)).shut
-    assert not (await frontier.follow(follower="p", backlog=100, limit=100)).shut
+    assert (await frontier.backlog.report(follower="p", backlog=101, limit=100)).shut
+    assert (await frontier.backlog.report(follower="p", backlog=81, limit=100)).shut
+    assert not (await frontier.backlog.report(follower="p", backlog=80, limit=100)).shut
+    assert not (await frontier.backlog.report(follower="p", backlog=100, limit=100)).shut
 
 
 async def test_while_it_is_shut_neither_pages_nor_robots_are_leased(frontier, found, grants):
@@ -52,75 +52,75 @@ async def test_while_it_is_shut_neither_pages_nor_robots_are_leased(frontier, fo
     worker = grants(frontier)
     (robots, *_) = await worker.take(1)
     await worker.allow(robots)
-    await frontier.follow(follower="p", backlog=1, limit=0)
+    await frontier.backlog.report(follower="p", backlog=1, limit=0)
     assert await worker.take() == []
     stats = await frontier.stats()
-    assert (stats.waiting, stats.drained) == (2, False)
-    await frontier.follow(follower="p", backlog=0, limit=0)
+    assert (stats.waiting, stats.is_drained) == (2, False)
+    await frontier.backlog.report(follower="p", backlog=0, limit=0)
     assert {lease.kind for lease in await worker.take()} == {Kind.PAGE, Kind.ROBOTS}
 
 
 async def test_what_is_leased_already_is_settled_as_ever(frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     (lease,) = await grants(frontier).pages()
-    await frontier.follow(follower="p", backlog=1, limit=0)
+    await frontier.backlog.report(follower="p", backlog=1, limit=0)
     settled = [Settlement(lease=lease, outcome=Outcome.FETCHED)]
     assert await frontier.settle(settled, archived=5) == 1
-    assert (await frontier.stats()).drained
-    assert (await frontier.flow()).estimate == 6
+    assert (await frontier.stats()).is_drained
+    assert (await frontier.backlog.gate_state()).estimate == 6
 
 
 async def test_a_stale_settlement_counts_its_bytes_all_the_same(frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     (lease,) = await grants(frontier).pages()
-    await frontier.reclaim("w")
-    await frontier.follow(follower="p", backlog=0, limit=9)
+    await frontier.workers.reclaim("w")
+    await frontier.backlog.report(follower="p", backlog=0, limit=9)
     assert await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)], archived=5) == 0
-    assert (await frontier.flow()).estimate == 5
+    assert (await frontier.backlog.gate_state()).estimate == 5
 
 
 async def test_a_follower_takes_back_its_own_report_and_no_other(frontier):
-    await frontier.follow(follower="p", backlog=1, limit=0)
-    await frontier.withdraw_backlog("q")
-    assert (await frontier.flow()).shut
-    await frontier.withdraw_backlog("p")
-    assert await frontier.flow() is None
-    await frontier.withdraw_backlog("p")
+    await frontier.backlog.report(follower="p", backlog=1, limit=0)
+    await frontier.backlog.withdraw("q")
+    assert (await frontier.backlog.gate_state()).shut
+    await frontier.backlog.withdraw("p")
+    assert await frontier.backlog.gate_state() is None
+    await frontier.backlog.withdraw("p")
 
 
 async def test_the_newest_report_counts_whoever_makes_it(frontier):
-    await frontier.follow(follower="killed", backlog=500, limit=100)
-    flow = await frontier.follow(follower="next", backlog=10, limit=100)
+    await frontier.backlog.report(follower="killed", backlog=500, limit=100)
+    flow = await frontier.backlog.report(follower="next", backlog=10, limit=100)
     assert (flow.follower, flow.shut) == ("next", False)
 
 
 async def test_the_bytes_outlive_the_reports(frontier):
     await frontier.settle([], archived=1000)
-    await frontier.follow(follower="p", backlog=0, limit=100)
-    await frontier.withdraw_backlog("p")
+    await frontier.backlog.report(follower="p", backlog=0, limit=100)
+    await frontier.backlog.withdraw("p")
     await frontier.settle([], archived=1000)
-    assert (await frontier.follow(follower="p", backlog=7, limit=100)).estimate == 7
+    assert (await frontier.backlog.report(follower="p", backlog=7, limit=100)).estimate == 7
 
 
 async def test_a_dropped_crawl_has_no_gate(frontier):
-    await frontier.follow(follower="p", backlog=1, limit=0)
-    await frontier.forget()
+    await frontier.backlog.report(follower="p", backlog=1, limit=0)
+    await frontier.crawl.forget()
     await frontier.open()
-    assert await frontier.flow() is None
+    assert await frontier.backlog.gate_state() is None
 
 
 async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found, grants):
     await frontier.add([found(f"http://{n}.test/{page}") for n in range(40) for page in range(5)])
-    await frontier.follow(follower="p", backlog=0, limit=1000)
+    await frontier.backlog.report(follower="p", backlog=0, limit=1000)
     late = []
 
     async def work(name):
         link = await connect(address)
         try:
-            mine = await Frontier(link, frontier._crawl).open()
+            mine = await Frontier(link, frontier.crawl.name).open()
             worker = grants(mine, name)
             for _ in range(100):
-                shut = (await mine.gate_state()).shut
+                shut = (await mine.backlog.gate_state()).shut
                 leases = await worker.take(4)
                 late.extend(leases if shut else [])
                 for lease in leases:
@@ -135,7 +135,7 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
     await asyncio.gather(*(work(f"w{n}") for n in range(5)))
     assert late == []
     stats = await frontier.stats()
-    flow = await frontier.flow()
+    flow = await frontier.backlog.gate_state()
     assert flow.shut
     assert flow.estimate == 30 * stats.outcomes["fetched"]
     # Beyond the limit by no more than what was leased when it was reached.
@@ -149,7 +149,7 @@ def follower(address, crawl, ttl_ms, said):
         link = await connect(address)
         frontier = Frontier(link, crawl)
         while True:
-            await frontier.report_backlog(follower="p", backlog=0, limit=100, ttl_ms=ttl_ms)
+            await frontier.backlog.report(follower="p", backlog=0, limit=100, ttl_ms=ttl_ms)
             said.set()
             await asyncio.sleep(0.02)
 
@@ -162,7 +162,9 @@ def following(address, frontier):
 
     async def start(ttl_ms):
         said = SPAWN.Event()
-        process = SPAWN.Process(target=follower, args=(address, frontier._crawl, ttl_ms, said), daemon=True)
+        process = SPAWN.Process(
+            target=follower, args=(address, frontier.crawl.name, ttl_ms, said), daemon=True
+        )
         process.start()
         running.append(process)
         assert await asyncio.to_thread(said.wait, 60)
@@ -176,7 +178,7 @@ def following(address, frontier):
 
 async def opened(frontier):
     async with asyncio.timeout(30):
-        while (flow := await frontier.flow()) is not None and flow.shut:  # noqa: ASYNC110 - the server says when
+        while (flow := await frontier.backlog.gate_state()) is not None and flow.shut:  # noqa: ASYNC110 - the server says when
             await asyncio.sleep(0.01)
     return flow
 
@@ -205,7 +207,7 @@ async def test_a_follower_that_is_dead_frees_the_crawl_when_its_time_is_over(
     process.kill()
     process.join()
     await frontier.settle([], archived=1000)
-    assert (await frontier.flow()).shut
+    assert (await frontier.backlog.gate_state()).shut
     assert await grants(frontier).take() == []
     assert await opened(frontier) is None
     assert len(await grants(frontier).pages()) == 1
@@ -255,7 +257,7 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                     who, backlog, limit, brief = args
                     model.follow(who, backlog, limit)
                     ttl_ms = 1 if brief else 600_000
-                    await frontier.report_backlog(follower=who, backlog=backlog, limit=limit, ttl_ms=ttl_ms)
+                    await frontier.backlog.report(follower=who, backlog=backlog, limit=limit, ttl_ms=ttl_ms)
                     if brief:
                         await asyncio.sleep(0.003)
                         model.end()
@@ -265,15 +267,15 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                 else:
                     if model.report is not None and model.report[0] == args[0]:
                         model.end()
-                    await frontier.withdraw_backlog(*args)
-                flow = await frontier.gate_state()
+                    await frontier.backlog.withdraw(*args)
+                flow = await frontier.backlog.gate_state()
                 if model.report is None:
                     assert flow is None
                 else:
                     told = [flow.follower, flow.limit, flow.estimate, flow.shut]
                     assert told == [*model.report, model.shut]
         finally:
-            await frontier.forget()
+            await frontier.crawl.forget()
             await link.aclose()
 
     asyncio.run(run())

@@ -6,7 +6,17 @@ from itertools import pairwise
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from frontier import Discovery, Frontier, HostRelease, Kind, Outcome, Scope, Settlement, canonicalize
+from frontier import (
+    Discovery,
+    Frontier,
+    HostRelease,
+    Kind,
+    Outcome,
+    Scope,
+    Settlement,
+    canonicalize,
+    crawl_names,
+)
 from frontier.link.connect import connect
 
 HOUR = 3_600_000
@@ -36,7 +46,7 @@ async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(frontier, fo
     assert (again.added, again.known) == (1, 1)
     stats = await frontier.stats()
     assert (stats.seen, stats.waiting, stats.hosts) == (2, 2, 1)
-    assert repr(frontier) == f"Frontier('{frontier._crawl}')"
+    assert repr(frontier) == f"Frontier('{frontier.crawl.name}')"
 
 
 async def test_more_than_a_batch_is_added_whole(frontier, found):
@@ -46,8 +56,8 @@ async def test_more_than_a_batch_is_added_whole(frontier, found):
 
 async def test_nothing_added_is_nothing(frontier, link):
     assert (await frontier.add([])).added == 0
-    assert frontier._crawl not in await Frontier.crawl_names(link)
-    assert (await frontier.stats()).drained
+    assert frontier.crawl.name not in await crawl_names(link)
+    assert (await frontier.stats()).is_drained
 
 
 async def test_a_lease_carries_what_was_discovered(frontier, grants):
@@ -267,7 +277,7 @@ async def test_no_host_is_asked_twice_within_its_delay_whoever_asks(frontier, fo
 
     async def work(name: str) -> None:
         worker = grants(frontier, name, delay_ms=delay)
-        while not (await frontier.stats()).drained:
+        while not (await frontier.stats()).is_drained:
             for lease in await worker.take(2):
                 begun = lease.deadline_ms - worker.lease_ms
                 await asyncio.sleep(0.003)
@@ -323,7 +333,7 @@ async def test_a_redirect_is_a_discovery_of_its_own(frontier, found, grants):
     (target,) = await worker.take()
     assert (target.url.text, target.hops) == ("https://a.test/", 1)
     await frontier.settle(settled([target], Outcome.REDIRECTED, discoveries=(found("http://a.test/"),)))
-    assert (await frontier.stats()).drained
+    assert (await frontier.stats()).is_drained
 
 
 async def test_settling_twice_changes_nothing(frontier, found, grants):
@@ -341,7 +351,7 @@ async def test_settling_twice_changes_nothing(frontier, found, grants):
 async def test_what_a_late_settlement_found_is_no_less_found(frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     leases = await grants(frontier).pages()
-    await frontier.reclaim("w")
+    await frontier.workers.reclaim("w")
     assert await frontier.settle(settled(leases, discoveries=(found("http://a.test/1"),))) == 0
     stats = await frontier.stats()
     assert (stats.seen, stats.waiting, stats.outcomes["fetched"]) == (2, 2, 0)
@@ -404,7 +414,7 @@ async def test_a_page_that_outlives_five_deadlines_is_failed(crawl, found, grant
     assert await worker.take() == []
     stats = await frontier.stats()
     assert stats.reasons == {"failed:lease_expired": 1}
-    assert stats.drained
+    assert stats.is_drained
 
 
 async def test_a_robots_txt_that_outlives_five_deadlines_forbids_its_origin(crawl, found, grants):
@@ -424,11 +434,11 @@ async def test_a_dead_workers_leases_go_back_at_once(frontier, found, grants):
     await worker.allow((await worker.take(1))[0])
     held = await worker.take()
     assert {lease.kind for lease in held} == {Kind.PAGE, Kind.ROBOTS}
-    assert await frontier.leases(worker.worker) == sorted(held, key=lambda lease: lease.token)
-    assert await frontier.leases("other") == []
-    assert await frontier.reclaim("other") == 0
-    assert await frontier.reclaim(worker.worker) == 3
-    assert await frontier.leases(worker.worker) == []
+    assert await frontier.workers.leases(worker.worker) == sorted(held, key=lambda lease: lease.token)
+    assert await frontier.workers.leases("other") == []
+    assert await frontier.workers.reclaim("other") == 0
+    assert await frontier.workers.reclaim(worker.worker) == 3
+    assert await frontier.workers.leases(worker.worker) == []
     assert await frontier.settle(settled(held)) == 0
     assert len(await grants(frontier, "next").pages()) == 3
 
@@ -438,7 +448,7 @@ async def test_a_reclaimed_host_waits_its_delay(crawl, found, grants):
     await frontier.add([found("http://a.test/")])
     worker = grants(frontier, delay_ms=80)
     await worker.take()
-    await frontier.reclaim("w")
+    await frontier.workers.reclaim("w")
     assert await worker.take() == []
     await crawl.skip(81)
     assert len(await worker.take()) == 1
@@ -458,7 +468,7 @@ async def test_a_retried_page_waits_and_comes_back_as_the_next_attempt(crawl, fo
     (last,) = await worker.pages()
     await frontier.settle(settled([last], Outcome.RETRY, reason="timeout", retry_after_ms=0))
     stats = await frontier.stats()
-    assert stats.drained
+    assert stats.is_drained
     assert stats.reasons == {"failed:timeout": 1}
 
 
@@ -474,21 +484,21 @@ async def test_without_a_time_a_retry_waits_a_second_where_hosts_have_no_delay(c
 async def test_no_page_is_granted_beyond_the_limit(frontier, found, grants):
     await frontier.add([found(f"http://{host}.test/{i}") for host in "ab" for i in range(5)])
     worker = grants(frontier)
-    leases = await worker.pages(limit=3)
+    leases = await worker.pages(max_pages=3)
     assert len(leases) == 3
     await frontier.settle([*settled(leases[:1]), *settled(leases[1:], Outcome.REFUSED, reason="robots")])
-    assert len(await worker.pages(limit=3)) == 2
-    assert await worker.take(limit=0) == []
+    assert len(await worker.pages(max_pages=3)) == 2
+    assert await worker.take(max_pages=0) == []
 
 
 async def test_crawls_of_one_server_do_not_meet(frontier, found, grants, link, redis):
     other = await Frontier(link, "another").open()
     await frontier.add([found("http://a.test/")])
     await other.add([found("http://a.test/"), found("http://a.test/2")])
-    assert "another" in await Frontier.crawl_names(link)
+    assert "another" in await crawl_names(link)
     assert len(await grants(frontier).pages()) == 1
-    await other.forget()
-    assert "another" not in await Frontier.crawl_names(link)
+    await other.crawl.forget()
+    assert "another" not in await crawl_names(link)
     assert not [key async for key in redis.scan_iter("thresher:{another*")]
     with pytest.raises(CorruptData, match="crawl another: its frontier is gone"):
         await other.stats()
@@ -500,10 +510,13 @@ async def test_every_key_of_a_crawl_carries_the_tag_of_its_partition_or_of_its_h
 ):
     await frontier.add([found(f"http://{host}.test/") for host in "abcdefgh"])
     await frontier.settle(settled(await grants(frontier).pages(), reason="x"))
-    keys = [key.decode() async for key in redis.scan_iter(f"thresher:{{{frontier._crawl}*")]
+    keys = [key.decode() async for key in redis.scan_iter(f"thresher:{{{frontier.crawl.name}*")]
     tags = {key.partition("{")[2].partition("}")[0] for key in keys}
-    number = frontier._partitions.number
-    assert tags == {frontier._crawl, *(f"{frontier._crawl}:{partition}" for partition in range(number))}
+    number = frontier.crawl.partitions.number
+    assert tags == {
+        frontier.crawl.name,
+        *(f"{frontier.crawl.name}:{partition}" for partition in range(number)),
+    }
 
 
 async def test_the_library_is_loaded_once_and_replaced_when_it_differs(frontier, redis):

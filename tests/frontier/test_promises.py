@@ -53,7 +53,7 @@ class Servers:
         return time.monotonic() * 1000 + self.skipped
 
     async def _partitions(self) -> list[str]:
-        keys = [key for call in self.frontier._partitions.calls("") for key in call.keys]
+        keys = [key for call in self.frontier.crawl.partitions.calls("") for key in call.keys]
         return [key for key in keys if await self.redis.hexists(key, "wall")]
 
     async def jump(self, ms: int) -> None:
@@ -85,7 +85,7 @@ class Servers:
         await self.restart()
 
     async def _keys(self) -> list[bytes]:
-        return [key async for key in self.redis.scan_iter(f"thresher:{{{self.frontier._crawl}*")]
+        return [key async for key in self.redis.scan_iter(f"thresher:{{{self.frontier.crawl.name}*")]
 
 
 class Fleet:
@@ -150,7 +150,7 @@ def test_no_restart_and_no_clock_makes_a_grant_early_or_a_token_return(address, 
             for verb, *args in steps:
                 await getattr(fleet if verb in {"work", "finish", "lose"} else servers, verb)(*args)
         finally:
-            await frontier.forget()
+            await frontier.crawl.forget()
             await redis.aclose()
             await link.aclose()
 

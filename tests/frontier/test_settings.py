@@ -13,25 +13,25 @@ budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy
 
 
 async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_name(crawl):
-    frontier, mine = crawl.frontier, crawl.frontier.settings
+    frontier, mine = crawl.frontier, crawl.frontier.crawl.settings
     others = replace(mine, contact="mailto:a@b.c", min_delay_ms=500, budget=Budget(domain=7))
     with pytest.raises(InputError) as refused:
         await frontier.open(others)
     said = "crawler.min_delay is 0, here 0.5; crawler.max_pages_per_domain is not set, here 7;"
     assert said in str(refused.value)
     assert "contact" not in str(refused.value)  # the crawl had none
-    assert frontier.settings == mine
+    assert frontier.crawl.settings == mine
     await frontier.open(mine)
     await frontier.open(others, update=True)
-    assert frontier.settings == others
+    assert frontier.crawl.settings == others
     with pytest.raises(InputError, match=r"project\.contact"):
         await frontier.open(replace(others, contact="mailto:c@b.c"))
     await frontier.open(replace(others, contact=""))  # says nothing of it
-    assert frontier.settings == others
+    assert frontier.crawl.settings == others
 
 
 async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_names_the_host(crawl):
-    frontier, mine = crawl.frontier, crawl.frontier.settings
+    frontier, mine = crawl.frontier, crawl.frontier.crawl.settings
     its = UrlPolicy(
         traps=HostSwitch(on=False), query_order=HostSwitch(on=False, hosts={"a.test": True, "b.test": True})
     )
@@ -45,22 +45,22 @@ async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_nam
     assert said in str(refused.value)
     with pytest.raises(InputError, match=r'hosts\."a\.test"\.query_order is true, here not set'):
         await frontier.open(mine)
-    assert frontier.settings.policy == its
+    assert frontier.crawl.settings.policy == its
 
 
 async def test_a_contact_is_the_crawls_from_the_first_who_says_it(crawl):
-    mine = crawl.frontier.settings
+    mine = crawl.frontier.crawl.settings
     await crawl.frontier.open(replace(mine, contact="mailto:a@b.c"))
     await crawl.frontier.open(mine)
-    assert crawl.frontier.settings.contact == "mailto:a@b.c"
+    assert crawl.frontier.crawl.settings.contact == "mailto:a@b.c"
 
 
 async def test_what_is_updated_holds_for_the_next_lease_and_the_next_discovery(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 4))
     (page,) = await worker.pages(1)
     await worker.settle([page])
-    await worker.frontier.update(
-        replace(worker.frontier.settings, min_delay_ms=MINUTE, budget=Budget(host=5))
+    await worker.frontier.crawl.update_settings(
+        replace(worker.frontier.crawl.settings, min_delay_ms=MINUTE, budget=Budget(host=5))
     )
     leased = {"worker": "w", "lease_ms": HOUR}
     assert await worker.frontier.lease(9, **leased) == []
@@ -72,7 +72,7 @@ async def test_what_is_updated_holds_for_the_next_lease_and_the_next_discovery(w
 
 async def test_a_crawl_has_one_storage(crawl):
     frontier, here = crawl.frontier, StorageId(id="1", uri="file:/here")
-    assert frontier.storage is None
+    assert frontier.crawl.storage is None
     await frontier.open(storage=here)
     await frontier.open(storage=StorageId(id="1", uri="file:/moved"))
     with pytest.raises(
@@ -80,4 +80,4 @@ async def test_a_crawl_has_one_storage(crawl):
     ):
         await frontier.open(storage=StorageId(id="2", uri="file:/there"), update=True)
     await frontier.open()
-    assert frontier.storage == here
+    assert frontier.crawl.storage == here

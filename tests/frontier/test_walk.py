@@ -78,7 +78,7 @@ class Walk:
             await self.frontier.retry_robots(lease, after_ms=1)
 
     async def reclaim(self):
-        await self.frontier.reclaim("w")
+        await self.frontier.workers.reclaim("w")
 
     async def pause(self):
         await asyncio.sleep(0.003)
@@ -88,12 +88,12 @@ class Walk:
         assert stats.seen == len(self.added)
         assert stats.waiting + stats.leased + stats.later + sum(stats.outcomes.values()) == stats.seen
         assert min(stats.waiting, stats.leased, stats.later, stats.robots) >= 0
-        assert len(await self.frontier.leases("w")) == stats.leased + stats.robots
+        assert len(await self.frontier.workers.leases("w")) == stats.leased + stats.robots
         assert stats.outcomes["fetched"] == len(self.fetched) == len(set(self.fetched))
 
     async def drain(self):
         """Nothing is ever stuck: an honest worker brings every URL to an end."""
-        await self.frontier.reclaim("w")
+        await self.frontier.workers.reclaim("w")
         await paced(self.frontier, 0)
         while not (await self.frontier.stats()).is_drained:
             for lease in await self.frontier.lease(100, worker="w", lease_ms=60_000):
@@ -122,7 +122,7 @@ def test_every_url_is_waiting_leased_later_or_settled_and_none_is_fetched_twice(
                 await walk.step(*step)
             await walk.drain()
         finally:
-            await frontier.forget()
+            await frontier.crawl.forget()
             await link.aclose()
 
     asyncio.run(run())

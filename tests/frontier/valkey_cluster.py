@@ -1,4 +1,5 @@
-"""Real Valkey servers on loopback, one or a cluster with a replica of each master: started, broken and stopped by tests.
+"""Real Valkey servers on loopback, one or a cluster with a replica of each master: started, broken and stopped by
+tests.
 
 Only the server is there (no cli), so what `valkey-cli --cluster` does is done here with the commands themselves.
 """

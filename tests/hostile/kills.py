@@ -194,9 +194,9 @@ def _leased(project: Project) -> int:
             frontier = Frontier(link, "main")
             await frontier.open()
             gone = await liveness.dead_workers(
-                frontier, project.directory / ".thresher", "main", await frontier.holders()
+                frontier, project.directory / ".thresher", "main", await frontier.workers.holders()
             )
-            return sum([len(await frontier.leases(worker)) for worker in gone])
+            return sum([len(await frontier.workers.leases(worker)) for worker in gone])
         finally:
             await link.aclose()
 

@@ -35,7 +35,7 @@ import json, sys
 sys.path.insert(0, "{place}")
 import escapes
 target = escapes.Target(**json.loads(sys.argv[2]))
-got = dict((escape.__name__, escapes.tried_apart(escape, target)) for escape in escapes.OF_BROWSER)
+got = dict((escape.__name__, escapes.try_in_process(escape, target)) for escape in escapes.OF_BROWSER)
 status = open("/proc/self/status").read()
 print(json.dumps(dict(got=got, status=status)))
 """
@@ -90,8 +90,10 @@ def run_unconfined(pipe, target):
 
 
 def work(store, step, part, watch):
-    """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another program."""
-    target, walls = part.task
+    """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another
+    program.
+    """
+    target, walls = part.parameters
     every = () if walls.lacks else escapes.EVERY
     got = json.dumps({escape.__name__: escapes.try_escape(escape, target) for escape in every}).encode()
     return PartOutputs(counts={}, outputs=(store.write("got.json", 1, lambda file: file.write(got)),))

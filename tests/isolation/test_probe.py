@@ -4,15 +4,15 @@ import subprocess
 import sys
 import threading
 
-from isolation import probe
+from isolation import probe_confinement
 
 COPIED = """
 import os
-from isolation import probe
+from isolation import probe_confinement
 from isolation.worker_process import WorkerProcess
 WorkerProcess.__init__ = None  # a new process cannot be started
 before = open("/proc/self/status").read()
-print(probe())
+print(probe_confinement())
 after = open("/proc/self/status").read()
 assert [line for line in before.splitlines() if line.startswith(("Uid", "Seccomp", "NoNewPrivs", "Cap"))] == [
     line for line in after.splitlines() if line.startswith(("Uid", "Seccomp", "NoNewPrivs", "Cap"))
@@ -24,7 +24,7 @@ open(os.devnull, "w").close()
 def test_a_process_with_one_thread_confines_a_copy_of_itself_and_stays_as_it_was():
     done = subprocess.run([sys.executable, "-c", COPIED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == repr(probe())
+    assert done.stdout.strip() == repr(probe_confinement())
 
 
 def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
@@ -33,7 +33,7 @@ def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
     thread = threading.Thread(target=over.wait)
     thread.start()
     try:
-        assert probe().user
+        assert probe_confinement().user
     finally:
         over.set()
         thread.join()
@@ -42,14 +42,14 @@ def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
 DYING = """
 import os, sys
 from core import Unavailable
-from isolation import probe
+from isolation import probe_confinement
 
 def die():
     os._exit(7)
 
 sys.modules["isolation.probe"]._confined = die
 try:
-    probe()
+    probe_confinement()
 except Unavailable as error:
     sys.exit(str(error))
 """

@@ -1,6 +1,7 @@
 """A process that parses pages has nothing to take, whatever a page makes it do: every escape, in a real cell.
 
-Each is tried in a process without walls as well: what that is kept from too says nothing about the walls, and is skipped.
+Each is tried in a process without walls as well: what that is kept from too says nothing about the walls, and is
+skipped.
 """
 
 import json
@@ -164,7 +165,10 @@ def test_root_becomes_nobody(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_has_no_capability():
-    code = "from isolation import privileges; print(privileges.drop_privileges(can_be_nobody=True)); print(open('/proc/self/status').read())"
+    code = (
+        "from isolation import privileges; print(privileges.drop_privileges(can_be_nobody=True));"
+        " print(open('/proc/self/status').read())"
+    )
     words = [*LACKING, "capabilities", sys.executable, "-c", code]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     who, *rest = done.stdout.splitlines()

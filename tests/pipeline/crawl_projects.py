@@ -58,7 +58,7 @@ def crawl_in_process(project, *, max_pages=None, max_requests=None, max_time_s=N
     settings = project.config.crawler
     worker = f"w{next(_serial)}"
     with project.frontier_address() as address:
-        ask(project, lambda frontier: frontier.update_settings(project.settings))
+        ask(project, lambda frontier: frontier.crawl.update_settings(project.settings))
         run_worker(
             WorkerConfig(
                 crawl="main",

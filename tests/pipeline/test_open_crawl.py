@@ -201,7 +201,7 @@ def test_a_contact_may_be_said_after_the_seeds(tmp_path, redis, site):
 
 
 async def settings(frontier):
-    return frontier.settings
+    return frontier.crawl.settings
 
 
 def test_what_an_operator_says_needs_no_settings(tmp_path, redis, site):
@@ -232,7 +232,7 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
             while len(asked) < 20 + 16:
                 time.sleep(0.005)
             now = CrawlSettings(contact="mailto:test@example.org", min_delay_ms=200, min_ip_delay_ms=0)
-            ask(project, lambda frontier: frontier.update_settings(now))
+            ask(project, lambda frontier: frontier.crawl.update_settings(now))
             moments.append(time.monotonic())
             updated.set()
 

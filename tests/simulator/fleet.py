@@ -194,7 +194,7 @@ class Fleet:
             """As `pipeline.fleet.liveness`: those of this machine by their processes, others by what the frontier hears."""
             home = {name for name in workers if name.startswith(f"{process.machine.name}-")}
             gone = {name for name in home if name in ended or self.workers[name].has_exited}
-            found = gone | (workers - home) - await frontier.alive_workers(workers - home)
+            found = gone | (workers - home) - await frontier.workers.alive(workers - home)
             for worker in (self.workers[name] for name in sorted(found)):
                 if not worker.has_exited:
                     self.given_up.setdefault(worker.name, self.world.now)

@@ -8,10 +8,12 @@ import asyncio
 import pickle
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, cast
 
 from frontier import CrawlSettings, Discovery, Frontier, Stats
 from frontier.testing import MemoryFrontier
+from frontier.testing.memory_crawl import MemoryCrawl
 from tests.simulator.process import Process
 from tests.simulator.server import Server, Way
 from tests.simulator.world import World
@@ -28,7 +30,7 @@ class ModelServer(Server):
 
     @property
     def settings(self) -> CrawlSettings:
-        return self.model.settings
+        return self.model.crawl.settings
 
     @property
     def stats(self) -> Stats:
@@ -42,16 +44,16 @@ class ModelServer(Server):
         return cast("Frontier", Remote(self, process))
 
     def is_given_up(self, host: str) -> bool:
-        return self.model._crawl.hosts[host].dead_reason
+        return self.model.crawl.state.hosts[host].dead_reason
 
     def snapshot(self) -> bytes:
-        state = {name: value for name, value in vars(self.model).items() if name != "_clock"}
+        state = {name: value for name, value in vars(self.model.crawl).items() if name != "clock"}
         return pickle.dumps((state, self.ledger))
 
     def lose(self, snapshot: bytes) -> None:
         state, self.ledger = pickle.loads(snapshot)
-        vars(self.model).update(state)
-        crawl, now = self.model._crawl, self.now_ms()
+        vars(self.model.crawl).update(state)
+        crawl, now = self.model.crawl.state, self.now_ms()
         crawl.tokens += LOST_TOKENS
         for host in crawl.hosts.values():
             host.last = max(host.last, now)
@@ -68,13 +70,13 @@ class ModelServer(Server):
         """Do what was called for; what it raises is raised to the caller."""
         before = {}
         if verb == "settle":
-            held = self.model._crawl.open_leases
+            held = self.model.crawl.state.open_leases
             before = {
                 ended.lease.token: ended
                 for ended in args[0]
                 if (promise := held.get(ended.lease.token)) is not None and promise.page is not None
             }
-        reply = done(getattr(self.model, verb)(*args, **named))
+        reply = done(attrgetter(verb)(self.model)(*args, **named))
         if verb == "lease":
             for lease in reply:
                 self.granted[lease.token] = lease.worker, lease.url.text, self.world.now
@@ -89,12 +91,17 @@ class Remote(Way):
     _server: ModelServer
 
     @property
-    def settings(self) -> CrawlSettings:
-        return self._server.settings
+    def crawl(self) -> MemoryCrawl:
+        """Only what a process reads without a call: `settings` and `server_restarts`."""
+        return self._server.model.crawl
 
     @property
-    def server_restarts(self) -> int:
-        return self._server.model.server_restarts
+    def workers(self) -> "RemoteClient":
+        return RemoteClient(self, "workers")
+
+    @property
+    def backlog(self) -> "RemoteClient":
+        return RemoteClient(self, "backlog")
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         if verb.startswith("_"):
@@ -114,6 +121,16 @@ class Remote(Way):
         self._server.world.note(self._process.name, f"{verb} {said}".rstrip())
         if not is_lost:
             self.hear(answer, *told)
+
+
+class RemoteClient:
+    """A client of the remote frontier, such as `workers`."""
+
+    def __init__(self, remote: Remote, name: str) -> None:
+        self._remote, self._name = remote, name
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        return self._remote.__getattr__(f"{self._name}.{verb}")
 
 
 def done(verb: Any) -> Any:
@@ -137,8 +154,8 @@ def _shown(verb: str, args: tuple[Any, ...], reply: Any) -> str:
             return " ".join(str(each.lease.token) for each in args[0])
         case "postpone_all":
             return " ".join(str(back.lease.token) for back, _ in args[0])
-        case "holders" | "alive_workers":
+        case "workers.holders" | "workers.alive":
             return " ".join(sorted(reply))
-        case "reclaim" | "deregister_worker" | "send_heartbeat":
+        case "workers.reclaim" | "workers.deregister" | "workers.send_heartbeat":
             return f"{args[0]} {reply}"
     return ""

@@ -76,11 +76,11 @@ class RedisServer(Server):
 
     @property
     def settings(self) -> CrawlSettings:
-        return self._outside.settings
+        return self._outside.crawl.settings
 
     @property
     def stats(self) -> Stats:
-        return decode_stats([self.carry_out(call) for call in self._outside._partitions.calls("stats")])
+        return decode_stats([self.carry_out(call) for call in self._outside.crawl.partitions.calls("stats")])
 
     def begin(self, settings: CrawlSettings, discoveries: Sequence[Discovery]) -> None:
         self._outside = Frontier(Direct(self), CRAWL, clock=lambda: self.world.now)
@@ -239,18 +239,14 @@ class Witnessed(Frontier):
     """A frontier whose journal says when it has told the server again."""
 
     def __init__(self, link: Link, crawl: str, *, server: RedisServer, process: Process) -> None:
-        self._server, self._process = server, process
         super().__init__(link, crawl, clock=process.time)
-
-    def _begin_journal(self) -> None:
-        super()._begin_journal()
-        sound = self._journal.mark_reconciled
+        sound = self.crawl.journal.mark_reconciled
 
         def caught_up(partition: int, *told: Any) -> None:
             sound(partition, *told)
-            self._server.told_again(self._process)
+            server.told_again(process)
 
-        self._journal.mark_reconciled = caught_up  # type: ignore[method-assign]
+        self.crawl.journal.mark_reconciled = caught_up  # type: ignore[method-assign]
 
 
 def raised(call: Call, reply: Any) -> Any:
@@ -273,7 +269,7 @@ def at_once(work: Any) -> Any:
 
 
 async def _states(frontier: Frontier) -> list[HostState]:
-    return [each async for each in frontier.hosts()]
+    return [each async for each in frontier.inspection.hosts()]
 
 
 def _shown(call: Call, reply: Any) -> str:

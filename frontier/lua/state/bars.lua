@@ -12,7 +12,7 @@ local function barred(c, h, entry)
   return false
 end
 
--- Why an entry is not wanted any more; nil where it is.
+-- Return why an entry is not wanted any more; nil if it is wanted.
 local function unwanted(c, h, entry)
   if trapped(c, h, entry) then return 'trap' end
   if barred(c, h, entry) then return 'dropped' end

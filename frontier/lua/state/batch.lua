@@ -1,9 +1,9 @@
--- A call from Lua costs more than most of what is called. What a function reads one by one is read together beforehand, and
--- what it writes into hosts, leases, deadlines and ready is written when it closes, all of one key at once.
+-- A call from Lua costs more than most commands that it makes. So a function reads its items together beforehand, and
+-- writes its changes of hosts, leases, deadlines and ready when it closes, all of one key at once.
 
 local CHUNK = 500 -- arguments; Lua takes some thousands
 
--- Every so manieth argument, from one on.
+-- Every n-th argument, beginning with one of them.
 local function every(args, from, step)
   local found = {}
   for i = from, #args, step do found[#found + 1] = args[i] end
@@ -16,14 +16,14 @@ local function in_chunks(command, key, args)
   for first = 1, #args, CHUNK do call(command, key, unpack(args, first, min(first + CHUNK - 1, #args))) end
 end
 
--- Every so manieth argument, from one on.
+-- Every n-th argument, beginning with one of them.
 local function every(args, from, step)
   local found = {}
   for i = from, #args, step do found[#found + 1] = args[i] end
   return found
 end
 
--- What a hash says under many fields, in their order.
+-- The values of many fields of a hash, in the order of the fields.
 local function get_many(key, fields)
   local found = {}
   for first = 1, #fields, CHUNK do
@@ -42,17 +42,17 @@ local function pending(all, key)
   return found
 end
 
--- A field of a hash, or false for none of it.
+-- A field of a hash; false if it is missing.
 local function put(c, key, field, text) pending(c.puts, key)[field] = text end
 
--- What a field says, or will when the function closes.
+-- The value of a field, including writes that wait until the function closes.
 local function get(c, key, field)
   local text = pending(c.puts, key)[field]
   if text == nil then return call('HGET', key, field) end
   return text
 end
 
--- A member of a zset, or false for no such member.
+-- The score of a member of a zset; false if it is missing.
 local function score(c, key, member, number) pending(c.scores, key)[member] = number end
 
 local function write_scores(c)

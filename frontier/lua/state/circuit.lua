@@ -1,4 +1,4 @@
--- Faults in a row at which the circuit of a host opens, and for how long; that doubles with every opening.
+-- Faults in a row at which the circuit of a host opens, and for how many ms; that doubles with every opening.
 local FAULTS = {
   dns = {1, 60000}, connect = {1, 60000}, reset = {3, 30000}, timeout = {2, 30000}, tls = {3, 60000},
   busy = {1, 30000}, server = {5, 60000}, forbidden = {8, 300000},
@@ -8,14 +8,14 @@ local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = 
 local RETRY_MS = 30000 -- doubles with every attempt
 local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
-local STILLBORN = 3 -- and one that never did
+local STILLBORN = 3 -- the same for a host that never answered
 local USUAL_DELAY_MS, LEAST = 1000, 30
 
--- Rests are meant for a delay of a second. Who asks sooner rests less, a thirtieth of it at the least.
+-- Rests are for a delay of a second. A shorter delay shortens them, down to a thirtieth.
 local function scaled(c, ms) return floor(max(ms * min(c.delay, USUAL_DELAY_MS) / USUAL_DELAY_MS, ms / LEAST)) end
 
--- What one dies of that a fault was the last of, a code of RESTS; `reason` may name its kind. A dead host keeps it in the place of
--- its faults.
+-- Return what a host dies of if this fault was its last: a code of RESTS; `reason` may name the kind of the fault. A
+-- dead host keeps the code in the place of its faults.
 local function death_of(fault, reason)
   local code = REST_CODES[reason]
   return code and code > FAULT_KINDS and code <= KINDS_END and code or REST_CODES[fault]
@@ -23,7 +23,7 @@ end
 
 local function death_in_words(code) return code == 0 and 'host_dead' or 'dead_' .. RESTS[code] end
 
--- Why a dead host died.
+-- Return why a dead host died.
 local function death(h) return death_in_words(h.faults) end
 
 local function close_circuit(c, h)
@@ -39,9 +39,9 @@ local function revive(c, h)
   end
 end
 
--- What an exchange told of its host; `rest` is for how long the server asked us to stay away. A fault counts once for all
--- that was granted before the circuit opened: the next opening takes a probe. To be forbidden is an answer: it ends a row of
--- other faults, and they end a row of it.
+-- Record what an exchange says of its host; `rest` is for how long the server asked us to stay away. All exchanges that
+-- were granted before the circuit opened count as one fault: the next opening takes a probe. A refusal (403) is an
+-- answer: it ends a row of other faults, and they end a row of refusals.
 local function judge(c, h, fault, rest, granted, reason)
   local forbidden = fault == 'forbidden'
   if fault == '' or (forbidden and not has(h.flags, FORBIDS)) then
@@ -65,7 +65,8 @@ local function judge(c, h, fault, rest, granted, reason)
       hold(c, h, wait, rest_code(reason, fault))
       if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
         h.faults = death_of(fault, reason)
-        -- Where entries of it notify, what waits is given up one by one, when its turn comes (see `take`).
+        -- If entries of the host notify, its waiting entries are given up one by one, when their turn comes (see
+        -- `take`).
         if not has(h.flags, HEARS) then bury(c, h, 'failed', death(h)) end
         set(h, DEAD)
         bump(c, 'dead', 1)

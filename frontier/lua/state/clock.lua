@@ -1,16 +1,17 @@
 local open, look
 
-local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
+local nonce -- of this library in this server: it changes with a restart, a failover or a move to another node
 
-do -- what only this file needs: a chunk has at most 200 local names
+do -- names for this file only: a chunk has at most 200 local names
 
-local LEAP_MS = 15000 -- a longer time without a call may be a clock that was set: it counts as none
-local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose; where TIME is behind the tokens
-local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
-local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
-local HOLD_MS = 1500 -- after a restart while workers work nothing is granted for so long: clients say again what the server forgot
--- (frontier/verbs/journal.py). They ask a server that does not answer again within a second (frontier/link/call_retry.py)
-local BIRTHS = 16 -- that are remembered of a partition
+local LEAP_MS = 15000 -- ms; a longer time without a call may be a clock that was set, and counts as no time
+local LOST_TOKENS = 1048576 -- more than the tokens that a crash may lose; added if TIME is behind the tokens
+local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that neither of two crashes,
+local TOKENS_SINCE = 1735689600000 -- nor a forgotten crawl, makes one twice. From 2025: with 64
+-- partitions they stay below 2^53 until 2094
+local HOLD_MS = 1500 -- after a restart nothing is granted while clients repeat the calls that the server forgot
+-- (frontier/verbs/journal.py). Clients repeat a call without a reply within a second (frontier/link/call_retry.py)
+local BIRTHS = 16 -- remembered of a partition
 
 local function wall_ms()
   local time = call('TIME')
@@ -21,19 +22,19 @@ end
 local function at(prefix, now, wall, since)
   return {
     now = now, -- the steady clock, in ms: delays, leases and holds run on it
-    soon = now + 1, -- what ends now has ended by then: a millisecond is not over before the next
-    wall = wall, -- TIME: robots.txt grows old on it, and visits fall due
-    since = since, -- nothing that was granted before is known for certain
+    soon = now + 1, -- a time that ends now has ended by then: a millisecond is not over before the next
+    wall = wall, -- TIME: robots.txt goes stale by it, and visits fall due
+    since = since, -- grants before this time are not known for certain
     prefix = prefix, n = {}, tallies = {}, puts = {}, scores = {}, cache = {}, read = {}, texts = {}, owners = {}, prints = {}, tables = {},
     hosts = prefix .. 'hosts', domains = prefix .. 'domains', leases = prefix .. 'leases', deadlines = prefix .. 'deadlines', seen = prefix .. 'seen',
     robots = prefix .. 'robots', count = prefix .. 'count', later = prefix .. 'later', ready = prefix .. 'ready:',
   }
 end
 
--- Nobody has made this, or somebody has emptied the server (frontier/link/lost_frontier.py).
+-- Nobody has made this partition or home, or somebody has emptied the server (frontier/link/lost_frontier.py).
 local function gone() error({err = 'NOFRONTIER nothing is here'}) end
 
--- Of each restart: the nonce since, and when the last write was that is still there, by the steady clock.
+-- For each restart: the nonce after it, and the time of the last write that survived it, by the steady clock.
 local function birth(births, steady)
   local found = {}
   for each in string.gmatch(births or '', '%S+') do found[#found + 1] = each end
@@ -41,7 +42,7 @@ local function birth(births, steady)
   return table.concat(found, ' ', max(1, #found - BIRTHS + 1))
 end
 
--- What a function that changes something begins with; `close` ends it.
+-- A function that changes something begins with this; `close` ends it.
 function open(keys)
   local key = keys[1]
   local wall = wall_ms()
@@ -62,13 +63,13 @@ function open(keys)
   local c = at(sub(key, 1, -6), now, wall, since)
   c.quiet = tonumber(f[9] or 0) -- until when nothing is granted, after a restart
   c.starved = tonumber(f[5] or 0) -- domains
-  c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
-  c.traps = f[7] or '1' -- where traps are looked for (Switch)
-  c.taken = tonumber(f[10] or 0) -- workers
+  c.delay = tonumber(f[6] or 1000) -- ms between two exchanges with a host (CrawlSettings)
+  c.traps = f[7] or '1' -- where traps are looked for (HostSwitch)
+  c.taken = tonumber(f[10] or 0) -- number of workers
   return c
 end
 
--- What a function that only reads begins with.
+-- A function that only reads begins with this.
 function look(keys)
   local wall = wall_ms()
   local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'taken', 'born')
@@ -83,10 +84,11 @@ end
 
 end
 
--- Which life of the server a change was made in, and when: a client finds out by it whether it was forgotten.
+-- The life of the server in which a change was made, and its time: with them a client finds out whether it was
+-- forgotten.
 local function moment(c) return {nonce, c.now} end
 
--- For how long nothing is granted yet, after a restart.
+-- For how many ms nothing is granted yet, after a restart.
 local function held_back(c) return max(c.quiet - c.now, 0) end
 
 local function integer(number) return string.format('%.0f', number) end

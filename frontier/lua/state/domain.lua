@@ -1,7 +1,7 @@
 local DOMAIN = '>I4I4BB'
-local DOMAIN_FIRST, HOST_FIRST, TEMPLATE_FIRST = 96, 80, 64 -- standings; see Novelty
+local DOMAIN_FIRST, HOST_FIRST, TEMPLATE_FIRST = 96, 80, 64 -- standings; see `novelty.lua`
 
--- The registered domain of a name, the same one throughout the function.
+-- The registered domain of a name; one table throughout the function.
 local function read_domain(c, name)
   local d = c.owners[name]
   if not d then

@@ -1,7 +1,8 @@
--- level (4 bytes), attempt (and NOTIFY), expiries, a byte of the URL's hash (0: it was listed), template (4 bytes), origin
--- (s https, p http; upper case: the port follows in 2 bytes), how far the path is from here, what only the client reads, the path.
+-- level (4 bytes), attempt (and NOTIFY), expiries, a byte of the URL's hash (0: it was listed), template (4 bytes),
+-- origin (s https, p http; upper case: the port follows in 2 bytes), distance of the path from here, fields for the
+-- client only, the path.
 
-local NOTIFY = 128 -- added to an entry's attempts: somebody wants to hear of it where it is given up
+local NOTIFY = 128 -- added to an entry's attempts: a worker is to hear of it if it is given up
 
 local function notifies(entry) return byte(entry, 5) >= NOTIFY end
 

@@ -1,19 +1,19 @@
-local MAX_OPEN = 16 -- exchanges at once with a host that has no delay: it is ours, or a test
+local MAX_OPEN = 16 -- exchanges at once with a host that has no delay: the host is ours, or a test's
 local RANKS = 4
-local TURNS = 4294967296 -- more than can be taken from a back while a segment is put into storage
+local TURNS = 4294967296 -- more than the entries taken from a back while a segment is put into storage
 
--- Why a host or an origin is asked nothing for a time. First faults, then kinds of faults (FINER), which hosts die of as well;
--- then what is an answer, and what is no doing of the host.
+-- Why a host or an origin is asked nothing for a time. First faults; then kinds of faults (FAULT_DETAILS), of which
+-- hosts die as well; then answers, and reasons that are no doing of the host.
 local RESTS = {
   'dns', 'connect', 'reset', 'timeout', 'tls', 'dns_timeout', 'refused', 'unreachable', 'timeout_connect', 'timeout_first_byte',
   'timeout_tls', 'tls_expired', 'tls_self_signed', 'tls_wrong_host', 'busy', 'server', 'forbidden', 'status_403', 'status_429',
   'status_503', 'block_page', 'robots_unreachable', 'address', 'operator',
 }
-local FAULT_KINDS, KINDS_END = 5, 14 -- the last that is a fault; the last that is the kind of one
+local FAULT_KINDS, KINDS_END = 5, 14 -- the last code that is a fault; the last that is the kind of a fault
 local REST_CODES = {}
 for code = 1, #RESTS do REST_CODES[RESTS[code]] = code end
 
--- The code of a reason, or else of the fault that it is the reason of.
+-- Return the code of a reason, or else of the fault that it explains.
 local function rest_code(reason, fault) return REST_CODES[reason] or REST_CODES[fault] or 0 end
 
 local BEFORE_ADDED = '>I4I4I6I6I2I2I4I2I4I4'
@@ -29,33 +29,33 @@ local function unset(h, flag) if has(h.flags, flag) then h.flags = h.flags - fla
 local function parse_host(name, text)
   local h = {name = name}
   local next
-  h.delay, -- what robots rules ask for
-  h.pace, -- the delay that the last lease was granted under
+  h.delay, -- ms that robots rules ask for
+  h.pace, -- the delay of the last lease
   h.last, -- when the last exchange ended
-  h.held, -- nothing is asked before
-  h.open, -- exchanges under way, robots.txt included
+  h.held, -- the host is asked nothing before this time
+  h.open, -- exchanges under way, including robots.txt
   h.flags,
   h.waiting, -- entries in all: head, back and tail
   h.head,
   h.back,
   h.tail, -- entries in storage
-  h.added, -- fingerprints ever
-  h.smooth, -- how long it takes to answer, in ms; smoothed as RFC 6298 smooths round trips
-  h.faults, -- exchanges in a row that came to nothing; what a dead host died of
+  h.added, -- fingerprints ever added
+  h.smooth, -- ms that it takes to answer; smoothed as RFC 6298 smooths round trips
+  h.faults, -- failed exchanges in a row; for a dead host, what it died of
   h.trips, -- openings of the circuit in a row
   h.rank,
-  h.due, -- its score in `ready`; 0 where it is not there
-  h.turn, -- changes when the back is taken from
-  h.standing, -- see Novelty
-  h.owned, -- letters of its registered domain, with which its name ends
-  h.again, -- those of `added` that are of URLs which wait once more
-  h.why, -- of RESTS: why nothing is asked before `held`; 0 where that is not known
+  h.due, -- its score in `ready`; 0 if it is not there
+  h.turn, -- changes when entries are taken from the back
+  h.standing, -- see `novelty.lua`
+  h.owned, -- length of its registered domain, with which its name ends
+  h.again, -- those of `added` whose URLs wait once more
+  h.why, -- code of RESTS: why nothing is asked before `held`; 0 if that is not known
   next = unpack_(HOST, text)
-  h.slowest = sub(text, next) -- the origin whose robots rules the delay is
+  h.slowest = sub(text, next) -- the origin whose robots rules ask for the delay
   return h
 end
 
--- The host of a name, the same one throughout the function; nil where there is none.
+-- The host of a name; one table throughout the function. Nil if there is none.
 local function read_host(c, name)
   local h = c.cache[name]
   if h == nil then
@@ -98,7 +98,7 @@ local function pack_host(h)
     h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned, h.again, h.why) .. h.slowest
 end
 
--- What a function that changes something ends with.
+-- A function that changes something ends with this.
 local function close(c)
   for name, h in pairs(pending(c.puts, c.hosts)) do put(c, c.hosts, name, pack_host(h)) end
   for name, d in pairs(pending(c.puts, c.domains)) do put(c, c.domains, name, pack_domain(d)) end
@@ -119,7 +119,7 @@ local function unready(c, h)
   end
 end
 
--- When a host may be asked again that is asked so seldom.
+-- Return when a host may be asked again, at a pace.
 local function after_last(c, h, pace)
   if pace == 0 then return 0 end
   local last = max(h.last, c.since)
@@ -135,8 +135,8 @@ local function hold(c, h, ms, why)
   if ms > 0 and till > h.held then h.held, h.why = till, why end
 end
 
--- The one place that decides whether a host may be asked, and when. What waits at a dead one is given up at once. One that waits already keeps its turn; where it waits
--- for an origin that rests, another may have come.
+-- The only place that decides whether a host may be asked, and when. Entries that wait at a dead host are given up at
+-- once. A host that waits already keeps its turn; if it waits for an origin that rests, another origin may come first.
 local function place(c, h)
   local pace = max(h.delay, h.open > 0 and h.pace or 0)
   if has(h.flags, DEAD) and h.head > 0 then

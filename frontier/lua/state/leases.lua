@@ -1,12 +1,12 @@
-local MAX_EXPIRIES = 5 -- a page, or a robots.txt, that kills five workers is the killer
-local UNREADABLE_MS = 3600000 -- nobody knows what a robots.txt allows that kills who reads it (crawler.robots.robots_txt)
-local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
+local MAX_EXPIRIES = 5 -- workers that a page or a robots.txt may kill before it is taken for the killer
+local UNREADABLE_MS = 3600000 -- for a robots.txt that kills its readers (crawler.robots.robots_txt)
+local SWEEP = 1000 -- expired leases, and due pages, that one call takes up
 
 local GIVEN_UP, GIVEN_UP_CODES = {'failed:lease_expired', 'refused:trap'}, {}
 for code = 0, KINDS_END do GIVEN_UP[#GIVEN_UP + 1] = 'failed:' .. death_in_words(code) end
 for code = 1, #GIVEN_UP do GIVEN_UP_CODES[GIVEN_UP[code]] = code end
 
-local LEASE = '>BBBBI6' -- kind; 0, 1 where its exchange is over, from 2 on what it is given up for; lengths; granted
+local LEASE = '>BBBBI6' -- kind; 0, 1 if its exchange is over, from 2 on why it is given up; lengths; granted
 
 local function pack_lease(l)
   local over = l.failure and GIVEN_UP_CODES[l.failure] + 1 or l.released and 1 or 0
@@ -34,7 +34,7 @@ local function read_lease(c, token)
   return l or nil
 end
 
--- Reads at once the leases of some tokens, and their hosts.
+-- Read the leases of some tokens, and their hosts, at once.
 local function read_leases(c, tokens)
   local names = {}
   for i, text in ipairs(get_many(c.leases, tokens)) do
@@ -50,12 +50,13 @@ local function end_exchange(h, when)
   h.last = max(h.last, when)
 end
 
--- The exchange of a lease never took place.
+-- Take back the count of an exchange that never took place.
 local function spare(c, l)
   if not l.released then bump(c, 'requests', -1) end
 end
 
--- Ends a lease whose exchange was over at `when` at the latest; returns its host, to be changed, placed, written.
+-- End a lease whose exchange was over at `when` at the latest; return its host, which the caller changes, places and
+-- writes.
 local function finish(c, token, l, when)
   put(c, c.leases, token, false)
   score(c, c.deadlines, token, false)
@@ -71,15 +72,15 @@ local function settle_host(c, h)
   write_host(c, h)
 end
 
--- Ends a lease that nobody settled. `struck`: it may be what its worker died of. `died`: its worker did, and the entry says so from
--- then on.
+-- End a lease that nobody settled. `struck`: it may have killed its worker. `died`: its worker died, and the entry says
+-- so from then on.
 local function abandon(c, token, l, when, struck, died)
   local h = finish(c, token, l, when)
   local strike = struck and 1 or 0
   if l.kind == PAGE then
     local before = byte(l.subject, 6)
     local expiries = before % ORPHAN + strike
-    local most = notifies(l.subject) and 2 * MAX_EXPIRIES or MAX_EXPIRIES -- who is told of a killer may be killed by it
+    local most = notifies(l.subject) and 2 * MAX_EXPIRIES or MAX_EXPIRIES -- a killer may kill a worker that hears of it
     if expiries >= most then
       settle_here(c, 'failed', 'lease_expired', l.host, l.subject)
     elseif has(h.flags, DEAD) and not notifies(l.subject) then
@@ -109,7 +110,7 @@ local function expire(c)
   end
 end
 
--- What waited for its time waits for its turn.
+-- Let pages wait for their turn whose time has come.
 local function wake(c, key, now, counter)
   for _, member in ipairs(call('ZRANGE', key, '-inf', now, 'BYSCORE', 'LIMIT', 0, SWEEP)) do
     call('ZREM', key, member)
@@ -126,13 +127,13 @@ local function wake(c, key, now, counter)
   end
 end
 
--- What a worker is told of a lease.
+-- The fields of a lease for its worker.
 local function tell(c, token, l, deadline, slot)
   local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
   return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject, l.failure or '', r.expiries}
 end
 
--- In how many ms a host, a page or a lease may have its turn or end: 0 where one does now, -1 where nothing has a time.
+-- In how many ms a host or a page may have its turn or a lease may end: 0 if one does now, -1 if nothing has a time.
 local function soonest(c)
   local found
   local function look_at(key, now)

@@ -1,8 +1,8 @@
--- The rule of frontier/urls/novelty.py, which says why. A standing is a credit, and STARVED once that is spent.
+-- The rule of frontier/urls/novelty.py, which explains it. A standing is a credit, and STARVED once that is spent.
 
 local domain_of, hear, trapped
 
-do -- what only this file needs: a chunk has at most 200 local names
+do -- names for this file only: a chunk has at most 200 local names
 
 local STARVED = 128
 local EARNED, RECOVERED = 9, 16
@@ -11,7 +11,7 @@ local HOST_MOST, HOST_PROVEN = 120, 112
 local DOMAIN_MOST = 127
 local RING = 240 -- bytes: 120 sketches of two
 local TEMPLATES = 1000 -- bytes: 200 templates of a host, five each
-local OTHERS = '\0\0\0\0' -- all templates beyond these, as one
+local OTHERS = '\0\0\0\0' -- all templates beyond these count as one
 
 local function after(standing, most, new, costs)
   local starved = standing >= STARVED and STARVED or 0
@@ -21,14 +21,14 @@ local function after(standing, most, new, costs)
   return starved + credit
 end
 
--- Where `item` begins in a text of items of `width` bytes that begin with it; nil where it is not.
+-- Where `item` begins in a text of items of `width` bytes that begin with their keys; nil if it is not there.
 local function position_in(text, item, width)
   local from = find(text, item, 1, true)
   while from and from % width ~= 1 do from = find(text, item, from + 1, true) end
   return from
 end
 
--- The standing of a template, where it stands in the text of all of a host, and the template it is counted as.
+-- The standing of a template, its position in the text of all templates of a host, and the template that it counts as.
 local function standing_of(text, template)
   local from = position_in(text, template, 5)
   if not from and #text >= TEMPLATES then
@@ -40,7 +40,7 @@ end
 
 function domain_of(h) return sub(h.name, -h.owned) end
 
--- A page of the host said this: two bytes of a sketch, and whether it leads on.
+-- Record what a page of the host said: two bytes of a sketch, and whether it leads on.
 function hear(c, h, entry, said)
   local sketch, leads_on = sub(said, 1, 2), byte(said, 3) == 1
   local d = read_domain(c, domain_of(h))
@@ -74,7 +74,7 @@ function hear(c, h, entry, said)
   put(c, c.prefix .. 'standings', h.name, text)
 end
 
--- Whether traps are looked for on a host: as `Switch` of frontier/policy.py has it.
+-- Whether traps are looked for on a host, as `HostSwitch` of frontier/policy.py decides.
 local function watched(c, name)
   if not c.watched then
     c.watched = {}
@@ -88,10 +88,10 @@ local function watched(c, name)
   return sub(c.traps, 1, 1) == '1'
 end
 
--- Whether an entry is starved: it leads to where nothing new is said.
+-- Whether an entry is starved: nothing new is said where it leads.
 function trapped(c, h, entry)
   if c.starved == 0 and h.standing < STARVED and not has(h.flags, TRAPS) then return false end
-  if number_in(entry) % 64 == 0 then return false end -- it was listed; or a trickle goes on, and may prove that it was wrong
+  if number_in(entry) % 64 == 0 then return false end -- listed, or the 1 URL in 64 that may prove the level honest
   if not watched(c, h.name) then return false end
   local template = standing_of(get(c, c.prefix .. 'standings', h.name) or '', sub(entry, 8, 11))
   if template >= STARVED then return true end

@@ -1,12 +1,12 @@
--- Where a host has several origins, what is one's own fault holds and buries no other: that origin rests, for longer each
--- time, and is given up in the end. Its pages end then like those of any origin whose robots.txt cannot be had.
+-- If a host has several origins, faults of one origin hold and bury no other: that origin rests, for longer each time,
+-- and is given up in the end. Its pages end then like those of any origin whose robots.txt cannot be fetched.
 
 local OWN = {connect = true, reset = true, timeout = true, tls = true} -- faults of a page
 local GIVEN_UP_MS = 3600000
 
 local function given_up(r) return RULE_NAMES[r.rule] == 'disallow' end
 
--- It has failed once more.
+-- Hold an origin that has failed once more, or give it up.
 local function rest_origin(c, origin, r, wait, fault, reason)
   if r.attempt >= (r.version > 0 and not given_up(r) and LIVES or STILLBORN) then
     local died = SILENT[fault] and '\0' .. death_in_words(death_of(fault, reason)) or '' -- no deflated body begins with NUL
@@ -42,7 +42,7 @@ local function judge_page(c, h, origin, fault, rest, granted, reason)
   hold(c, h, rest, rest_code(reason, fault))
 end
 
--- Its origins rest no longer.
+-- End the rests of a host's origins.
 local function wake_origins(c, h)
   if h.head == 0 then return end
   for _, entry in ipairs(call('LRANGE', queue(c, h), 0, h.head - 1)) do

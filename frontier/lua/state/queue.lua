@@ -1,5 +1,5 @@
 local HEAD = 32 -- entries in order
-local LOW = 8 -- entries in the head at which more are fetched from storage
+local LOW = 8 -- if the head has fewer entries, more are fetched from storage
 local BACK = 32 -- entries that are worth a run in storage
 
 local function queue(c, h) return c.prefix .. 'q:' .. h.name end
@@ -21,7 +21,7 @@ local function by_level(entries)
   return entries
 end
 
--- Puts entries in order in the place of the head.
+-- Replace the head by entries that are in order.
 local function new_head(c, h, entries)
   local key = queue(c, h)
   if h.head > 0 then
@@ -59,7 +59,7 @@ local function watch_head(c, h)
   end
 end
 
--- Removes the first n entries of the back. What is behind them, which may be millions, is left where it lies.
+-- Remove the first n entries of the back. The entries behind them, which may be millions, stay in place.
 local function cut_back(c, h, n)
   local key = queue(c, h)
   local head = h.head > 0 and call('LRANGE', key, 0, h.head - 1) or {}
@@ -69,7 +69,7 @@ local function cut_back(c, h, n)
   watch_back(c, h)
 end
 
--- The head is empty: the beginning of the back becomes the head.
+-- The head is empty: make the beginning of the back the head.
 local function promote(c, h)
   if h.head > 0 or h.back == 0 then return end
   local n = min(HEAD, h.back)
@@ -83,7 +83,7 @@ local function promote(c, h)
   end
 end
 
--- The head becomes as long as it may be.
+-- Make the head as long as it may be.
 local function widen(c, h)
   local n = min(2 * HEAD - h.head, h.back)
   if n <= 0 then return end
@@ -92,7 +92,7 @@ local function widen(c, h)
   new_head(c, h, by_level(entries))
 end
 
--- An entry finds its place among the head's, behind those of its level.
+-- Insert an entry into the head, behind those of its level.
 local function insert(c, h, entry)
   local key, level = queue(c, h), level_of(entry)
   local entries = call('LRANGE', key, 0, h.head - 1)
@@ -107,7 +107,7 @@ local function insert(c, h, entry)
   h.head = h.head + 1
 end
 
--- Makes an entry wait, behind those of its level; the caller places the host.
+-- Make an entry wait, behind those of its level; the caller places the host.
 local function enqueue(c, h, entry)
   local key = queue(c, h)
   if notifies(entry) then set(h, HEARS) end
@@ -134,7 +134,7 @@ local function enqueue(c, h, entry)
   end
 end
 
--- An entry that was granted goes back to where it came from.
+-- Put a granted entry back to the place from which it came.
 local function put_back(c, h, entry)
   bump(c, 'waiting', 1)
   h.waiting = h.waiting + 1

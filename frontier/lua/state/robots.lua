@@ -1,5 +1,5 @@
-local ORPHAN = 128 -- added to the expiries of a page's entry, or of a robots record, once a worker died that held it
-local ROBOTS, REST = '>I4I6BBB', '>I6B' -- the rest only where there is any
+local ORPHAN = 128 -- added to the expiries of a page's entry, or of a robots record, once a worker that held it died
+local ROBOTS, REST = '>I4I6BBB', '>I6B' -- REST only if there is a rest
 local RULES = {allow = 1, disallow = 2, rules = 3}
 local RULE_NAMES = {'allow', 'disallow', 'rules'}
 
@@ -9,13 +9,13 @@ local function parse_robots(text)
   r.version,
   r.expires, -- by TIME
   r.rule,
-  r.attempt, -- times in a row that it could not be had, or a page of the origin
+  r.attempt, -- times in a row that it, or a page of the origin, could not be fetched
   r.expiries, -- times that its worker was not heard of again since it was read last
   next = unpack_(ROBOTS, text)
   r.rest, r.why = 0, 0
   if #text >= next then
-    r.rest, -- the origin is asked nothing before
-    r.why = unpack_(REST, text, next) -- of RESTS
+    r.rest, -- the origin is asked nothing before this time
+    r.why = unpack_(REST, text, next) -- code of RESTS
   end
   return r
 end
@@ -28,10 +28,10 @@ local function write_robots(c, origin, r)
   call('HSET', c.robots, origin, text)
 end
 
-local LARGE_BODY = 16384 -- bytes, packed: some 100 KiB of rules
+local LARGE_BODY = 16384 -- bytes, compressed: some 100 KiB of rules
 local LARGE_KEPT_MS, BODY_KEPT_MS = 3600000, 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
 
--- When it is looked at next whether a body is still needed.
+-- When a review next decides whether a body is still needed.
 local function look_again(c, origin, size)
   call('ZADD', c.prefix .. 'kept', c.wall + (size > LARGE_BODY and LARGE_KEPT_MS or BODY_KEPT_MS), origin)
 end
@@ -39,7 +39,7 @@ end
 local function store_robots(c, origin, rule, body, ttl)
   local r = read_robots(c, origin)
   local version = r.version + 1
-  -- Where it could not be read it is still what workers may have died of.
+  -- If it could not be read, it is still what workers may have died of.
   local expiries = rule == 'disallow' and r.expiries >= ORPHAN and ORPHAN or 0
   write_robots(c, origin, {version = version, expires = c.wall + ttl, rule = RULES[rule], attempt = 0, expiries = expiries, rest = 0})
   if body == '' then
@@ -59,7 +59,8 @@ local function host_of(c, origin)
   return read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
 end
 
--- Bodies that have been kept until `due` go, unless something of their host waits or is under way. Who comes later asks anew.
+-- Forget bodies that have been kept until `due`, unless an entry of their host waits or an exchange is under way. The
+-- next URL of the host asks for them anew.
 local function forget_bodies(c, most, due)
   for _, origin in ipairs(call('ZRANGE', c.prefix .. 'kept', '-inf', due, 'BYSCORE', 'LIMIT', 0, most)) do
     local h = host_of(c, origin)

@@ -16,7 +16,7 @@ local function forget_run(c, run)
   end
 end
 
--- Everything of a host that waits comes to an end.
+-- Settle every waiting entry of a host.
 local function bury(c, h, outcome, reason)
   if h.waiting > 0 then
     local id = call('HINCRBY', c.count, 'closings', 1)

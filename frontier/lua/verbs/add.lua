@@ -1,16 +1,17 @@
--- What `add`, `restore` and `knows` are told of a host: its name, its domain, a number, and so many items of some fields, the first of
--- which is a hash. A hash is of the URL's text; or of that and of the text with its generation, behind it.
+-- The arguments of `add`, `restore` and `knows` for a host: its name, its domain, a number, and as many items of some
+-- fields, the first of which is a hash. A hash is of the URL's text; or it is that hash, and behind it the hash of the
+-- text with its generation.
 
 local PLAIN = 7 -- bytes of a hash
 
--- Whether a URL, and the same in its generation, were let in before.
+-- Whether a URL, and the same URL in its generation, were let in before.
 local function known_before(c, name, n, hash)
   local plain = known(c, name, n, sub(hash, 1, PLAIN))
   if #hash == PLAIN then return plain, plain end
   return plain, known(c, name, n, sub(hash, PLAIN + 1))
 end
 
--- They are let in.
+-- Let URLs in.
 local function let_in(c, h, d, hash, plain)
   if not plain then
     remember(c, h.name, h.added, sub(hash, 1, PLAIN))
@@ -27,7 +28,7 @@ local function count_host(c, d)
   bump(c, 'hosts', 1)
 end
 
--- Who was given up is asked once more: the host, and the origin of an entry.
+-- Ask once more a host, and the origin of an entry, that were given up.
 local function ask_again(c, h, entry)
   if has(h.flags, DEAD) then
     revive(c, h)
@@ -41,9 +42,9 @@ local function ask_again(c, h, entry)
   end
 end
 
--- args: 1 where hosts that were given up are asked once more; then for each host: its name, its domain, a number, and so
--- many times a hash and an entry. Returns how many were unknown, how many known, nonce and time (see `moment`), and pairs of reason
--- and number.
+-- args: 1 if hosts that were given up are asked once more; then for each host: its name, its domain, a number, and as
+-- many pairs of hash and entry. Returns how many were unknown, how many known, nonce and time (see `moment`), and pairs
+-- of reason and number.
 verb('add', function(keys, args)
   local c = open(keys)
   local f = call('HMGET', c.count, 'host_budget', 'domain_budget', 'hosts_budget')
@@ -114,8 +115,9 @@ verb('add', function(keys, args)
   return told
 end)
 
--- args: for each host: its name, its domain, a number, and so many times a hash, outcome, reason, the entry of the next visit
--- ('': none) and in how many ms that is due. These are settled, as they were before. Returns nonce and time, and for each 1 where it was unknown.
+-- args: for each host: its name, its domain, a number, and as many times a hash, outcome, reason, the entry of the next
+-- visit ('': none) and in how many ms that is due. These pages get their former outcomes. Returns nonce and time, and
+-- for each page 1 if it was unknown.
 verb('restore', function(keys, args)
   local c = open(keys)
   local numbers = load_all(c, args, 1, 5)
@@ -153,7 +155,7 @@ verb('restore', function(keys, args)
   return found
 end)
 
--- args: for each host: its name, its domain, a number, and so many times a hash. Returns for each 1 where it is known.
+-- args: for each host: its name, its domain, a number, and as many hashes. Returns for each 1 if it is known.
 verb('knows', function(keys, args)
   local c = look(keys)
   local numbers = load_all(c, args, 1, 1)

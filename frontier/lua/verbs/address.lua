@@ -1,5 +1,5 @@
--- args: address, slot: until when the host was held, 0 for not at all; who asks, if it has a lease.
--- Returns 0, or how long to wait.
+-- args: address; slot: until when the host was held, 0 for not at all; the worker, if it has a lease.
+-- Returns 0, or how many ms to wait.
 verb('enter', function(keys, args)
   local c = open(keys)
   if args[3] and is_taken(c, args[3]) then return refusal(args[3]) end
@@ -14,7 +14,7 @@ verb('enter', function(keys, args)
   if free and (line <= c.now or slot > 0) then
     last = c.soon
   elseif slot > 0 then
-    wait = last + delay - c.now -- its turn has come, but another's is not over
+    wait = last + delay - c.now -- its turn has come, but the exchange before it is not over
   else
     line = max(line, last, c.now - delay) + delay
     wait = line - c.now
@@ -23,7 +23,7 @@ verb('enter', function(keys, args)
   return wait
 end)
 
--- args: an address that is asked only now, later than it was entered: its delay begins anew.
+-- args: an address that is asked only now, later than it was acquired: its delay begins anew.
 verb('asked', function(keys, args)
   local c = open(keys)
   local text = call('HGET', c.prefix .. 'ips', args[1])
@@ -43,10 +43,11 @@ end
 
 local function note_turn(c, host, last, held) call('HSET', c.prefix .. 'ips', 'host ' .. host, pack('>I6I6', last, held)) end
 
--- args: host; the delay that its rules ask for; the longest wait that is of use; for how long the caller has had the answer for which it
--- leased the host, -1 where it has no lease; how many turns it may take ahead of their time, where no rules ask for a delay.
--- Returns how long it is until the caller's turn; where that is longer nothing is noted. What is taken ahead is owed: the host is asked
--- nothing else until the time of all turns that were taken.
+-- args: host; the delay that its rules ask for; the longest wait that is of use; for how many ms the caller has had the
+-- answer for which it leased the host, -1 if it has no lease; how many turns it may take ahead of their time, if no
+-- rules ask for a delay. Returns the ms until the caller's turn; if that is longer than the longest wait, no turn is
+-- taken. Turns that are taken ahead are owed: the host is asked nothing else until the time of all turns that were
+-- taken.
 verb('turn', function(keys, args)
   local c = open(keys)
   local asks, most, since, ahead = tonumber(args[2]), tonumber(args[3]), tonumber(args[4]), tonumber(args[5])
@@ -73,8 +74,9 @@ verb('turn', function(keys, args)
   return when - c.now
 end)
 
--- args: host; the delay that its rules ask for; 1 where the caller has a lease of it; why it is too busy ('': it is not), and for how
--- long it wants to be left alone (0: it does not say). An exchange that had its turn is over: the delay begins now.
+-- args: host; the delay that its rules ask for; 1 if the caller has a lease of it; why it is too busy ('': it is not),
+-- and for how many ms it wants to be left alone (0: it does not say). An exchange that had its turn is over: the delay
+-- begins now.
 verb('end_turn', function(keys, args)
   local c = open(keys)
   local h = read_host(c, args[1])

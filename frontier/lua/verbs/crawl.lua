@@ -2,7 +2,7 @@ local COUNTERS = {
   'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'unlogged', 'requests'
 }
 
--- Counters, hashes of counters, the nonce, and whose this is (see `begin`).
+-- Counters, hashes of counters, the nonce, and the creation id of the crawl (see `begin`).
 verb('stats', function(keys)
   local c = look(keys)
   local told = call('HMGET', c.count, unpack(COUNTERS))
@@ -14,7 +14,7 @@ verb('stats', function(keys)
   return told
 end, READS)
 
--- Deletes some of the crawl's keys; returns how many hosts are left.
+-- Delete some of the crawl's keys; return how many hosts are left.
 verb('forget', function(keys, args)
   if not call('HGET', keys[1], 'born') then
     call('UNLINK', keys[1])
@@ -38,8 +38,9 @@ verb('forget', function(keys, args)
   return left
 end, FREES)
 
--- args: revision, delay_ms of a host, of an address, URLs of a host at most (-1: any number), of a domain, hosts of a domain,
--- where traps are looked for ; a copy of what the home keeps. One that is older than what is there changes nothing.
+-- args: revision; delay in ms of a host, of an address; URLs of a host at most (-1: any number), of a domain, hosts of
+-- a domain; where traps are looked for. They are a copy of the home's settings. A copy that is older than the present
+-- one changes nothing.
 verb('configure', function(keys, args)
   open(keys)
   if tonumber(call('HGET', keys[1], 'revision') or 0) > tonumber(args[1]) then return end

@@ -1,6 +1,6 @@
-local OPENS_AT = 4 / 5 -- of the limit: a gate that opened at the limit would flutter
+local OPENS_AT = 4 / 5 -- of the limit: a gate that opens at the limit would flutter
 
--- The newest report while its time lasts, else nil.
+-- The newest report while it counts, else nil.
 local function read_flow(c)
   local f = call('HMGET', c.prefix .. 'flow', 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut', 'archived')
   if not f[1] or tonumber(f[6]) <= c.now then return nil end
@@ -9,7 +9,7 @@ local function read_flow(c)
     follower = f[1],
     backlog = tonumber(f[2]), -- bytes, as reported
     limit = tonumber(f[3]),
-    estimate = tonumber(f[2]) + archived - tonumber(f[4]), -- and what was archived since
+    estimate = tonumber(f[2]) + archived - tonumber(f[4]), -- and the bytes archived since
     reported = tonumber(f[5]),
     shut = f[7] == '1',
   }
@@ -19,7 +19,7 @@ local function tell_flow(f)
   return {f.follower, f.backlog, f.limit, f.estimate, f.reported, f.shut and 1 or 0}
 end
 
--- args: bytes, on their way to those who follow
+-- args: bytes that were archived, which the follower has still to process
 verb('archived', function(keys, args)
   local c = open(keys)
   call('HINCRBY', c.prefix .. 'flow', 'archived', args[1])
@@ -27,7 +27,7 @@ verb('archived', function(keys, args)
   if f and f.estimate > f.limit then call('HSET', c.prefix .. 'flow', 'shut', '1') end
 end, FREES)
 
--- args: follower, backlog, limit, ttl_ms ; the flow from now on
+-- args: follower, backlog, limit, ttl_ms. Returns the state from now on.
 verb('follow', function(keys, args)
   local c = open(keys)
   local before = read_flow(c)
@@ -53,8 +53,8 @@ verb('flow', function(keys)
   return f and tell_flow(f) or {}
 end, READS)
 
--- args: the revision of the settings that is known, who asks ; the version, whether the gate is shut, the revision, the settings where
--- they are others, and the name of the crawl's making
+-- args: the revision of the settings that is known, the worker. Returns the version, whether the gate is shut, the
+-- revision, the settings if they are of another revision, and the creation id of the crawl.
 verb('gate', function(keys, args)
   local c = look(keys)
   if is_taken(c, args[2]) then return refusal(args[2]) end

@@ -1,9 +1,9 @@
 local SLOWEST_MS = 30000 -- Heritrix: maxDelayMs
 local FACTOR = 2 -- of the time that a host takes to answer
-local PUT_OFF = 500 -- hosts whose turn turns out not to have come, in one call: after a restart that is all of them
-local PASSED_OVER = 64 -- entries that nobody wants any more, settled by one grant
+local PUT_OFF = 500 -- hosts in one call whose turn has not come after all: after a restart these are all hosts
+local PASSED_OVER = 64 -- unwanted entries that one grant settles
 
--- Why an entry is given up, as outcome and reason; nil where it is to be fetched.
+-- Return why an entry is given up, as outcome and reason; nil if it is to be fetched.
 local function fate(c, h, entry)
   local reason = unwanted(c, h, entry)
   if reason then return 'refused', reason end
@@ -12,14 +12,14 @@ local function fate(c, h, entry)
   return nil
 end
 
--- Settles an entry that is given up, or returns its failure where somebody wants to hear of it.
+-- Settle an entry that is given up, or return its failure if it notifies.
 local function give_up(c, h, entry, outcome, reason)
   if notifies(entry) and reason ~= 'dropped' then return outcome .. ':' .. reason end
   settle_here(c, outcome, reason, h.name, entry)
   return nil
 end
 
--- Takes the next entry that is to be granted out of the head, and its failure where it is given up; nil where there is none.
+-- Take the next entry to grant out of the head, with its failure if it is given up; nil if there is none.
 local function take(c, h)
   for _ = 1, PASSED_OVER do
     if h.head == 0 then return nil end
@@ -35,8 +35,8 @@ local function take(c, h)
   return nil
 end
 
--- What may be granted of a host that is ready: its pace and its next entry. A host whose turn has not come, or that has
--- nothing to be granted, is placed where it belongs.
+-- Return what may be granted of a ready host: its pace and its next entry. A host whose turn has not come, or that has
+-- nothing to grant, is placed where it belongs.
 local function candidate(c, name)
   local h = read_host(c, name)
   if has(h.flags, DEAD) then
@@ -62,7 +62,8 @@ local function candidate(c, name)
   return entry and {h = h, pace = pace, entry = entry, failure = failure, origin = origin_of(name, entry)}
 end
 
--- The origin of what would be granted rests: the next of another one goes before, as far as the head goes, or the host waits.
+-- The origin of the next entry rests: an entry of another origin goes before it, as far as the head goes, or the host
+-- waits.
 local function instead(c, found)
   local h, known, soonest = found.h, {}, nil
   put_back(c, h, found.entry)
@@ -92,7 +93,7 @@ local function instead(c, found)
   return nil
 end
 
--- Grants a page that is given up: nothing is asked for it, so neither pace nor robots rules matter.
+-- Grant a page that is given up: no request is made for it, so neither pace nor robots rules matter.
 local function grant_failure(c, found, r, token, worker, lease_ms)
   local h = found.h
   local l = {kind = PAGE, subject = found.entry, failure = found.failure, host = h.name, worker = worker, granted = c.now}
@@ -105,7 +106,7 @@ local function grant_failure(c, found, r, token, worker, lease_ms)
   return {token, KINDS[PAGE], c.now + lease_ms, r.version, r.attempt, slot, h.name, l.subject, l.failure, 0}
 end
 
--- Grants the page, or first the robots.txt of its origin.
+-- Grant the page, or first the robots.txt of its origin.
 local function grant(c, found, r, token, worker, lease_ms)
   local h, l = found.h, nil
   if r.expires > c.wall then
@@ -131,7 +132,7 @@ local function grant(c, found, r, token, worker, lease_ms)
   return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, '', r.expiries}
 end
 
--- Takes back what has expired, and wakes what is due; only then it is known which hosts need their robots.txt no more.
+-- Take back expired leases, and wake entries that are due; only then it is known which hosts need no robots.txt any more.
 local function catch_up(c)
   expire(c)
   wake(c, c.later, c.now, 'later')
@@ -146,8 +147,9 @@ verb('due', function(keys)
   return soonest(c)
 end, FREES)
 
--- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition, the nonce that the client
--- knows ; the leases, when there may be more (see `soonest`), and the nonce. One that knows another nonce is granted nothing.
+-- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition, the nonce that
+-- the client knows. Returns the leases, when there may be more (see `soonest`), and the nonce. A client that knows
+-- another nonce is granted nothing.
 verb('lease', function(keys, args)
   local c = open(keys)
   if is_taken(c, args[2]) then return refusal(args[2]) end

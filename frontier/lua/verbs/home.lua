@@ -1,9 +1,10 @@
--- What holds for the whole of a crawl: how it is spread, where its archive is, and its settings (Settings).
+-- The values that hold for the whole of a crawl: its partitions, the storage of its archive, and its settings
+-- (CrawlSettings).
 
 local function meta(keys) return sub(keys[1], 1, -6) .. 'meta' end
 
--- args: partitions, version, storage, its address ('': not said), settings ('': not said), a name for this making of it ; each is the
--- first that is said
+-- args: partitions, version, storage, its address ('': not said), settings ('': not said), a creation id. Of each, the
+-- first value that anybody says stays.
 verb('make', function(keys, args)
   local key = meta(keys)
   call('HSETNX', keys[1], 'born', '')
@@ -18,11 +19,11 @@ verb('made', function(keys)
   return call('HMGET', meta(keys), 'partitions', 'version', 'storage', 'address', 'revision', 'settings', 'rebuilding', 'made', 'begun')
 end, READS)
 
--- All partitions are made: one that is not there from now on is lost.
+-- All partitions are made: a partition that is missing from now on is lost.
 verb('begun', function(keys) call('HSET', meta(keys), 'begun', 1) end)
 
--- Of a partition. args: the name of the crawl's making, 1 where it is to be made if it is not there, 2 where it is to be of this making
--- whatever it was. Returns of which making it is.
+-- Of a partition. args: the crawl's creation id; 1 to make the partition if it is missing, 2 to give it this creation
+-- id whatever it had. Returns its creation id.
 verb('begin', function(keys, args)
   if args[2] ~= '0' then
     call('HSETNX', keys[1], 'born', '')
@@ -31,13 +32,13 @@ verb('begin', function(keys, args)
   return call('HGET', keys[1], 'born') and call('HGET', keys[1], 'made') or ''
 end)
 
--- Of a partition: the nonce, and its restarts (see `birth`).
+-- Of a partition. Returns the nonce, and its restarts (see `birth`).
 verb('births', function(keys)
   open(keys)
   return {nonce, call('HGET', keys[1], 'births')}
 end, FREES)
 
--- args: revision, settings ; they take the place of those of that revision. Returns 0 where there are others by now.
+-- args: revision, settings. They replace the settings of that revision. Returns 0 if there is another revision by now.
 verb('change', function(keys, args)
   local key = meta(keys)
   local revision = tonumber(call('HGET', key, 'revision') or 0)
@@ -46,7 +47,8 @@ verb('change', function(keys, args)
   return 1
 end)
 
--- The frontier is being made from the archive: until it is complete nothing is leased. Returns which parts of it are done.
+-- The frontier is being made from the archive: until that is complete, nothing is leased. Returns the parts that are
+-- done.
 verb('rebuild', function(keys)
   call('HSET', meta(keys), 'rebuilding', 1)
   return call('SMEMBERS', sub(keys[1], 1, -6) .. 'rebuilt')

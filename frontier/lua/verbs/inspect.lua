@@ -1,6 +1,6 @@
--- What an operator asks. Nothing here changes anything.
+-- The questions of an operator. Nothing here changes anything.
 
--- Origins of a host of several that rest, as far as its head goes: origin, for how long, why.
+-- The origins that rest of a host that has several, as far as its head goes: origin, for how many ms, why.
 local function resting(c, h)
   local found, known = {}, {}
   if not has(h.flags, SEVERAL) or h.head == 0 then return found end
@@ -15,13 +15,14 @@ local function resting(c, h)
   return found
 end
 
--- For how long a host is asked nothing: 0 where the time is over and a probe has yet to close its circuit, -1 for no rest.
+-- For how many ms a host is asked nothing: 0 if the time is over and a probe has yet to close its circuit, -1 for no
+-- rest.
 local function rest_of(c, h)
   if h.held > c.now then return h.held - c.now end
   return h.trips > 0 and 0 or -1
 end
 
--- args: cursor, n, 1: only those that rest or are dead ; the next cursor, and hosts
+-- args: cursor, n, 1 for only those that rest or are dead. Returns the next cursor, and hosts.
 verb('hosts', function(keys, args)
   local c = look(keys)
   local told, found = call('HSCAN', c.hosts, args[1], 'COUNT', args[2]), {}
@@ -37,8 +38,8 @@ verb('hosts', function(keys, args)
   return {told[1], found}
 end, READS)
 
--- args: host, hash of a URL ; whether the URL is known, how many entries of its host wait, in memory and in storage, and for
--- how long and why the host rests
+-- args: host, hash of a URL. Returns whether the URL is known, how many entries of its host wait, in memory and in
+-- storage, and for how many ms and why the host rests.
 verb('known', function(keys, args)
   local c = look(keys)
   local h = read_host(c, args[1])
@@ -47,13 +48,13 @@ verb('known', function(keys, args)
   return {is_known, h.head + h.back, h.tail, max(h.held - c.now, 0), RESTS[h.why] or ''}
 end, READS)
 
--- args: host, from, n ; entries that wait in memory
+-- args: host, from, n. Returns entries that wait in memory.
 verb('queued', function(keys, args)
   local c = look(keys)
   return call('LRANGE', c.prefix .. 'q:' .. args[1], args[2], args[2] + args[3] - 1)
 end, READS)
 
--- args: host ; pages of it that are leased: worker, entry
+-- args: host. Returns its pages that are leased: worker, entry.
 verb('leased', function(keys, args)
   local c, found = look(keys), {}
   for _, text in ipairs(call('HVALS', c.leases)) do
@@ -63,7 +64,8 @@ verb('leased', function(keys, args)
   return found
 end, READS)
 
--- args: `later` or `visits`, host, cursor, n ; the next cursor, and what of the host is due at a time: in how many ms, entry
+-- args: `later` or `visits`, host, cursor, n. Returns the next cursor, and entries of the host that are due at a time:
+-- in how many ms, entry.
 verb('due_later', function(keys, args)
   local c = look(keys)
   local now = args[1] == 'later' and c.now or c.wall

@@ -1,12 +1,12 @@
-local CLOSED = 64 -- that are looked into by one call
-local ENOUGH = 16384 -- entries in memory that wait to be logged: no more are fetched from storage
+local CLOSED = 64 -- closed queues that one call looks into
+local ENOUGH = 16384 -- entries in memory that wait for the log, above which no more are fetched from storage
 
 local function to_outbox(c, id, said, entries)
   for _, entry in ipairs(entries) do call('RPUSH', c.prefix .. 'unlogged', said .. entry) end
   if call('EXISTS', closed_queue(c, id), closed_runs(c, id)) == 0 then call('HDEL', c.prefix .. 'closed', id) end
 end
 
--- args: n ; which life of the server, how many were logged before, and up to n that are to be
+-- args: n. Returns the life of the server, how many were logged before, and up to n to be logged.
 verb('unlogged', function(keys, args)
   local c = open(keys)
   local key, n = c.prefix .. 'unlogged', tonumber(args[1])
@@ -25,7 +25,8 @@ verb('unlogged', function(keys, args)
   return found
 end, FREES)
 
--- args: which life, how many were logged before, n ; the next n are logged. A server that has forgotten some has others in their place.
+-- args: the life, how many were logged before, n. The next n are logged. A server that has forgotten some has others in
+-- their place.
 verb('logged', function(keys, args)
   local c = open(keys)
   local before = tonumber(call('HGET', c.count, 'logged') or 0)
@@ -36,7 +37,7 @@ verb('logged', function(keys, args)
   close(c)
 end, FREES)
 
--- args: n ; of some closed queues the run to be read next and the name of its segment
+-- args: n. Returns for some closed queues the run to be read next and the name of its segment.
 verb('outbox_runs', function(keys, args)
   local c = open(keys)
   local found = {}
@@ -51,7 +52,7 @@ verb('outbox_runs', function(keys, args)
   return found
 end, FREES)
 
--- args: number of a closed queue, run, entry, ... : the run's entries are in memory again
+-- args: number of a closed queue, run, entry, ... The run's entries are in memory again.
 verb('refill_outbox', function(keys, args)
   local c = open(keys)
   local said = call('HGET', c.prefix .. 'closed', args[1])

@@ -17,7 +17,7 @@ verb('hold', function(keys, args)
   return 1
 end)
 
--- args: cursor, n ; the next cursor, and names of hosts
+-- args: cursor, n. Returns the next cursor, and names of hosts.
 verb('scan', function(keys, args)
   local told = call('HSCAN', keys[1], args[1], 'COUNT', args[2]) -- NOVALUES came with Redis 7.4
   return {told[1], every(told[2], 1, 2)}
@@ -37,7 +37,7 @@ verb('rank', function(keys, args)
   close(c)
 end)
 
--- args: rank, domain ; of hosts to come
+-- args: rank, domain. The rank holds for hosts to come.
 verb('rank_domain', function(keys, args)
   local c = open(keys)
   local d = read_domain(c, args[2])
@@ -46,7 +46,7 @@ verb('rank_domain', function(keys, args)
   close(c)
 end)
 
--- args: host, ... ; what waits of them is not wanted any more. Returns how many that was.
+-- args: host, ... Settle the waiting entries of these hosts, which are not wanted any more. Returns how many.
 verb('drop', function(keys, args)
   local c = open(keys)
   local dropped = 0
@@ -61,7 +61,7 @@ verb('drop', function(keys, args)
   return dropped
 end, FREES)
 
--- args: scope ; nothing of it is granted any more, or let in
+-- args: scope. Nothing of it is granted any more, or let in.
 verb('bar', function(keys, args)
   local c = open(keys)
   call('HSET', c.prefix .. 'bars', args[1], 1)

@@ -1,8 +1,8 @@
--- A server that came back without a lease that it had granted is told of it again, by who holds it or has settled it meanwhile.
+-- A client that holds a lease, or has settled it meanwhile, has it granted again on a server that has forgotten it.
 
-local REACH = 10000 -- entries of a queue that are looked through: what was granted lately was at its beginning
+local REACH = 10000 -- entries of a queue that are searched: recent grants came from its beginning
 
--- What the entries of one page have in common; by which link it was found, and how often it was tried, may differ.
+-- The part that all entries of one page have in common; the link and the attempts may differ.
 local function page_in(entry)
   local way = byte(entry, 12) > 90 and 13 or 15 -- Z is 90: a port follows
   return sub(entry, 12, way - 1) .. sub(entry, way + unpack_('>I2', entry, way))
@@ -10,7 +10,7 @@ end
 
 local function attempt_in(entry) return byte(entry, 5) % NOTIFY end
 
--- Takes an entry out of where it waits; false where it does not, or lies in storage.
+-- Take an entry out of the place where it waits; false if it does not wait, or lies in storage.
 local function take_out(c, h, entry)
   local member, page = h.name .. '\0' .. entry, page_in(entry)
   if call('ZREM', c.later, member) == 1 then
@@ -18,7 +18,7 @@ local function take_out(c, h, entry)
     return true
   end
   local due = call('ZSCORE', c.prefix .. 'visits', member)
-  if due and tonumber(due) <= c.wall then -- else it is the next visit
+  if due and tonumber(due) <= c.wall then -- otherwise it is the next visit
     call('ZREM', c.prefix .. 'visits', member)
     bump(c, 'scheduled', -1)
     bump(c, 'added', 1)
@@ -43,11 +43,11 @@ local function take_out(c, h, entry)
   return false
 end
 
--- What only one lease at a time is of: a page, or the robots.txt of any origin of a host.
+-- The key of which only one lease exists at a time: a page, or the robots.txt of any origin of a host.
 local function held_by(l) return l.kind == PAGE and l.host .. '\0' .. page_in(l.subject) or l.host end
 
--- Ends the lease of the same that was granted before `token`: so it was over by then, and that is forgotten. Returns its host, and whether
--- there is a newer one instead.
+-- End the lease of the same key that was granted before `token`: it was over by then, and that is forgotten. Return its
+-- host, and whether there is a newer lease instead.
 local function take_over(c, l, token)
   if not c.holders then
     c.holders = {}
@@ -62,7 +62,7 @@ local function take_over(c, l, token)
   return before and finish(c, other, before, c.soon)
 end
 
--- Makes a page leased that was unknown, or waits, or has an older lease; nil where it is another's, or settled.
+-- Lease a page that was unknown, or waits, or has an older lease; nil if another has it, or it is settled.
 local function lease_again(c, l, domain, number, hash, token)
   local name, entry = l.host, l.subject
   local h, d = read_host(c, name), read_domain(c, domain)
@@ -81,8 +81,8 @@ local function lease_again(c, l, domain, number, hash, token)
   return h
 end
 
--- args: worker, then for each lease: host, its domain, 1, hash of the page, token, kind, entry (or origin), failure ('': none),
--- 1 where its exchange is over, lease_ms ; the nonce
+-- args: worker, then for each lease: host, its domain, 1, hash of the page, token, kind, entry (or origin), failure
+-- ('': none), 1 if its exchange is over, lease_ms. Returns the nonce.
 verb('regrant', function(keys, args)
   local c = open(keys)
   if is_taken(c, args[1]) then return refusal(args[1]) end

@@ -1,13 +1,14 @@
--- A URL is 7 bytes of a hash. Five are its fingerprint, which is kept, in a bucket of some LOAD; three of these choose
--- the bucket. Tables grow by linear hashing (Litwin, VLDB 1980), a bucket at a time. A host has a table of its own, for a
--- page's links are mostly of its own host and are so found together; from MOST URLs on its others go into one table of the
--- partition, which the other two bytes spread over BASES buckets before any is split. A URL that was never added is taken
--- for known where a fingerprint of its bucket equals its own: after g doublings with odds of LOAD / 2^(40 - g), at most
--- 1e-8 in a host's table, and in the partition's 1e-9 for ten million URLs, 1e-7 for a billion.
+-- A URL is 7 bytes of a hash. Five are its fingerprint, which is kept in a bucket of some LOAD; three of these choose
+-- the bucket. Tables grow by linear hashing (Litwin, VLDB 1980), a bucket at a time. A host has a table of its own:
+-- most links of a page are of its own host and are found together there. From MOST URLs on, the further URLs of a host
+-- go into one table of the partition, which the other two bytes spread over BASES buckets before any is split. A URL
+-- that was never added is taken for known if a fingerprint of its bucket equals its own: after g doublings with odds of
+-- LOAD / 2^(40 - g), at most 1e-8 in a host's table, and in the partition's 1e-9 for ten million URLs, 1e-7 for a
+-- billion.
 
 local known, remember, load_all
 
-do -- what only this file needs: a chunk has at most 200 local names
+do -- names for this file only: a chunk has at most 200 local names
 
 local LOAD = 128
 local MOST = 8192
@@ -36,7 +37,7 @@ local function contains(bucket, print)
   return false
 end
 
--- The most doublings of `least` that do not exceed `buckets`.
+-- The largest number of doublings of `least` that does not exceed `buckets`.
 local function rounds(buckets, least)
   local size = least
   while size * 2 <= buckets do size = size * 2 end
@@ -51,7 +52,8 @@ end
 
 local function number_of(a, b, d) return (a * 256 + b) * 256 + d end
 
--- Moves what belongs there from bucket `buckets - size` to a new one, `buckets`. `base` and `bases` are of all there.
+-- Move fingerprints from bucket `buckets - size` to a new one, `buckets`, if they belong there. `base` and `bases` are
+-- those of the whole table.
 local function split(c, prefix, buckets, size, base, bases)
   local stay, go = {}, {}
   local old = prefix .. (buckets - size)
@@ -116,8 +118,8 @@ function remember(c, name, n, hash)
   end
 end
 
--- Reads at once the hosts that a call names and the buckets that it will look into; items are of `width` arguments, the first
--- of which is a hash.
+-- Read at once the hosts that a call names and the buckets that it will search; items are of `width` arguments, the
+-- first of which is a hash.
 function load_all(c, args, from, width)
   local added_at = struct.size(BEFORE_ADDED) + 1
   local names, starts = {}, {}

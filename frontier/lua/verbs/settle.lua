@@ -8,8 +8,8 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked) ; the nonce, and when
--- there may be something to lease (see `soonest`)
+-- args: for each exchange: token, ms that the host took to answer (-1: it did not answer; -2: it was not asked).
+-- Returns the nonce, and when there may be something to lease (see `soonest`).
 verb('release', function(keys, args)
   local c = open(keys)
   local tokens = every(args, 1, 2)
@@ -35,11 +35,11 @@ verb('release', function(keys, args)
   return {nonce, soonest(c)}
 end, FREES)
 
--- args: the nonce of the library when it was told what the pages led to, and when it granted their leases; 1 where the worker died,
--- and another settles what it left; then for each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault,
--- 0 where the host was not asked, what it said ('': unknown; see hear), entry of the next visit ('': none), and in how many ms that is due.
--- Returns nonce and time, and for each 1 if it was accepted; nothing of them where the server has restarted since it was told, and may
--- have forgotten.
+-- args: the nonce of the library when it was sent the discoveries of the pages, and when it granted their leases; 1 if
+-- the worker died and another settles for it; then for each lease: token, outcome, reason, retry_after_ms (negative:
+-- doubling), hold_ms, fault, 0 if the host was not asked, the sketch ('': unknown; see hear), entry of the next visit
+-- ('': none), and in how many ms that is due. Returns nonce and time, and for each lease 1 if it was accepted; none of
+-- these if the server has restarted since, and may have forgotten.
 verb('settle', function(keys, args)
   local c = open(keys)
   local accepted = {nonce, c.now}
@@ -53,7 +53,7 @@ verb('settle', function(keys, args)
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
       accepted[#accepted + 1] = 0
-    elseif l.failure then -- nothing was asked: the settlement says nothing of the host
+    elseif l.failure then -- no request was made: the settlement says nothing of the host
       local cut = find(l.failure, ':', 1, true)
       conclude(c, sub(l.failure, 1, cut - 1), sub(l.failure, cut + 1), 1)
       settle_host(c, finish(c, token, l, c.soon))
@@ -96,8 +96,8 @@ verb('settle', function(keys, args)
   return accepted
 end, FREES)
 
--- args: token, wait_ms, 1 where a request may have come to the host, 1 where the worker died: no exchange is to count, and the
--- host waits so long ; the nonce, and 1 where it was held
+-- args: token, wait_ms, 1 if a request may have reached the host, 1 if the worker died. No exchange counts, and the
+-- host waits that long. Returns the nonce, and 1 if the lease was held.
 verb('postpone', function(keys, args)
   local c = open(keys)
   local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[4])
@@ -119,7 +119,7 @@ verb('postpone', function(keys, args)
   return {nonce, 1}
 end, FREES)
 
--- args: worker, 1 where it died and 2 where nobody knows of what ; returns how many leases went back
+-- args: worker; 1 if it died, 2 if nobody knows of what. Returns how many leases went back.
 verb('reclaim', function(keys, args)
   local c = open(keys)
   if args[2] == '0' and is_taken(c, args[1]) then return refusal(args[1]) end
@@ -135,7 +135,7 @@ verb('reclaim', function(keys, args)
     if not died then spare(c, lease_[3]) end
     abandon(c, lease_[2], lease_[3], c.soon, args[2] == '2', died)
   end
-  forget_bodies(c, SWEEP, c.wall + LARGE_KEPT_MS) -- the large ones: if this was the last worker, nobody looks again
+  forget_bodies(c, SWEEP, c.wall + LARGE_KEPT_MS) -- large rules: if this was the last worker, nobody reviews them again
   close(c)
   return #held
 end, FREES)

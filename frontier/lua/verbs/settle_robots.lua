@@ -1,5 +1,5 @@
--- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault, 1 where the
--- worker died ; nonce and time
+-- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault, 1 if the
+-- worker died. Returns nonce and time.
 verb('settle_robots', function(keys, args)
   local c = open(keys)
   local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[9])
@@ -19,7 +19,8 @@ verb('settle_robots', function(keys, args)
   return moment(c)
 end, FREES)
 
--- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind, 1 where the worker died ; nonce and time
+-- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind, 1 if the worker
+-- died. Returns nonce and time.
 verb('retry_robots', function(keys, args)
   local c = open(keys)
   local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[5])
@@ -42,7 +43,8 @@ verb('retry_robots', function(keys, args)
   return moment(c)
 end, FREES)
 
--- args: n ; some origins that have answered and are not given up: those whose hosts do not rest, and those whose hosts do
+-- args: n. Returns some origins that have answered and are not given up: first those whose hosts do not rest, then
+-- those whose hosts do.
 verb('responsive', function(keys, args)
   local c, found, resting = look(keys), {}, {}
   local picked = call('HRANDFIELD', c.robots, args[1], 'WITHVALUES')
@@ -56,7 +58,7 @@ verb('responsive', function(keys, args)
   return {found, resting}
 end, READS)
 
--- args: origin ; version, rule, body
+-- args: origin. Returns version, rule, body.
 verb('robots', function(keys, args)
   local prefix = sub(keys[1], 1, -7)
   local r = read_robots({robots = keys[1]}, args[1])

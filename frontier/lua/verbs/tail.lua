@@ -1,6 +1,6 @@
-local SEGMENT = 32768 -- entries, a few more: some MB and some 30 ms in which the server does nothing else
+local SEGMENT = 32768 -- entries, a few more: some MB, and some 30 ms in which the server does nothing else
 
--- args: n, entries ; the nonce of the library, and of some hosts the turn and the beginning of the back
+-- args: n, entries. Returns the nonce of the library, and for some hosts the turn and the beginning of the back.
 verb('overflow', function(keys, args)
   local c = open(keys)
   local found, room = {nonce}, SEGMENT
@@ -14,8 +14,8 @@ verb('overflow', function(keys, args)
   return found
 end, FREES)
 
--- args: name of the segment, the nonce that `overflow` told, then for each host: name, turn, entries, number of runs, run, ... (their segment is 0).
--- Returns for how many hosts it lies in storage now.
+-- args: name of the segment, the nonce from `overflow`, then for each host: name, turn, entries, number of runs, run,
+-- ... (their segment is 0). Returns the number of hosts whose entries lie in storage now.
 verb('spill', function(keys, args)
   local c = open(keys)
   local id, live, hosts = call('HINCRBY', c.count, 'segment', 1), 0, 0
@@ -42,7 +42,7 @@ verb('spill', function(keys, args)
   return hosts
 end, FREES)
 
--- args: n ; of some hungry hosts, the run to be read next and the name of its segment
+-- args: n. Returns for some hungry hosts the run to be read next and the name of its segment.
 verb('hungry', function(keys, args)
   local c = open(keys)
   local found = {}
@@ -58,7 +58,7 @@ verb('hungry', function(keys, args)
   return found
 end, FREES)
 
--- args: host, run, entry, ... : the run's entries are in the head again. Returns 1 where the run was still to be read.
+-- args: host, run, entry, ... The run's entries are in the head again. Returns 1 if the run was still to be read.
 verb('refill', function(keys, args)
   local c = open(keys)
   local h = read_host(c, args[1])
@@ -79,11 +79,12 @@ verb('refill', function(keys, args)
   return 1
 end, FREES)
 
--- args: for how long a segment is kept that nobody needs ; the names of those that are not to be, and of all others
+-- args: for how many ms a segment is kept that nobody needs. Returns the names of those that are not kept, and of all
+-- others.
 verb('segments', function(keys, args)
   local c = look(keys)
   local empty, needed, over = call('HGETALL', c.prefix .. 'empty'), {}, {}
-  local live = {} -- a spill that is told twice calls what it put there the first time empty
+  local live = {} -- a spill that is repeated takes its first segment for empty
   for i, text in ipairs(call('HVALS', c.prefix .. 'segments')) do
     needed[i] = string.match(text, '^%d+ (.*)$')
     live[needed[i]] = true
@@ -95,7 +96,7 @@ verb('segments', function(keys, args)
   return {over, needed}
 end, READS)
 
--- args: name, ... ; these segments are deleted
+-- args: name, ... These segments are deleted.
 verb('forget_segments', function(keys, args)
   local c = open(keys)
   in_chunks('HDEL', c.prefix .. 'empty', args)

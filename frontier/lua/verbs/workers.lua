@@ -3,8 +3,8 @@ local function forget_worker(c, worker)
   call('HDEL', c.prefix .. 'outages', worker)
 end
 
--- args: worker, ttl_ms, for how long it waits for its storage (-1: it does not), for how long something has kept it from the
--- web (-1: nothing does), and what
+-- args: worker, ttl_ms, ms for which it has waited for its storage (-1: it does not), ms for which something has kept
+-- it from the web (-1: nothing does), and what
 verb('beat', function(keys, args)
   local c = open(keys)
   if is_taken(c, args[1]) then return refusal(args[1]) end
@@ -28,7 +28,7 @@ verb('leave', function(keys, args)
   forget_worker(open(keys), args[1])
 end)
 
--- args: worker, ... ; whatever these ask for is refused from now on ; nonce and time
+-- args: worker, ... Every call under these names is refused from now on. Returns nonce and time.
 verb('take_over', function(keys, args)
   local c = open(keys)
   in_chunks('SADD', c.prefix .. 'taken', args)
@@ -38,7 +38,7 @@ verb('take_over', function(keys, args)
   return moment(c)
 end, FREES)
 
--- For how long each living worker that waits for its storage has done so, in milliseconds.
+-- For how many ms each live worker that waits for its storage has done so.
 verb('stalls', function(keys)
   local c, found = look(keys), {}
   local pairs_ = call('ZRANGE', c.prefix .. 'stalls', 0, -1, 'WITHSCORES')
@@ -49,7 +49,7 @@ verb('stalls', function(keys)
   return found
 end, READS)
 
--- Each living worker that is kept from the web, for how long in milliseconds, and by what.
+-- Each live worker that is kept from the web, for how many ms, and by what.
 verb('outages', function(keys)
   local c, found = look(keys), {}
   local all = call('HGETALL', c.prefix .. 'outages')
@@ -61,7 +61,7 @@ verb('outages', function(keys)
   return found
 end, READS)
 
--- args: worker, ... ; those among them that were heard of in time
+-- args: worker, ... Returns those whose last heartbeat still counts.
 verb('alive', function(keys, args)
   local c, found = look(keys), {}
   for _, worker in ipairs(args) do
@@ -71,7 +71,7 @@ verb('alive', function(keys, args)
   return found
 end, READS)
 
--- args: worker, ttl_ms ; 1 where it keeps the tail for so long, 0 where another does
+-- args: worker, ttl_ms. Returns 1 if it keeps the tail for that time, 0 if another does.
 verb('keep', function(keys, args)
   local c = open(keys)
   local key = c.prefix .. 'meta'

@@ -47,7 +47,7 @@ def work(config):
 
 async def take_up(store, frontier, crawl):
     async def dead(workers):
-        return workers - await frontier.alive_workers(workers)
+        return workers - await frontier.workers.alive(workers)
 
     return await recover(store, frontier, dead, crawl=crawl)
 
@@ -62,7 +62,7 @@ def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_canno
     asleep.start()
     wait_for(lambda: len(site.requests) > 40)
     os.kill(asleep.pid, signal.SIGSTOP)
-    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive_workers(["asleep"])))
+    wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))
     crawl.ask(lambda frontier: take_up(store, frontier, crawl.name))
     sealed, requests = readable(store, crawl.name), len(site.requests)
     os.kill(asleep.pid, signal.SIGCONT)
@@ -89,7 +89,7 @@ class Life:
 
     def live(self):
         archive = ArchiveWriter(self.store, "main", writer="asleep", user_agent="agent")
-        now(self.frontier.send_heartbeat("asleep", 1_000))
+        now(self.frontier.workers.send_heartbeat("asleep", 1_000))
         while leases := now(self.frontier.lease(1, worker="asleep", lease_ms=3_600_000)):
             (lease,) = leases
             if lease.kind is Kind.ROBOTS:
@@ -105,7 +105,7 @@ class Life:
             if now(self.frontier.settle(ended)):
                 self.settled.append(lease.url)
             self.store.watched.step("settled")
-            now(self.frontier.send_heartbeat("asleep", 1_000))
+            now(self.frontier.workers.send_heartbeat("asleep", 1_000))
         archive.seal()
 
 

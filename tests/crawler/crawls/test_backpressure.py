@@ -25,11 +25,11 @@ def sealed(crawl):
 
 
 def follow(crawl, backlog, limit=LIMIT):
-    return crawl.ask(lambda frontier: frontier.report_backlog(follower="p", backlog=backlog, limit=limit))
+    return crawl.ask(lambda frontier: frontier.backlog.report(follower="p", backlog=backlog, limit=limit))
 
 
 def flow(crawl):
-    return crawl.ask(lambda frontier: frontier.gate_state())
+    return crawl.ask(lambda frontier: frontier.backlog.gate_state())
 
 
 def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, site):

@@ -266,11 +266,11 @@ def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     wait_for(lambda: len(site.requests) > after)
     process.kill()
     process.join()
-    held = len(crawl.ask(lambda frontier: frontier.leases("killed")))
+    held = len(crawl.ask(lambda frontier: frontier.workers.leases("killed")))
     assert held <= 64
     before = site.paths
     crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
-    assert crawl.ask(lambda frontier: frontier.leases("killed")) == []
+    assert crawl.ask(lambda frontier: frontier.workers.leases("killed")) == []
     kept = pages(crawl)
     run_worker(crawl.config("next"))
     assert crawl.stats.is_drained

@@ -182,7 +182,7 @@ def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, mon
     async def drop(frontier, urls):
         found = [canonicalize(url) for url in urls]
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in found])
-        await frontier.drop(Scope.parse(f"host:{found[0].host}"))
+        await frontier.operator.drop(Scope.parse(f"host:{found[0].host}"))
 
     async def told(frontier):
         log = OutboxRelay(frontier, frontier.tail(store), store, crawl.name, System(clock=lambda: now[0]))
@@ -213,7 +213,7 @@ def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
     async def interrupted(frontier):
         url = canonicalize("http://a.test/1")
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
-        await frontier.drop(Scope.parse("host:a.test"))
+        await frontier.operator.drop(Scope.parse("host:a.test"))
         await frontier.unlogged_batch()  # taken, and never said to be logged
         return (await frontier.stats()).unlogged
 

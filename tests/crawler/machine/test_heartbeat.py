@@ -133,19 +133,19 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
     asleep = SPAWN.Process(target=work, args=(crawl.config("asleep", ttl_s=2.0, concurrency=8),))
     asleep.start()
     wait_for(lambda: len(site.requests) > 40)
-    held = crawl.ask(lambda frontier: frontier.holders())
+    held = crawl.ask(lambda frontier: frontier.workers.holders())
     os.kill(asleep.pid, signal.SIGSTOP)
     assert held == {"asleep"}
-    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive_workers(["asleep"])))
+    wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))
 
     async def silent(frontier):
         async def dead(workers):
-            return workers - await frontier.alive_workers(workers)
+            return workers - await frontier.workers.alive(workers)
 
         return await recover(DirectoryStore(crawl.root), frontier, dead, crawl=crawl.name)
 
     crawl.ask(silent)
-    assert crawl.ask(lambda frontier: frontier.holders()) == set()
+    assert crawl.ask(lambda frontier: frontier.workers.holders()) == set()
     before = crawl.stats
     os.kill(asleep.pid, signal.SIGCONT)
     asleep.join(30)

@@ -255,7 +255,7 @@ def test_a_page_with_many_parts_of_its_own_host_is_whole_and_its_host_rests_for_
 
 
 async def resting(frontier):
-    return [host async for host in frontier.hosts(is_held=True)]
+    return [host async for host in frontier.inspection.hosts(is_held=True)]
 
 
 @pytest.mark.slow

@@ -228,7 +228,7 @@ def test_what_a_dead_worker_archived_of_a_rendered_page_is_settled_as_it_would_h
     worker.start()
     worker.join(60)
     assert worker.exitcode == -signal.SIGKILL
-    (lease,) = crawl.ask(lambda frontier: frontier.leases("w"))
+    (lease,) = crawl.ask(lambda frontier: frontier.workers.leases("w"))
     page_id = record_id(crawl.name, "w", lease.token)
     left = [record.record_id for record in unsealed(crawl)]
     assert left[-5:-3] == [report_id(page_id).urn, dom_id(page_id).urn]

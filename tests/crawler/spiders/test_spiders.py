@@ -458,7 +458,7 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
     wait_for(lambda: len(site.requests) > after)
     process.kill()
     process.join()
-    held = len(crawl.ask(lambda frontier: frontier.leases("killed")))
+    held = len(crawl.ask(lambda frontier: frontier.workers.leases("killed")))
     settled = crawl.stats.outcomes["fetched"]
     assert len({item["url"] for item in project.items}) >= settled
     crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))

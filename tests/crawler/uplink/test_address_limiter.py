@@ -1,6 +1,7 @@
 """A request to an address is reported if it comes later than the frontier was told."""
 
 import asyncio
+from types import SimpleNamespace
 
 from core import Unavailable
 from crawler.uplink import address_limiter
@@ -15,7 +16,8 @@ class Recorder:
     """Grants every address, and records which ones are reported as late."""
 
     def __init__(self, delay_ms):
-        self.late, self.settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
+        self.late, settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
+        self.crawl = SimpleNamespace(settings=settings)
 
     async def acquire_addresses(self, asked):
         return [0 for _ in asked]

@@ -200,7 +200,7 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
     with proxy.in_thread(port):
         process = start(config)
         wait_for(lambda: len(proxy.requests) > 5)
-    wait_for(lambda: crawl.ask(lambda frontier: frontier.outages()))
+    wait_for(lambda: crawl.ask(lambda frontier: frontier.workers.outages()))
     with proxy.in_thread(port):
         process.join(60)
     assert process.exitcode == 0
@@ -214,15 +214,15 @@ def test_a_worker_that_waits_for_the_web_says_so_and_holds_nothing(crawl):
     crawl.seed("http://host.test/")
     proxy = f"127.0.0.1:{free_port(socket.SOCK_STREAM)}"
     process = start(crawl.config("w", proxy=f"http://{proxy}"))
-    wait_for(lambda: crawl.ask(lambda frontier: frontier.outages()))
-    (outage,) = crawl.ask(lambda frontier: frontier.outages()).values()
+    wait_for(lambda: crawl.ask(lambda frontier: frontier.workers.outages()))
+    (outage,) = crawl.ask(lambda frontier: frontier.workers.outages()).values()
     assert outage.why == f"the proxy {proxy}: Connection refused"
     wait_for(lambda: crawl.stats.leased + crawl.stats.robots == 0)
     assert crawl.stats.waiting == 1
     os.kill(process.pid, signal.SIGTERM)
     process.join(20)
     assert process.exitcode == 0
-    assert crawl.ask(lambda frontier: frontier.outages()) == {}
+    assert crawl.ask(lambda frontier: frontier.workers.outages()) == {}
     assert clean(crawl.stats)
 
 
@@ -242,7 +242,7 @@ def test_a_worker_without_the_web_neither_stops_the_others_nor_gives_up_their_ho
     gone = (f"127.0.0.1:{free_port(socket.SOCK_DGRAM)}",)
     crawl.seed(*(f"http://{host}:{site.port}/" for host in hosts))
     blind = start(crawl.config("blind", nameservers=gone))
-    wait_for(lambda: "blind" in crawl.ask(lambda frontier: frontier.outages()))
+    wait_for(lambda: "blind" in crawl.ask(lambda frontier: frontier.workers.outages()))
     run_worker(crawl.config("w"))
     blind.join(30)
     assert blind.exitcode == 0  # the crawl is drained
@@ -305,8 +305,8 @@ def test_where_all_are_silent_at_once_it_is_not_they_who_are_dead(crawl):
         process = start(crawl.config("w", timeout_s=1.0, concurrency=6))
         wait_for(lambda: requests() > 30)
     with cut(hosts, port):
-        wait_for(lambda: crawl.ask(lambda frontier: frontier.outages()))
-        (outage,) = crawl.ask(lambda frontier: frontier.outages()).values()
+        wait_for(lambda: crawl.ask(lambda frontier: frontier.workers.outages()))
+        (outage,) = crawl.ask(lambda frontier: frontier.workers.outages()).values()
         assert re.fullmatch(
             r"nobody answers, neither 127[.0-9]+ nor [345] others that did before", outage.why
         )

@@ -24,6 +24,7 @@ from frontier import (
     Scope,
     Settlement,
     canonicalize,
+    crawl_names,
 )
 from frontier.link.connect import connect
 from frontier.link.link import Link
@@ -160,10 +161,10 @@ async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, 
     held = [sum(crawl in key for key in master.run("KEYS", "*")) for master in masters]
     assert len(masters) == 3
     assert min(held) > 0
-    assert await Frontier.crawl_names(link) >= [crawl]
-    await frontier.forget()
+    assert await crawl_names(link) >= [crawl]
+    await frontier.crawl.forget()
     assert not [key for master in masters for key in master.run("KEYS", "*") if f"{{{crawl}" in key]
-    assert crawl not in await Frontier.crawl_names(link)
+    assert crawl not in await crawl_names(link)
 
 
 async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cluster, link, crawl):

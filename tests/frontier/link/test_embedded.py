@@ -51,8 +51,8 @@ def running(directory: Path) -> bool:
 def user(directory: Path) -> subprocess.Popen:
     """Another process that uses the server until it is killed or its standard input ends."""
     code = (
-        "import sys; from pathlib import Path; from frontier.link.embedded import embedded\n"
-        "with embedded(Path(sys.argv[1])) as address: print(address, flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from frontier.link.embedded import embedded_server\n"
+        "with embedded_server(Path(sys.argv[1])) as address: print(address, flush=True); sys.stdin.read()"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code, str(directory)],
@@ -220,7 +220,7 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
     await frontier.open(CrawlSettings(min_delay_ms=0))
     await frontier.add([found(f"http://h{i % 10}.test/{i}") for i in range(pages)])
     seen = set()
-    while not (await patiently(frontier.stats)).drained:
+    while not (await patiently(frontier.stats)).is_drained:
         if killed < kills and accepted > killed * pages // (kills + 1):
             loop = asyncio.get_running_loop()
             loop.call_later(0.002 * killed, os.kill, pid(tmp_path), signal.SIGKILL)

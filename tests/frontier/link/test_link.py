@@ -58,13 +58,13 @@ async def test_a_refusal_says_in_one_line_what_was_refused_and_by_whom(link):
 
 
 async def test_crawls_are_listed_until_they_are_not(link):
-    await link.list_name("a")
-    await link.list_name("b")
-    await link.list_name("b")
-    assert await link.names() >= {"a", "b"}
+    await link.add_crawl_name("a")
+    await link.add_crawl_name("b")
+    await link.add_crawl_name("b")
+    assert await link.crawl_names() >= {"a", "b"}
     await link.remove_crawl_name("a")
     await link.remove_crawl_name("a")
-    assert "a" not in await link.names()
+    assert "a" not in await link.crawl_names()
 
 
 async def test_unlinked_keys_are_gone(link):

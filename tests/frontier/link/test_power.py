@@ -41,7 +41,7 @@ async def test_power_that_is_lost_twice_repeats_no_token(powerless, lost, found,
     tokens = []
     for _ in range(3):
         tokens += [lease.token for lease in await grants(await lost()).take()]
-        powerless.forget(durable)
+        powerless.lose_power(durable)
     assert len(set(tokens)) == len(tokens)
 
 
@@ -66,7 +66,7 @@ async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier, found, 
 async def all_pages(frontier, worker, tail):
     """The texts of all pages, as they are granted and settled."""
     texts = []
-    while not (await frontier.stats()).drained:
+    while not (await frontier.stats()).is_drained:
         leases = await worker.pages()
         texts += [lease.url.text for lease in leases]
         await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in leases])
@@ -115,7 +115,7 @@ async def test_a_segment_that_was_read_back_is_there_for_a_server_that_has_forgo
         leases = await worker.pages(8)
         await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in leases])
     await tail.sweep()
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     frontier = await lost()
     await all_pages(frontier, grants(frontier), frontier.tail(Old(tmp_path / "shelf"), max_in_memory=0))
     assert (await frontier.stats()).reasons == {}

@@ -108,7 +108,7 @@ async def test_a_worker_that_ends_leaves_no_large_rules_behind_that_nobody_needs
     await worker.frontier.add(numbered(found, "a.test", 1))
     await ask(worker, rules)
     await worker.settle(await worker.take())
-    await worker.frontier.reclaim(worker.name)
+    await worker.frontier.workers.reclaim(worker.name)
     assert await body(worker) == left
 
 
@@ -116,5 +116,5 @@ async def test_a_worker_that_ends_leaves_the_rules_of_pages_that_wait(worker, fo
     await worker.frontier.add(numbered(found, "a.test", 2))
     await ask(worker, LARGE_RULES)
     await worker.take(1)  # given back
-    await worker.frontier.reclaim(worker.name)
+    await worker.frontier.workers.reclaim(worker.name)
     assert await body(worker) == LARGE_RULES

@@ -24,13 +24,41 @@ from frontier import (
 )
 from frontier.lease import FAULT_DETAILS
 from frontier.testing import MemoryFrontier
+from frontier.testing.backlog import MemoryBacklog
+from frontier.testing.inspection import MemoryInspection
+from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.operator import MemoryOperator
+from frontier.testing.rebuild import MemoryRebuild
+from frontier.testing.workers import MemoryWorkers
+from frontier.verbs.backlog import Backlog
+from frontier.verbs.crawl import Crawl
+from frontier.verbs.inspection import Inspection
+from frontier.verbs.operator import Operator
+from frontier.verbs.rebuild import Rebuild
+from frontier.verbs.workers import Workers
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, Worker, numbered, texts
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
-def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
+NOT_IN_MEMORY = {"tail", "has_lost_partition", "sync", "register", "is_gate_open", "call", "one"}
+"""A single process has no storage for queues, no parts to lose, no disk to wait for and no calls of a server."""
+
+
+@pytest.mark.parametrize(
+    ("server", "memory"),
+    [
+        (Frontier, MemoryFrontier),
+        (Crawl, MemoryCrawl),
+        (Workers, MemoryWorkers),
+        (Backlog, MemoryBacklog),
+        (Rebuild, MemoryRebuild),
+        (Operator, MemoryOperator),
+        (Inspection, MemoryInspection),
+    ],
+)
+def test_each_client_in_memory_has_the_verbs_of_the_client_of_a_server(server, memory):
     def verbs(of):
         return {
             name: inspect.signature(verb)
@@ -38,11 +66,8 @@ def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
             if not name.startswith("_")
         }
 
-    server = verbs(Frontier)
-    # What lies in storage, which crawls share a server, and what a server has lost or has on its disk, are no matter of one process.
-    assert verbs(MemoryFrontier) == {
-        name: server[name] for name in server.keys() - {"tail", "crawls", "torn", "sync"}
-    }
+    promised = verbs(server)
+    assert verbs(memory) == {name: promised[name] for name in promised.keys() - NOT_IN_MEMORY}
 
 
 async def test_time_stands_while_calls_are_made_together(worker, found):
@@ -96,7 +121,7 @@ async def test_what_is_tried_again_has_a_time_and_what_is_full_may_have_more(cra
 
 async def test_behind_a_shut_gate_nothing_has_a_time(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 2))
-    await worker.frontier.follow(follower="p", backlog=2, limit=1)
+    await worker.frontier.backlog.report(follower="p", backlog=2, limit=1)
     assert (await worker.take()).soonest_ms is None
 
 
@@ -324,7 +349,9 @@ async def test_a_page_that_is_not_asked_for_costs_no_delay(worker, found):
 @pytest.fixture
 async def by_address(worker):
     """A worker of a crawl that leaves a second between two requests to an address."""
-    await worker.frontier.update(replace(worker.frontier.settings, min_ip_delay_ms=SECOND))
+    await worker.frontier.crawl.update_settings(
+        replace(worker.frontier.crawl.settings, min_ip_delay_ms=SECOND)
+    )
     return worker
 
 
@@ -332,10 +359,10 @@ async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(by_address, 
     worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b, c = await worker.pages()
-    assert await worker.frontier.enter(a, "192.0.2.1") == 0
-    assert await worker.frontier.enter(b, "192.0.2.2") == 0
-    assert await worker.frontier.enter(b, "192.0.2.1") == SECOND + 1
-    assert await worker.frontier.enter(c, "192.0.2.1") == 2 * SECOND + 1
+    assert await worker.frontier.acquire_address(a, "192.0.2.1") == 0
+    assert await worker.frontier.acquire_address(b, "192.0.2.2") == 0
+    assert await worker.frontier.acquire_address(b, "192.0.2.1") == SECOND + 1
+    assert await worker.frontier.acquire_address(c, "192.0.2.1") == 2 * SECOND + 1
 
 
 async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(
@@ -344,54 +371,54 @@ async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_
     worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b, c = await worker.pages()
-    assert await worker.frontier.enter(a, "192.0.2.1") == 0
-    assert await worker.frontier.enter(b, "192.0.2.1") == SECOND + 1  # has a place in the line
+    assert await worker.frontier.acquire_address(a, "192.0.2.1") == 0
+    assert await worker.frontier.acquire_address(b, "192.0.2.1") == SECOND + 1  # has a place in the line
     await worker.crawl.skip(600)
-    await worker.frontier.asked({"192.0.2.1", "192.0.2.9"})
-    assert await worker.frontier.enter(c, "192.0.2.9") == SECOND + 1  # asked, and never entered
-    assert await worker.frontier.enter(replace(b, held_until_ms=1), "192.0.2.1") == SECOND + 1
+    await worker.frontier.restart_address_delays({"192.0.2.1", "192.0.2.9"})
+    assert await worker.frontier.acquire_address(c, "192.0.2.9") == SECOND + 1  # asked, and never entered
+    assert await worker.frontier.acquire_address(replace(b, held_until_ms=1), "192.0.2.1") == SECOND + 1
     await worker.crawl.skip(SECOND + 1)
-    assert await worker.frontier.enter(replace(b, held_until_ms=1), "192.0.2.1") == 0
+    assert await worker.frontier.acquire_address(replace(b, held_until_ms=1), "192.0.2.1") == 0
 
 
 async def test_who_waits_for_an_address_comes_before_who_is_new(by_address, found):
     worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b = (await worker.pages(3))[:2]
-    assert await worker.frontier.enter(a, "192.0.2.1") == 0
-    wait = await worker.frontier.enter(b, "192.0.2.1")
+    assert await worker.frontier.acquire_address(a, "192.0.2.1") == 0
+    wait = await worker.frontier.acquire_address(b, "192.0.2.1")
     assert await worker.frontier.postpone(b, wait)
     await worker.crawl.skip(wait - 1)
     assert await worker.take() == []
     await worker.crawl.skip(2)
     (again,) = await worker.take()
     assert again.url == b.url
-    assert await worker.frontier.enter(again, "192.0.2.1") == 0
+    assert await worker.frontier.acquire_address(again, "192.0.2.1") == 0
 
 
 @pytest.fixture
 async def paced(worker):
     """A worker of a crawl that leaves a second between two requests to a host."""
-    await worker.frontier.update(replace(worker.frontier.settings, min_delay_ms=SECOND))
+    await worker.frontier.crawl.update_settings(replace(worker.frontier.crawl.settings, min_delay_ms=SECOND))
     return worker
 
 
 async def test_turns_at_a_host_are_a_delay_apart_and_nobody_waits_behind_one_that_was_not_taken(paced):
-    turn = paced.frontier.turn
-    assert await turn("cdn.test", most_ms=0) == 0
-    assert await turn("cdn.test", most_ms=500) == SECOND + 1
-    assert await turn("cdn.test", most_ms=5 * SECOND) == SECOND + 1
-    assert await turn("cdn.test", most_ms=5 * SECOND) == 2 * SECOND + 2
-    assert await turn("other.test", most_ms=0) == 0
-    assert await turn("slow.test", most_ms=0, delay_ms=MINUTE) == 0
-    assert await turn("slow.test", most_ms=0, delay_ms=MINUTE) == MINUTE + 1
+    turn = paced.frontier.reserve_turn
+    assert await turn("cdn.test", max_wait_ms=0) == 0
+    assert await turn("cdn.test", max_wait_ms=500) == SECOND + 1
+    assert await turn("cdn.test", max_wait_ms=5 * SECOND) == SECOND + 1
+    assert await turn("cdn.test", max_wait_ms=5 * SECOND) == 2 * SECOND + 2
+    assert await turn("other.test", max_wait_ms=0) == 0
+    assert await turn("slow.test", max_wait_ms=0, delay_ms=MINUTE) == 0
+    assert await turn("slow.test", max_wait_ms=0, delay_ms=MINUTE) == MINUTE + 1
 
 
 async def test_the_delay_between_turns_begins_when_the_exchange_is_over(paced):
-    assert await paced.frontier.turn("cdn.test", most_ms=0) == 0
+    assert await paced.frontier.reserve_turn("cdn.test", max_wait_ms=0) == 0
     await paced.crawl.skip(700)
     await paced.frontier.end_turn("cdn.test")
-    assert await paced.frontier.turn("cdn.test", most_ms=0) == SECOND + 1
+    assert await paced.frontier.reserve_turn("cdn.test", max_wait_ms=0) == SECOND + 1
 
 
 async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the_delay_of_a_lease(
@@ -399,9 +426,9 @@ async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the
 ):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    assert await paced.frontier.turn("a.test", most_ms=0) == SECOND + 1  # it is under way
+    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0) == SECOND + 1  # it is under way
     await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
-    wait = await paced.frontier.turn("a.test", most_ms=MINUTE)
+    wait = await paced.frontier.reserve_turn("a.test", max_wait_ms=MINUTE)
     assert wait == SECOND + 1
     await paced.crawl.skip(wait)
     assert await paced.take(delay=SECOND) == []
@@ -415,11 +442,11 @@ async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the
 async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(paced, found):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    assert await paced.frontier.turn("a.test", most_ms=0, since_ms=300) == 700
+    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0, since_ms=300) == 700
     await paced.crawl.skip(700)
-    assert await paced.frontier.turn("a.test", most_ms=0, since_ms=SECOND) == 0
-    assert await paced.frontier.turn("a.test", most_ms=0, since_ms=SECOND) == SECOND + 1
-    await paced.frontier.end_turn("a.test", leased=True)
+    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0, since_ms=SECOND) == 0
+    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0, since_ms=SECOND) == SECOND + 1
+    await paced.frontier.end_turn("a.test", has_lease=True)
     await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(SECOND + 1)
     assert len(await paced.take(delay=SECOND)) == 1
@@ -427,20 +454,20 @@ async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(pace
 
 async def test_what_a_host_is_held_for_holds_for_turns(paced, found):
     await paced.frontier.add([found("http://a.test/")])
-    await paced.frontier.hold("a.test", MINUTE)
-    assert await paced.frontier.turn("a.test", most_ms=0) == MINUTE + 1
+    await paced.frontier.operator.hold("a.test", MINUTE)
+    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0) == MINUTE + 1
 
 
 async def test_turns_that_are_taken_ahead_of_their_time_are_owed(paced, found):
     """Once a delay, over the page, its burst, and the rest that follows."""
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    turn = paced.frontier.turn
+    turn = paced.frontier.reserve_turn
     for _ in range(5):
-        assert await turn("a.test", most_ms=0, since_ms=0, ahead=5) == 0
-    assert await turn("a.test", most_ms=0, since_ms=0, ahead=5) == SECOND
-    assert await turn("a.test", most_ms=0) == 6 * SECOND + 5  # who has no lease waits behind them
-    await paced.frontier.end_turn("a.test", leased=True)
+        assert await turn("a.test", max_wait_ms=0, since_ms=0, ahead=5) == 0
+    assert await turn("a.test", max_wait_ms=0, since_ms=0, ahead=5) == SECOND
+    assert await turn("a.test", max_wait_ms=0) == 6 * SECOND + 5  # who has no lease waits behind them
+    await paced.frontier.end_turn("a.test", has_lease=True)
     await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(6 * SECOND + 4)
     assert await paced.take(delay=SECOND) == []
@@ -450,21 +477,27 @@ async def test_turns_that_are_taken_ahead_of_their_time_are_owed(paced, found):
 
 async def test_who_asks_for_a_delay_has_no_turns_ahead_of_their_time(paced, found):
     for _ in range(2):
-        waits = [await paced.frontier.turn("a.test", most_ms=0, since_ms=MINUTE, ahead=9, delay_ms=SECOND)]
+        waits = [
+            await paced.frontier.reserve_turn(
+                "a.test", max_wait_ms=0, since_ms=MINUTE, ahead=9, delay_ms=SECOND
+            )
+        ]
     assert waits == [SECOND + 1]
-    assert await paced.frontier.turn("b.test", most_ms=0) == 0
-    assert await paced.frontier.turn("b.test", most_ms=0, ahead=9) == SECOND + 1  # nor who has no lease
+    assert await paced.frontier.reserve_turn("b.test", max_wait_ms=0) == 0
+    assert (
+        await paced.frontier.reserve_turn("b.test", max_wait_ms=0, ahead=9) == SECOND + 1
+    )  # nor who has no lease
 
 
 @pytest.mark.parametrize(("said", "rest"), [(0, 30 * SECOND), (7 * SECOND, 7 * SECOND)])
 async def test_a_host_that_is_too_busy_for_a_part_is_left_alone(paced, found, said, rest):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    turn, end_turn = paced.frontier.turn, paced.frontier.end_turn
+    turn, end_turn = paced.frontier.reserve_turn, paced.frontier.end_turn
     for host in ("a.test", "cdn.test"):
         leased = host == "a.test"
-        await end_turn(host, leased=leased, busy="status_429", hold_ms=said)
-        assert await turn(host, most_ms=0, since_ms=MINUTE if leased else None, ahead=100) == rest + 1
+        await end_turn(host, has_lease=leased, busy="status_429", hold_ms=said)
+        assert await turn(host, max_wait_ms=0, since_ms=MINUTE if leased else None, ahead=100) == rest + 1
     await paced.settle([first])
     await paced.crawl.skip(rest)
     assert await paced.take(delay=SECOND) == []
@@ -473,10 +506,10 @@ async def test_a_host_that_is_too_busy_for_a_part_is_left_alone(paced, found, sa
 
 
 async def test_a_host_without_a_delay_is_left_alone_as_well(worker):
-    assert worker.frontier.settings.min_delay_ms == 0
-    assert await worker.frontier.turn("cdn.test", most_ms=0) == 0
+    assert worker.frontier.crawl.settings.min_delay_ms == 0
+    assert await worker.frontier.reserve_turn("cdn.test", max_wait_ms=0) == 0
     await worker.frontier.end_turn("cdn.test", busy="status_503", hold_ms=5 * SECOND)
-    assert await worker.frontier.turn("cdn.test", most_ms=0) == 5 * SECOND + 1
+    assert await worker.frontier.reserve_turn("cdn.test", max_wait_ms=0) == 5 * SECOND + 1
 
 
 async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):
@@ -501,7 +534,7 @@ async def test_a_host_that_may_have_been_asked_has_its_delay_also_where_the_leas
     (page,) = await worker.pages(1, delay=MINUTE)
     before = (await worker.frontier.stats()).requests
     await worker.crawl.skip(5 * MINUTE)
-    assert await worker.frontier.postpone(page, SECOND, asked=asked)
+    assert await worker.frontier.postpone(page, SECOND, has_sent_request=asked)
     assert (await worker.frontier.stats()).requests == before - (not asked)
     await worker.crawl.skip(SECOND + 1)
     assert len(await worker.take(delay=MINUTE)) == (not asked)
@@ -715,7 +748,7 @@ async def test_what_fails_without_an_exchange_says_nothing_of_its_host(worker, f
 async def test_a_dead_host_that_is_resumed_lives(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     await fail_until_dead(worker)
-    assert await worker.frontier.resume("a.test")
+    assert await worker.frontier.operator.resume("a.test")
     stats = await worker.stats()
     assert (stats.dead, stats.held) == (0, 0)
     assert (await worker.frontier.add([found("http://a.test/new")])).added == 1
@@ -731,7 +764,7 @@ async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
     await worker.crawl.skip(2 * DAY)
     assert await worker.take() == []
     stats = await worker.stats()
-    assert (stats.drained, stats.reasons) == (True, {"failed:dead_connect": 20 - failed})
+    assert (stats.is_drained, stats.reasons) == (True, {"failed:dead_connect": 20 - failed})
 
 
 # Origins of a host
@@ -881,7 +914,7 @@ async def test_a_resumed_host_has_no_origin_that_rests(worker, found):
         await fail_robots(worker)
         await worker.crawl.skip(SECOND + 1)
     assert await worker.take(delay=SECOND) == []
-    await worker.frontier.resume("a.test")
+    await worker.frontier.operator.resume("a.test")
     assert len(await worker.take(delay=SECOND)) == 1
 
 
@@ -890,24 +923,24 @@ async def test_a_resumed_host_has_no_origin_that_rests(worker, found):
 
 async def test_a_held_host_is_asked_nothing_until_it_is_resumed(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
-    assert await worker.frontier.hold("a.test", 2 * HOUR)
-    assert await worker.frontier.hold("a.test", HOUR)
+    assert await worker.frontier.operator.hold("a.test", 2 * HOUR)
+    assert await worker.frontier.operator.hold("a.test", HOUR)
     await worker.crawl.skip(2 * HOUR - 1)
     assert await worker.take() == []
-    assert await worker.frontier.resume("a.test")
+    assert await worker.frontier.operator.resume("a.test")
     assert len(await worker.pages()) == 3
 
 
 async def test_a_host_that_nobody_found_is_neither_held_nor_resumed(worker):
-    assert not await worker.frontier.hold("a.test", HOUR)
-    assert not await worker.frontier.resume("a.test")
+    assert not await worker.frontier.operator.hold("a.test", HOUR)
+    assert not await worker.frontier.operator.resume("a.test")
     assert (await worker.stats()).hosts == 0
 
 
 async def test_a_resumed_host_still_waits_its_delay(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     await worker.settle(await worker.pages(1, delay=MINUTE), hold_ms=HOUR)
-    await worker.frontier.resume("a.test")
+    await worker.frontier.operator.resume("a.test")
     await worker.crawl.skip(MINUTE - 1)
     assert await worker.take(delay=MINUTE) == []
     await worker.crawl.skip(2)
@@ -916,20 +949,20 @@ async def test_a_resumed_host_still_waits_its_delay(worker, found):
 
 async def test_hosts_of_a_higher_rank_are_asked_before_all_others(worker, found):
     await worker.frontier.add([found(f"http://{host}.a.test/") for host in "xyz"])
-    await worker.frontier.prefer({"a.test": Rank.LAST})
-    await worker.frontier.prefer({"a.test": Rank.USUAL})
-    await worker.frontier.hold("y.a.test", 1)
+    await worker.frontier.operator.prefer({"a.test": Rank.LAST})
+    await worker.frontier.operator.prefer({"a.test": Rank.USUAL})
+    await worker.frontier.operator.hold("y.a.test", 1)
     await worker.crawl.skip(2)
     (first, *_) = await worker.take(2)
     assert first.url.host == "x.a.test"
 
 
 async def test_a_rank_is_that_of_the_whole_domain_and_of_hosts_to_come(crawl, found):
-    if isinstance(crawl.frontier, Frontier) and crawl.frontier._partitions.number > 1:
+    if isinstance(crawl.frontier, Frontier) and crawl.frontier.crawl.partitions.number > 1:
         pytest.skip("hosts of two partitions have no order between them")
     worker = Worker(crawl)
     await worker.frontier.add([found(f"http://{host}/") for host in ("a.test", "b.test", "www.b.test")])
-    await worker.frontier.prefer({"b.test": Rank.FIRST, "c.test": Rank.RICH, "a.test": Rank.LAST})
+    await worker.frontier.operator.prefer({"b.test": Rank.FIRST, "c.test": Rank.RICH, "a.test": Rank.LAST})
     await worker.frontier.add([found(f"http://{host}/") for host in ("c.test", "d.test", "x.b.test")])
     hosts = [lease.url.host for lease in await worker.take()]
     assert hosts == ["b.test", "www.b.test", "x.b.test", "c.test", "d.test", "a.test"]
@@ -950,7 +983,7 @@ async def test_what_is_dropped_is_neither_granted_nor_let_in(worker, found, scop
         found(f"http://{host}/{path}") for host in ("a.test", "www.a.test", "b.test") for path in ("x/1", "y")
     ]
     await worker.frontier.add(everything)
-    assert await worker.frontier.drop(scope) == at_once
+    assert await worker.frontier.operator.drop(scope) == at_once
     leases = await worker.pages()
     assert {lease.url.host for lease in leases} == left
     assert not any(scope.admits(lease.url) for lease in leases)
@@ -976,7 +1009,7 @@ async def test_settling_twice_changes_nothing(worker, found):
 async def test_what_a_late_settlement_found_is_no_less_found(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     leases = await worker.pages()
-    await worker.frontier.reclaim("w")
+    await worker.frontier.workers.reclaim("w")
     assert await worker.settle(leases, discoveries=(found("http://b.test/"),)) == 0
     assert (await worker.stats()).seen == 2
 
@@ -996,12 +1029,12 @@ async def test_a_page_is_tried_three_times_later_each_time(worker, found):
 
 async def test_a_page_of_a_worker_that_died_comes_back_though_the_limit_counts_it(crawl, found):
     await crawl.frontier.add([found(f"http://{name}.test/") for name in "abcd"])
-    assert len(await Worker(crawl, "dies").pages(lease_ms=SECOND, limit=4)) == 4
+    assert len(await Worker(crawl, "dies").pages(lease_ms=SECOND, max_pages=4)) == 4
     await crawl.skip(SECOND)
     lives = Worker(crawl, "lives")
-    await lives.pages(limit=4)
-    await lives.pages(limit=4)
-    assert len(await crawl.frontier.leases("lives")) == 4
+    await lives.pages(max_pages=4)
+    await lives.pages(max_pages=4)
+    assert len(await crawl.frontier.workers.leases("lives")) == 4
 
 
 async def test_what_expires_together_goes_back_in_its_order(worker, found):
@@ -1015,7 +1048,7 @@ async def test_what_is_reclaimed_together_goes_back_in_its_order(worker, found):
     long = "and a path that is not short at all, so that the server keeps leases in no order of its own"
     await worker.frontier.add([found(f"http://a.test/{i}/{long}") for i in range(16)])
     order = texts(await worker.pages())
-    assert await worker.frontier.reclaim("w") == 16
+    assert await worker.frontier.workers.reclaim("w") == 16
     assert texts(await worker.take()) == order
 
 
@@ -1034,13 +1067,13 @@ async def test_a_page_is_visited_again_sooner_where_it_has_changed_and_later_whe
     for outcome, wait in ((Outcome.FETCHED, 8_000), (Outcome.UNCHANGED, 11_200)):
         await worker.settle(await worker.pages(), outcome)
         stats = await worker.stats()
-        assert (stats.scheduled, stats.drained) == (1, True)
+        assert (stats.scheduled, stats.is_drained) == (1, True)
         await worker.crawl.skip((wait - 60) * SECOND)
         assert await worker.take() == []
         await worker.crawl.skip(120 * SECOND)
     await worker.settle(await worker.pages(), Outcome.GONE)
     stats = await worker.stats()
-    assert (stats.scheduled, stats.seen, stats.drained) == (0, 3, True)
+    assert (stats.scheduled, stats.seen, stats.is_drained) == (0, 3, True)
 
 
 # Traps
@@ -1064,7 +1097,7 @@ async def test_what_waits_in_a_trap_is_refused_but_for_a_trickle(worker, found):
     while leases := await worker.pages():
         await worker.settle(leases, sketch=7)
     stats = await worker.stats()
-    assert stats.drained
+    assert stats.is_drained
     assert stats.reasons["refused:trap"] > 550
     assert stats.outcomes["fetched"] + stats.reasons["refused:trap"] == 700
 
@@ -1110,8 +1143,8 @@ async def test_traps_that_are_not_looked_for_any_more_let_go_what_waits(worker, 
     await worker.frontier.add(numbered(found, "a.test", 800))
     while not (await worker.stats()).reasons:
         await worker.settle(await worker.pages(4), sketch=7)
-    trusting = replace(worker.frontier.settings, policy=UrlPolicy(traps=HostSwitch(on=False)))
-    await worker.frontier.update(trusting)
+    trusting = replace(worker.frontier.crawl.settings, policy=UrlPolicy(traps=HostSwitch(on=False)))
+    await worker.frontier.crawl.update_settings(trusting)
     while leases := await worker.pages():
         await worker.settle(leases, sketch=7)
     stats = await worker.stats()
@@ -1156,7 +1189,7 @@ async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to
         await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
     assert await heard(worker) == {"failed:dead_refused": [f"heard-{i}" for i in range(10)]}
     stats = await worker.stats()
-    assert (stats.drained, stats.dead, stats.reasons) == (True, 1, {"failed:dead_refused": 20})
+    assert (stats.is_drained, stats.dead, stats.reasons) == (True, 1, {"failed:dead_refused": 20})
 
 
 async def test_of_a_host_that_nobody_wants_to_hear_of_all_is_given_up_at_once(worker, found):
@@ -1179,7 +1212,7 @@ async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_he
     )
     assert (more.added, more.discarded) == (1, {"dead_connect": 1})
     assert await heard(worker) == {"failed:dead_connect": ["heard"]}
-    assert (await worker.stats()).drained
+    assert (await worker.stats()).is_drained
 
 
 async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
@@ -1194,7 +1227,7 @@ async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
     assert {lease.url.text.rpartition("/")[2] for lease in (later, expired)} <= set(
         told["failed:dead_connect"]
     )
-    assert (await worker.stats()).drained
+    assert (await worker.stats()).is_drained
 
 
 async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
@@ -1227,26 +1260,26 @@ async def test_what_is_given_up_is_held_like_any_lease_but_no_exchange_of_its_ho
     await fail_until_dead(worker)
     await worker.frontier.add([found(f"http://a.test/heard-{i}", notify=True) for i in range(3)])
     one, two, three = await worker.take()
-    held = await worker.frontier.leases("w")
+    held = await worker.frontier.workers.leases("w")
     assert [(lease.token, lease.failure) for lease in held] == [
         (lease.token, "failed:dead_connect") for lease in (one, two, three)
     ]
     assert await worker.frontier.postpone(one, HOUR) is False
     await worker.frontier.release([HostRelease(lease=two)])
     assert (await worker.stats()).leased == 3
-    assert await worker.frontier.reclaim("w", died=True) == 3
+    assert await worker.frontier.workers.reclaim("w", is_worker_dead=True) == 3
     again = await worker.take()
     assert texts(again) == texts([one, two, three])
     assert {lease.failure for lease in again} == {"failed:dead_connect"}
-    await worker.frontier.reclaim("w")
-    assert await worker.frontier.resume("a.test")
+    await worker.frontier.workers.reclaim("w")
+    assert await worker.frontier.operator.resume("a.test")
     assert not any(lease.failure for lease in await worker.pages())
 
 
 async def test_of_what_is_dropped_nobody_hears(worker, found):
     everything = [found(f"http://a.test/{path}", notify=True) for path in ("x/1", "x/2", "y")]
     await worker.frontier.add(everything)
-    await worker.frontier.drop(Scope.parse("prefix:http://a.test/x/"))
+    await worker.frontier.operator.drop(Scope.parse("prefix:http://a.test/x/"))
     assert texts(await worker.pages()) == ["http://a.test/y"]
     assert (await worker.stats()).reasons == {"refused:dropped": 2}
     assert (await worker.frontier.add([found("http://a.test/x/3", notify=True)])).discarded == {"dropped": 1}
@@ -1257,12 +1290,12 @@ async def test_of_what_is_dropped_nobody_hears(worker, found):
 
 async def test_no_page_is_granted_beyond_the_limit(worker, found):
     await worker.frontier.add([found(f"http://{host}.test/{i}") for host in "ab" for i in range(5)])
-    leases = await worker.pages(limit=3)
+    leases = await worker.pages(max_pages=3)
     assert len(leases) == 3
     await worker.settle(leases[:1])
     await worker.settle(leases[1:], Outcome.REFUSED)
-    assert len(await worker.pages(limit=3)) == 2
-    assert await worker.take(limit=0) == []
+    assert len(await worker.pages(max_pages=3)) == 2
+    assert await worker.take(max_pages=0) == []
 
 
 async def test_every_exchange_that_is_begun_counts_as_a_request_whatever_comes(worker, found):
@@ -1273,28 +1306,28 @@ async def test_every_exchange_that_is_begun_counts_as_a_request_whatever_comes(w
     await worker.frontier.release([HostRelease(lease=unasked, has_sent_request=False)])
     await worker.settle([unasked], Outcome.REFUSED)
     await worker.frontier.postpone(put_off, 0)
-    await worker.settle([refused], Outcome.REFUSED, asked=False)
+    await worker.settle([refused], Outcome.REFUSED, has_sent_request=False)
     assert (await worker.stats()).requests == 1 + 3
-    await worker.frontier.reclaim("w")  # what was granted and never begun
+    await worker.frontier.workers.reclaim("w")  # what was granted and never begun
     assert await worker.frontier.postpone(held, 0) is False
     assert (await worker.stats()).requests == 1 + 2
 
 
 async def test_no_more_is_granted_once_so_many_requests_were_begun(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 9))
-    (robots,) = await worker.take(most_requests=3)
+    (robots,) = await worker.take(max_requests=3)
     await worker.allow(robots)
-    first = await worker.take(most_requests=3)
+    first = await worker.take(max_requests=3)
     assert (robots.kind, len(first)) == (Kind.ROBOTS, 2)
     await worker.settle(first, Outcome.GONE)
-    assert await worker.take(most_requests=3) == []
-    assert len(await worker.take(most_requests=5)) == 2
+    assert await worker.take(max_requests=3) == []
+    assert len(await worker.take(max_requests=5)) == 2
 
 
 async def test_a_worker_that_died_has_made_its_requests(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     await worker.pages()
-    await worker.frontier.reclaim("w", died=True)
+    await worker.frontier.workers.reclaim("w", is_worker_dead=True)
     assert (await worker.stats()).requests == 4
 
 
@@ -1303,7 +1336,7 @@ async def test_a_page_that_was_held_at_five_crashes_has_failed(worker, found):
     (await worker.pages())  # robots rules are there from now on
     for crash in range(5):
         assert (await worker.stats()).reasons == {}
-        assert await worker.frontier.reclaim("w", crashed=True) == 2
+        assert await worker.frontier.workers.reclaim("w", has_crashed=True) == 2
         held = await worker.take()
         assert {lease.is_recovered for lease in held} == {True}
         assert len(held) == (2 if crash < 4 else 1)
@@ -1315,7 +1348,7 @@ async def test_what_is_not_a_crash_counts_for_no_page(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.pages()
     for _ in range(9):
-        await worker.frontier.reclaim("w", died=True)
+        await worker.frontier.workers.reclaim("w", is_worker_dead=True)
         assert len(await worker.take()) == 1
 
 
@@ -1324,7 +1357,7 @@ async def test_a_robots_txt_that_was_held_at_five_crashes_forbids_its_origin_for
     for crash in range(5):
         (lease,) = await worker.take()
         assert (lease.kind, lease.is_recovered) == (Kind.ROBOTS, crash > 0)
-        await worker.frontier.reclaim("w", crashed=True)
+        await worker.frontier.workers.reclaim("w", has_crashed=True)
     (page,) = await worker.take()
     assert page.kind is Kind.PAGE
     record = await worker.frontier.robots("http://a.test")
@@ -1344,14 +1377,14 @@ async def test_a_robots_txt_that_cannot_be_had_meanwhile_is_held_at_as_many_cras
         await worker.frontier.retry_robots(lease, after_ms=SECOND)
         await worker.crawl.skip(MINUTE)
         (lease,) = await worker.take()
-        await worker.frontier.reclaim("w", crashed=True)
+        await worker.frontier.workers.reclaim("w", has_crashed=True)
     assert (await worker.frontier.robots("http://a.test")).body == b"lease_expired"
 
 
 async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.take()
-    await worker.frontier.reclaim("w", died=True)
+    await worker.frontier.workers.reclaim("w", is_worker_dead=True)
     (lease,) = await worker.take()
     assert lease.is_recovered
     await worker.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=SECOND, delay_ms=None)
@@ -1362,47 +1395,47 @@ async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
 
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
     await worker.frontier.add([found("http://a.test/")])
-    await worker.frontier.follow(follower="p", backlog=0, limit=10)
+    await worker.frontier.backlog.report(follower="p", backlog=0, limit=10)
     await worker.frontier.settle([], archived=11)
-    assert (await worker.frontier.flow()).shut
+    assert (await worker.frontier.backlog.gate_state()).shut
     assert await worker.take() == []
-    await worker.frontier.withdraw_backlog("p")
+    await worker.frontier.backlog.withdraw("p")
     assert len(await worker.pages()) == 1
 
 
 async def test_who_was_not_heard_of_in_time_does_not_live(worker):
-    await worker.frontier.beat("w", MINUTE, stalled_ms=SECOND)
-    await worker.frontier.beat("v", HOUR)
+    await worker.frontier.workers.send_heartbeat("w", MINUTE, stalled_ms=SECOND)
+    await worker.frontier.workers.send_heartbeat("v", HOUR)
     await worker.crawl.skip(MINUTE - 1)
-    assert await worker.frontier.alive(["u", "v", "w"]) == {"v", "w"}
-    assert await worker.frontier.stalls() == [MINUTE - 1 + SECOND]
+    assert await worker.frontier.workers.alive(["u", "v", "w"]) == {"v", "w"}
+    assert await worker.frontier.workers.stalls() == [MINUTE - 1 + SECOND]
     await worker.crawl.skip(2)
-    assert await worker.frontier.alive(["u", "v", "w"]) == {"v"}
-    assert await worker.frontier.stalls() == []
+    assert await worker.frontier.workers.alive(["u", "v", "w"]) == {"v"}
+    assert await worker.frontier.workers.stalls() == []
 
 
 async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(crawl):
     frontier = crawl.frontier
     why = "no name server answers (192.0.2.53:53)"
-    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=5 * SECOND))
-    await frontier.beat("v", MINUTE)
+    await frontier.workers.send_heartbeat("w", MINUTE, outage=Outage(why=why, ms=5 * SECOND))
+    await frontier.workers.send_heartbeat("v", MINUTE)
     await crawl.skip(SECOND)
-    assert await frontier.outages() == {"w": Outage(why=why, ms=6 * SECOND)}
-    await frontier.beat("w", MINUTE, outage=Outage(why="no route", ms=0))
-    assert await frontier.outages() == {"w": Outage(why="no route", ms=0)}
+    assert await frontier.workers.outages() == {"w": Outage(why=why, ms=6 * SECOND)}
+    await frontier.workers.send_heartbeat("w", MINUTE, outage=Outage(why="no route", ms=0))
+    assert await frontier.workers.outages() == {"w": Outage(why="no route", ms=0)}
     await crawl.skip(MINUTE)
-    assert await frontier.outages() == {}
-    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
-    await frontier.beat("w", MINUTE)
-    assert await frontier.outages() == {}
-    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
-    await frontier.leave("w")
-    assert await frontier.outages() == {}
+    assert await frontier.workers.outages() == {}
+    await frontier.workers.send_heartbeat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.workers.send_heartbeat("w", MINUTE)
+    assert await frontier.workers.outages() == {}
+    await frontier.workers.send_heartbeat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.workers.deregister("w")
+    assert await frontier.workers.outages() == {}
 
 
 async def test_origins_that_have_answered_are_named(worker, found):
     frontier = worker.frontier
-    assert await frontier.responsive(100) == []
+    assert await frontier.responsive_origins(100) == []
     places = (
         "http://a.test:81/",
         "https://b.test/",
@@ -1412,27 +1445,27 @@ async def test_origins_that_have_answered_are_named(worker, found):
     )
     await frontier.add([found(place) for place in places])
     leases = {lease.url.host: lease for lease in await worker.take()}
-    assert await frontier.responsive(100) == []
+    assert await frontier.responsive_origins(100) == []
     given_up = leases.pop("d.test")
     await frontier.settle_robots(given_up, rule="disallow", body=b"x", ttl_ms=DAY, delay_ms=None)
     for lease in leases.values():
         await worker.allow(lease)
     answered = {place.rstrip("/") for place in places} - {"http://d.test"}
-    assert set(await frontier.responsive(100)) == answered
-    assert set(await frontier.responsive(4)) <= answered
+    assert set(await frontier.responsive_origins(100)) == answered
+    assert set(await frontier.responsive_origins(4)) <= answered
     (page,) = [lease for lease in await worker.take() if lease.url.host == "b.test"]
     await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT)
-    again = await frontier.responsive(100)
+    again = await frontier.responsive_origins(100)
     assert (set(again), again[-1]) == (answered, "https://b.test")
 
 
 async def test_a_forgotten_crawl_knows_nothing(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     await worker.settle((await worker.pages())[:1], sketch=1)
-    await worker.frontier.drop(Scope.parse("host:b.test"))
-    await worker.frontier.forget()
+    await worker.frontier.operator.drop(Scope.parse("host:b.test"))
+    await worker.frontier.crawl.forget()
     await worker.frontier.open()
     assert (await worker.stats()).seen == 0
-    assert await worker.frontier.leases("w") == []
+    assert await worker.frontier.workers.leases("w") == []
     assert await worker.frontier.robots("http://a.test") is None
     assert (await worker.frontier.add([*numbered(found, "a.test", 3), found("http://b.test/")])).added == 4

@@ -5,6 +5,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from itertools import count
+from operator import attrgetter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -140,14 +141,14 @@ def action(verb, *args, **named):
 workers = st.sampled_from(WORKERS)
 hosts = st.sampled_from(HOSTS)
 actions = st.one_of(
-    action("reclaim", workers, died=st.booleans(), crashed=st.booleans()),
-    action("take_over", st.sampled_from([["v"], ["u"], ["v", "u"]])),
-    action("hold", hosts, spans),
-    action("resume", hosts),
+    action("workers.reclaim", workers, is_worker_dead=st.booleans(), has_crashed=st.booleans()),
+    action("workers.take_over", st.sampled_from([["v"], ["u"], ["v", "u"]])),
+    action("operator.hold", hosts, spans),
+    action("operator.resume", hosts),
     action(
-        "turn",
+        "reserve_turn",
         hosts,
-        most_ms=spans,
+        max_wait_ms=spans,
         delay_ms=st.sampled_from([0, 2 * SECOND]),
         since_ms=st.none() | spans,
         ahead=st.sampled_from([0, 1, 30]),
@@ -156,30 +157,30 @@ actions = st.one_of(
         "end_turn",
         hosts,
         delay_ms=st.sampled_from([0, 2 * SECOND]),
-        leased=st.booleans(),
+        has_lease=st.booleans(),
         busy=st.sampled_from(["", "", "status_429"]),
         hold_ms=st.just(0) | spans,
     ),
-    action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
-    action("drop", st.sampled_from(SCOPES).map(Scope.parse)),
+    action("operator.prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
+    action("operator.drop", st.sampled_from(SCOPES).map(Scope.parse)),
     action(
-        "follow",
+        "backlog.report",
         follower=st.just("p"),
         backlog=st.integers(0, 12),
         limit=st.just(10),
         ttl_ms=st.sampled_from([SECOND, MINUTE]),
     ),
     action("settle", st.just(()), archived=st.integers(0, 12)),
-    action("unfollow", st.sampled_from(["p", "q"])),
+    action("backlog.withdraw", st.sampled_from(["p", "q"])),
     action(
-        "beat",
+        "workers.send_heartbeat",
         workers,
         spans,
         stalled_ms=st.none() | spans,
         outage=st.none()
         | st.builds(Outage, why=st.sampled_from(["no name server answers", "é 1 x"]), ms=spans),
     ),
-    action("leave", workers),
+    action("workers.deregister", workers),
     action("add", pages, revive=st.just(True)),
 )
 
@@ -246,7 +247,7 @@ class Machine(RuleBasedStateMachine):
         """Tell each of the two frontiers its own, at the same moment."""
         frontiers = (self.real.frontier, self.model.frontier)
         return [
-            self.run(answered(getattr(frontier, verb)(*args, **named)))
+            self.run(answered(attrgetter(verb)(frontier)(*args, **named)))
             for frontier, args in zip(frontiers, told or ((), ()), strict=True)
         ]
 
@@ -274,8 +275,8 @@ class Machine(RuleBasedStateMachine):
             (n,),
             worker=worker,
             lease_ms=lease_ms,
-            limit=limit,
-            most_requests=requests,
+            max_pages=limit,
+            max_requests=requests,
         )
         if isinstance(real, str):
             assert real == model
@@ -311,15 +312,22 @@ class Machine(RuleBasedStateMachine):
         if end.how == "leave":
             return
         if end.how == "postpone":
-            self.pair("postpone", pair, lambda lease: lease, end.wait or 0, asked=end.asked, died=end.died)
+            self.pair(
+                "postpone",
+                pair,
+                lambda lease: lease,
+                end.wait or 0,
+                has_sent_request=end.asked,
+                is_worker_dead=end.died,
+            )
             return
         if end.how == "enter":
-            wait = self.pair("enter", pair, lambda lease: lease, end.address)
+            wait = self.pair("acquire_address", pair, lambda lease: lease, end.address)
             if wait:
                 self.pair("postpone", pair, lambda lease: lease, 0 if isinstance(wait, str) else wait)
                 return
             if end.released:
-                self.both("asked", {end.address})
+                self.both("restart_address_delays", {end.address})
         if end.released:
             asked = end.outcome is not Outcome.REFUSED
             over = [[HostRelease(lease=one, elapsed_ms=end.elapsed, has_sent_request=asked)] for one in pair]
@@ -334,7 +342,7 @@ class Machine(RuleBasedStateMachine):
                 after_ms=end.wait,
                 fault=end.fault,
                 reason=end.reason,
-                died=end.died,
+                is_worker_dead=end.died,
             )
         else:
             self.pair(
@@ -348,7 +356,7 @@ class Machine(RuleBasedStateMachine):
                 fault=end.fault if end.stale else None,
                 reason=end.reason,
                 hold_ms=end.hold if end.stale else 0,
-                died=end.died,
+                is_worker_dead=end.died,
             )
 
     def settle(self, pair, end):
@@ -423,7 +431,7 @@ class Machine(RuleBasedStateMachine):
     def do(self, action):
         verb, args, named = action
         real, model = self.tell(verb, args, args, **named)
-        if verb == "follow":
+        if verb == "backlog.report":
             real, model = replace(real, reported_ms=0), replace(model, reported_ms=0)
         assert real == model
 
@@ -457,7 +465,7 @@ class Machine(RuleBasedStateMachine):
     @rule(gap=gaps)
     def skip(self, gap):
         if gap in {BEFORE, AT}:
-            crawl, now = self.model.frontier._crawl, self.clock.now + 1
+            crawl, now = self.model.frontier.crawl.state, self.clock.now + 1
             events = [due for due, _ in crawl.later]
             events += [promise.deadline for promise in crawl.open_leases.values()]
             events += [host.turn for host in crawl.hosts.values() if host.turn is not None]
@@ -471,19 +479,19 @@ class Machine(RuleBasedStateMachine):
         stats = self.both("stats")
         settled = sum(stats.outcomes.values())
         assert stats.waiting + stats.leased + stats.later + settled == stats.seen
-        self.both("holders")
-        self.both("alive", WORKERS)
+        self.both("workers.holders")
+        self.both("workers.alive", WORKERS)
         for worker in WORKERS:
-            real, model = self.tell("leases", (worker,), (worker,))
+            real, model = self.tell("workers.leases", (worker,), (worker,))
             assert plain(real) == plain(model)
         for origin in ORIGINS[:2]:
             self.both("robots", origin)
-        real, model = self.tell("stalls")
+        real, model = self.tell("workers.stalls")
         assert sorted(real) == sorted(model)
-        self.both("outages")
-        real, model = self.tell("responsive", (ALL,), (ALL,))
+        self.both("workers.outages")
+        real, model = self.tell("responsive_origins", (ALL,), (ALL,))
         assert sorted(real) == sorted(model)
-        real, model = self.tell("flow")
+        real, model = self.tell("backlog.gate_state")
         assert (real and replace(real, reported_ms=0)) == (model and replace(model, reported_ms=0))
 
     @invariant()
@@ -499,10 +507,10 @@ class Machine(RuleBasedStateMachine):
 
     def drain(self):
         """Nothing is ever stuck: an honest worker brings every URL to an end."""
-        self.both("unfollow", "p")
+        self.both("backlog.withdraw", "p")
         for worker in WORKERS:
-            self.both("reclaim", worker, died=True)
-        while not self.both("stats").drained:
+            self.both("workers.reclaim", worker, is_worker_dead=True)
+        while not self.both("stats").is_drained:
             self.skip(3 * HOUR)
             for pair in self.lease(ALL, "x", HOUR, 0, None):
                 if pair[0].kind is Kind.ROBOTS:

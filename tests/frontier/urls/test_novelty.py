@@ -26,7 +26,7 @@ LEVELS = pytest.mark.parametrize("level", [TEMPLATE, HOST, DOMAIN])
 
 
 def walk(level, pages, *, standing=None):
-    standing = level.first if standing is None else standing
+    standing = level.initial if standing is None else standing
     for new in pages:
         standing = update_standing(level, standing, new=new)
     return standing
@@ -88,11 +88,11 @@ def test_two_new_pages_in_close_succession_end_starvation(level):
 @LEVELS
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=400))
 def test_a_standing_is_one_byte(level, pages):
-    standing = level.first
+    standing = level.initial
     for new, counts in pages:
         standing = update_standing(level, standing, new=new, counts=counts)
         assert 0 <= standing < 256
-        assert standing & ~STARVED <= level.most
+        assert standing & ~STARVED <= level.maximum
 
 
 def dead_ends(template):

@@ -96,12 +96,14 @@ async def until_granting(address, frontiers):
     for frontier in frontiers:
         await frontier.stats()
     async with Redis.from_url(address) as redis:
-        for call in frontiers[0]._partitions.calls(""):
+        for call in frontiers[0].crawl.partitions.calls(""):
             await redis.hincrby(call.keys[0], "steady", HELD_BACK_MS)
 
 
 async def crawled(powerless, *, seed, partitions, crashes, workers=2):
-    """Crawl the web to its end although power is lost; what was fetched, how often, and what the frontier says of it."""
+    """Crawl the web to its end although power is lost; what was fetched, how often, and what the
+    frontier says of it.
+    """
     chance, archive = random.Random(seed), Counter()
     opened = [
         await Frontier(await connect(powerless.address), "lost").open(UNPACED, partitions=partitions)
@@ -109,13 +111,13 @@ async def crawled(powerless, *, seed, partitions, crashes, workers=2):
     ]
     fleet = [Worker(each, f"w{i}", chance, archive) for i, each in enumerate(opened)]
     await opened[0].add([page(0)])
-    await opened[0].sync()
+    await opened[0].crawl.sync()
     sizes = [powerless.size()]
     due = sorted(chance.sample(range(10, 90), crashes))
     for step in range(10_000):
         if due and step >= due[0]:
             due.pop(0)
-            powerless.forget(sizes[-1 - min(chance.choice([1, 2, 5, 15]), len(sizes) - 1)])
+            powerless.lose_power(sizes[-1 - min(chance.choice([1, 2, 5, 15]), len(sizes) - 1)])
             await until_granting(powerless.address, opened)
             sizes = [powerless.size()]
         if step % 20 == 0 and not any(each.open for each in fleet) and (await opened[0].stats()).is_drained:
@@ -154,7 +156,7 @@ async def test_no_url_is_lost_at_many_more_moments(powerless, seed):
 async def crawl(powerless):
     link = await connect(powerless.address)
     frontier = await Frontier(link, "lost").open(UNPACED)
-    await frontier.sync()  # while the server syncs its file it writes later than it answers
+    await frontier.crawl.sync()  # while the server syncs its file it writes later than it answers
     yield frontier
     await link.aclose()
 
@@ -173,18 +175,18 @@ async def granted(frontier, n=10):
 async def test_what_was_added_is_added_again(powerless, crawl):
     durable = powerless.size()
     await crawl.add([page(1), page(2)])
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     assert (await crawl.stats()).waiting == 2
-    assert crawl.restarts == 1
+    assert crawl.crawl.server_restarts == 1
 
 
 async def test_a_lease_that_the_server_has_forgotten_is_held_on(powerless, crawl):
     await crawl.add([page(1)])
     durable = powerless.size()
     (lease,) = await granted(crawl)
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     assert (await crawl.stats()).leased == 1
-    assert await crawl.leases("w") != []
+    assert await crawl.workers.leases("w") != []
     assert await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]) == 1
 
 
@@ -193,7 +195,7 @@ async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless, c
     (lease,) = await granted(crawl)
     durable = powerless.size()
     await crawl.postpone(lease, 0)
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     stats = await crawl.stats()
     assert (stats.leased, stats.waiting) == (0, 1)
 
@@ -201,8 +203,8 @@ async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless, c
 async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they_know(powerless, crawl):
     await crawl.add([page(1), page(2)])
     await granted(crawl, 1)
-    await crawl.sync()
-    powerless.forget(powerless.size())
+    await crawl.crawl.sync()
+    powerless.lose_power(powerless.size())
     await crawl.stats()
     leases = await crawl.lease(10, worker="w", lease_ms=DAY)
     assert list(leases) == []
@@ -218,7 +220,7 @@ async def test_a_page_that_was_leased_and_settled_in_the_lost_second_is_not_gran
     durable = powerless.size()
     (second,) = await granted(crawl, 1)
     await crawl.settle([Settlement(lease=second, outcome=Outcome.FETCHED)])
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     link = await connect(powerless.address)
     other = await Frontier(link, "lost").open()
     assert list(await other.lease(10, worker="v", lease_ms=DAY)) == []
@@ -230,8 +232,8 @@ async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_u
     await crawl.add([page(1), page(1 + HOSTS)])
     (first,) = await granted(crawl, 1)
     await crawl.settle([Settlement(lease=first, outcome=Outcome.FETCHED)])
-    await crawl.reclaim("w")
-    powerless.forget(powerless.size())
+    await crawl.workers.reclaim("w")
+    powerless.lose_power(powerless.size())
     await crawl.stats()
     assert len(await crawl.lease(10, worker="w", lease_ms=DAY)) == 1
 
@@ -239,18 +241,18 @@ async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_u
 async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerless, crawl):
     durable = powerless.size()
     await crawl.add([page(number) for number in range(5)])
-    tell, calls = crawl._link.call, []
+    tell, calls = crawl.crawl.link.call, []
 
     async def restarting(some):
         if some and some[0].verb == "add" and not calls:
             calls.append(some)
             replies = await tell(some)
-            powerless.forget(durable)
+            powerless.lose_power(durable)
             return replies
         return await tell(some)
 
-    powerless.forget(durable)
-    crawl._link.call = restarting
+    powerless.lose_power(durable)
+    crawl.crawl.link.call = restarting
     assert (await crawl.stats()).waiting == 5
     assert calls
 
@@ -260,19 +262,19 @@ async def test_a_server_that_restarts_twice_within_a_second_is_told_again_only_w
     (lease,) = await granted(crawl)
     await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
     await asyncio.sleep(0.002)  # what is a millisecond older than the last write is certainly there
-    await crawl.sync()
+    await crawl.crawl.sync()
     durable = powerless.size()
-    tell, verbs = crawl._link.call, []
+    tell, verbs = crawl.crawl.link.call, []
 
     async def noted(calls):
         verbs.extend(call.verb for call in calls)
         return await tell(calls)
 
-    crawl._link.call = noted
+    crawl.crawl.link.call = noted
     for _ in range(2):  # that there was a first restart is lost with the second
-        powerless.forget(durable)
+        powerless.lose_power(durable)
         assert (await crawl.stats()).outcomes["fetched"] == 1
-    assert crawl.restarts == 2
+    assert crawl.crawl.server_restarts == 2
     assert {"regrant", "add", "settle", "settle_robots"}.isdisjoint(verbs)
 
 
@@ -285,18 +287,18 @@ async def test_a_robots_txt_that_was_tried_twice_in_the_lost_second_is_known(pow
     while not second:
         second = await crawl.lease(1, worker="w", lease_ms=DAY)
     await crawl.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     stats = await crawl.stats()
     assert (stats.waiting, stats.robots) == (1, 0)
     assert (await crawl.robots("http://h1.test")).rule == "allow"
 
 
 async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(powerless, crawl, monkeypatch):
-    monkeypatch.setattr(crawl._journal, "_most", 5 * journals.ARGUMENT)
+    monkeypatch.setattr(crawl.crawl.journal, "_most", 5 * journals.ARGUMENT)
     durable = powerless.size()
     await crawl.add([page(1)])
     await crawl.add([page(2)])
-    powerless.forget(durable)
+    powerless.lose_power(durable)
     with pytest.raises(
         CorruptData, match=r"lost more of the frontier than .* `thresher frontier rebuild lost`"
     ):
@@ -316,9 +318,9 @@ async def test_a_server_that_was_emptied_is_an_error_whatever_it_is_asked(link, 
             "lease": lambda: frontier.lease(1, worker="w", lease_ms=DAY),
             "stats": frontier.stats,
             "add": lambda: frontier.add([page(2)]),
-            "beat": lambda: frontier.send_heartbeat("w"),
+            "beat": lambda: frontier.workers.send_heartbeat("w"),
             "settle": lambda: frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]),
-            "flow": frontier.gate_state,
+            "flow": frontier.backlog.gate_state,
         }[verb]()
     assert await redis.keys(f"thresher:{{{name}*") == []
 
@@ -337,12 +339,12 @@ async def test_a_crawl_that_was_made_again_is_not_taken_for_the_one_that_was_los
 async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(link, redis):
     name = f"emptied-{next(_serial)}"
     frontier = await Frontier(link, name).open(UNPACED, partitions=4)
-    assert not await frontier.has_lost_partition()
-    await redis.delete(frontier._partitions.key(2))
-    assert await frontier.has_lost_partition()
+    assert not await frontier.crawl.has_lost_partition()
+    await redis.delete(frontier.crawl.partitions.key(2))
+    assert await frontier.crawl.has_lost_partition()
     with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
         await Frontier(link, name).open(UNPACED)
-    await frontier.start_rebuild()
+    await frontier.rebuild.start()
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 0
 
 
@@ -355,31 +357,31 @@ async def test_a_home_that_is_lost_is_not_made_again_over_its_partitions(link, r
     for _ in range(2):
         with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
             await Frontier(link, name).open(UNPACED, partitions=4)
-    assert await frontier.has_lost_partition()
-    await frontier.start_rebuild()
+    assert await frontier.crawl.has_lost_partition()
+    await frontier.rebuild.start()
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 1
 
 
 async def test_what_was_synced_is_on_the_disk(powerless, crawl):
     await crawl.add([page(1)])
-    await crawl.sync()
+    await crawl.crawl.sync()
     async with Redis.from_url(powerless.address) as redis:
         (waited,) = (
             stats for name, stats in (await redis.info("commandstats")).items() if name == "cmdstat_waitaof"
         )
     assert (waited["calls"], waited["failed_calls"], waited["rejected_calls"]) == (2, 0, 0)
-    powerless.forget(powerless.size())
-    assert crawl.restarts == 0
-    await crawl.sync()
-    assert crawl.restarts == 1
+    powerless.lose_power(powerless.size())
+    assert crawl.crawl.server_restarts == 0
+    await crawl.crawl.sync()
+    assert crawl.crawl.server_restarts == 1
     assert (await crawl.stats()).waiting == 1
 
 
 async def test_what_a_server_forgot_to_log_is_not_taken_for_logged(powerless, crawl):
     await crawl.add([page(number) for number in range(0, 40, HOSTS)])
-    await crawl.drop(Scope.parse("host:h0.test"))
+    await crawl.operator.drop(Scope.parse("host:h0.test"))
     durable = powerless.size()
-    batch = await crawl.unlogged()
-    powerless.forget(durable)
-    await crawl.logged(batch)
-    assert (await crawl.unlogged()).settlements == batch.settlements != ()
+    batch = await crawl.unlogged_batch()
+    powerless.lose_power(durable)
+    await crawl.acknowledge_batch(batch)
+    assert (await crawl.unlogged_batch()).settlements == batch.settlements != ()

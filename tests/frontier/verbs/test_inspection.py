@@ -10,11 +10,11 @@ budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy
 
 
 async def resting(frontier):
-    return {host.host: host async for host in frontier.hosts(is_held=True)}
+    return {host.host: host async for host in frontier.inspection.hosts(is_held=True)}
 
 
 async def every(frontier):
-    return {host.host: host async for host in frontier.hosts()}
+    return {host.host: host async for host in frontier.inspection.hosts()}
 
 
 async def test_a_host_that_may_be_asked_rests_for_no_reason(worker, found):
@@ -57,10 +57,10 @@ async def test_a_fault_holds_its_host_and_says_why_and_until_when(worker, found,
 
 async def test_the_longest_hold_gives_the_reason(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
-    await worker.frontier.hold("a.test", HOUR)
-    await worker.frontier.hold("a.test", MINUTE)
+    await worker.frontier.operator.hold("a.test", HOUR)
+    await worker.frontier.operator.hold("a.test", MINUTE)
     assert (await resting(worker.frontier))["a.test"].rest == Hold(ms=HOUR + 1, reason="operator")
-    await worker.frontier.resume("a.test")
+    await worker.frontier.operator.resume("a.test")
     assert await resting(worker.frontier) == {}
 
 
@@ -90,7 +90,7 @@ async def test_a_host_that_was_given_up_says_what_it_died_of(worker, found):
             )
         await worker.crawl.skip(2 * HOUR)
     (host,) = (await resting(worker.frontier)).values()
-    assert (host.dead, host.rest, host.waiting) == ("dead_tls_expired", None, 0)
+    assert (host.dead_reason, host.rest, host.waiting) == ("dead_tls_expired", None, 0)
 
 
 async def test_of_several_origins_those_that_rest_are_named(worker, found):
@@ -111,7 +111,7 @@ async def test_of_several_origins_those_that_rest_are_named(worker, found):
 
 
 async def where(frontier, text):
-    return await frontier.find(canonicalize(text))
+    return await frontier.inspection.find(canonicalize(text))
 
 
 async def test_where_a_url_is_from_its_discovery_to_its_settlement(worker, found):
@@ -126,11 +126,11 @@ async def test_where_a_url_is_from_its_discovery_to_its_settlement(worker, found
     assert await where(worker.frontier, url) == UrlState(state="leased", worker="w")
     await worker.settle([page], Outcome.RETRY, reason="reset", retry_after_ms=MINUTE)
     assert await where(worker.frontier, url) == UrlState(state="later", attempt=1, due_ms=MINUTE)
-    await worker.frontier.hold("a.test", HOUR)
+    await worker.frontier.operator.hold("a.test", HOUR)
     held = Hold(ms=HOUR + 1, reason="operator")
     assert await where(worker.frontier, url) == UrlState(state="later", attempt=1, due_ms=MINUTE, rest=held)
     assert await where(worker.frontier, "http://a.test/1499") == UrlState(state="waiting", rest=held)
-    await worker.frontier.drop(Scope.parse("host:a.test"))
+    await worker.frontier.operator.drop(Scope.parse("host:a.test"))
     assert await where(worker.frontier, "http://a.test/1499") == UrlState(state="settled")
 
 

@@ -1,4 +1,6 @@
-"""What has no room in memory lies in storage, and comes back: nothing twice, nothing never, whatever dies in between."""
+"""What has no room in memory lies in storage, and comes back: nothing twice, nothing never,
+whatever dies in between.
+"""
 
 import asyncio
 from io import BufferedReader, BytesIO
@@ -50,11 +52,11 @@ async def brought_back(frontier, tail):
     found = []
     while True:
         moved = await tail.refill_outbox()
-        batch = await frontier.unlogged(100)
+        batch = await frontier.unlogged_batch(100)
         if not moved and not batch.settlements:
             return found
         found += batch.settlements
-        await frontier.logged(batch)
+        await frontier.acknowledge_batch(batch)
 
 
 async def drained(frontier, worker, tail):
@@ -82,7 +84,7 @@ async def test_what_waits_beyond_the_limit_lies_in_storage_and_is_granted_all_th
     assert stats.waiting == 1500
     assert sorted(await drained(frontier, grants(frontier), tail)) == sorted(urls)
     stats = await frontier.stats()
-    assert stats.drained
+    assert stats.is_drained
     assert stats.tail == 0
     assert stats.outcomes["fetched"] == 1500
 
@@ -148,7 +150,7 @@ async def test_two_keepers_do_no_harm(frontier, found, grants, shelf):
         granted += [lease.url.text for lease in leases]
         await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in leases])
     assert len(granted) == len(set(granted)) == 2000
-    assert (await frontier.stats()).drained
+    assert (await frontier.stats()).is_drained
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
@@ -165,7 +167,9 @@ async def test_a_run_that_cannot_be_read_is_an_error_that_names_it_and_settles_n
         shelf.objects[name] = (
             bytes((*data[:40], data[40] ^ 1, *data[41:])) if damage == "changed" else data[:-1]
         )
-    with pytest.raises(CorruptData, match=f"crawl {frontier._crawl}: .* of its URLs wait in {name}.*--anew"):
+    with pytest.raises(
+        CorruptData, match=f"crawl {frontier.crawl.name}: .* of its URLs wait in {name}.*--anew"
+    ):
         await drained(frontier, grants(frontier), tail)
     stats = await frontier.stats()
     assert stats.waiting + stats.outcomes["fetched"] == 410
@@ -195,7 +199,7 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
-    assert await frontier.drop(Scope.parse("host:a.test")) == 400
+    assert await frontier.operator.drop(Scope.parse("host:a.test")) == 400
     assert (await frontier.stats()).tail == 0
     assert await tail.refill() == 0
     told = await brought_back(frontier, tail)
@@ -222,7 +226,7 @@ async def test_a_keeper_keeps_while_the_crawl_goes_on(frontier, found, grants, s
         asyncio.create_task(frontier.tail(shelf, max_in_memory=0).run(name)) for name in ("one", "two")
     ]
     worker, granted = grants(frontier), set()
-    while not (await frontier.stats()).drained:
+    while not (await frontier.stats()).is_drained:
         leases = await worker.pages(40)
         granted |= {lease.url.text for lease in leases}
         await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in leases])
@@ -275,14 +279,14 @@ def test_in_whatever_order_it_happens_every_url_is_granted_until_it_is_settled(a
                     )
                 else:
                     await worker.pages(20)
-                    await frontier.reclaim("w")
+                    await frontier.workers.reclaim("w")
                 stats = await frontier.stats()
                 assert stats.waiting == added - len(done)
                 assert 0 <= stats.tail <= stats.waiting
             done += await drained(frontier, worker, tail)
             assert len(done) == len(set(done)) == added
         finally:
-            await frontier.forget()
+            await frontier.crawl.forget()
             await link.aclose()
 
     asyncio.run(run())

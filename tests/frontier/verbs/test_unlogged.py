@@ -8,7 +8,7 @@ budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy
 
 
 async def unlogged(frontier, n=1000):
-    told = await frontier.unlogged(n)
+    told = await frontier.unlogged_batch(n)
     found = [(page.discovery.url.text, page.outcome, page.reason, page.attempt) for page in told.settlements]
     return told, sorted(found)
 
@@ -16,22 +16,22 @@ async def unlogged(frontier, n=1000):
 async def test_what_no_worker_settles_is_told_until_it_is_logged(worker, found):
     page = found("http://a.test/1", referrer="http://a.test/", note=b"n", depth=3)
     await worker.frontier.add([page])
-    await worker.frontier.drop(Scope.parse("host:a.test"))
+    await worker.frontier.operator.drop(Scope.parse("host:a.test"))
     for _ in range(2):
         told, texts = await unlogged(worker.frontier)
         assert texts == [("http://a.test/1", Outcome.REFUSED, "dropped", 0)]
         assert told.settlements[0].discovery == page
     for _ in range(2):
-        await worker.frontier.logged(told)
+        await worker.frontier.acknowledge_batch(told)
         assert (await unlogged(worker.frontier))[1] == []
 
 
 async def test_a_batch_that_was_logged_twice_takes_nothing_of_the_next(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 5))
-    await worker.frontier.drop(Scope.parse("host:a.test"))
+    await worker.frontier.operator.drop(Scope.parse("host:a.test"))
     first, some = await unlogged(worker.frontier, 2)
-    await worker.frontier.logged(first)
-    await worker.frontier.logged(first)
+    await worker.frontier.acknowledge_batch(first)
+    await worker.frontier.acknowledge_batch(first)
     _, others = await unlogged(worker.frontier)
     assert (len(some), len(others), len({*some, *others})) == (2, 3, 5)
 

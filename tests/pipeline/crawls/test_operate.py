@@ -59,7 +59,7 @@ def granted(redis, name, n=100):
         try:
             frontier = await Frontier(link, name).open()
             leases = await frontier.lease(n, worker="w", lease_ms=60_000)
-            await frontier.reclaim("w")
+            await frontier.workers.reclaim("w")
             return [lease.url.host for lease in leases], await frontier.stats()
         finally:
             await link.aclose()

@@ -189,7 +189,7 @@ def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):
 
 def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site, redis, project):
     seed_urls(project, f"{site.url}/")
-    ask(project, lambda frontier: frontier.start_rebuild())  # somebody was killed
+    ask(project, lambda frontier: frontier.rebuild.start())  # somebody was killed
     for verb in (lambda: run_crawl(project), lambda: seed_urls(project, f"{site.url}/new")):
         with pytest.raises(
             InputError, match=r"a rebuild of its frontier from the archive is under way.*rebuild main"

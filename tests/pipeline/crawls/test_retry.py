@@ -114,7 +114,7 @@ def test_hosts_outcomes_and_reasons_choose_together(site, project):
 def test_what_the_frontier_refused_by_itself_is_in_the_log_and_waits_again_if_it_may(site, project):
     seed_urls(project, f"{site.url}/open", f"{site.url}/")
     barred = Scope.parse(f"prefix:{site.url}/open")
-    ask(project, lambda frontier: frontier.drop(barred))
+    ask(project, lambda frontier: frontier.operator.drop(barred))
     assert crawl_in_process(project).reasons == {"gone:status_404": 1, "refused:dropped": 1}
     (line,) = lines(project, "/open")
     assert (line.outcome, line.reason, line.bytes, line.request) == (

@@ -33,11 +33,11 @@ class Heard:
     """A frontier that heard of some workers, and remembers of whom it was asked."""
 
     def __init__(self, *workers):
-        self.workers, self.asked = set(workers), set()
+        self.heard, self.asked, self.workers = set(workers), set(), self
 
-    async def alive_workers(self, workers):
+    async def alive(self, workers):
         self.asked |= set(workers)
-        return self.workers & set(workers)
+        return self.heard & set(workers)
 
 
 def test_a_name_says_where_its_worker_is_at_home(tmp_path):
@@ -179,13 +179,13 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         seen = set()
 
         def holders():
-            found = ask(address, lambda frontier: frontier.holders())
+            found = ask(address, lambda frontier: frontier.workers.holders())
             seen.update(found)
             return found
 
         wait_for(lambda: holders() and len(seen) == len(writing(data)) == 2)
         both = set(seen)
-        assert ask(address, lambda frontier: frontier.alive_workers(both)) == both
+        assert ask(address, lambda frontier: frontier.workers.alive(both)) == both
         doomed = psutil.Process(supervisors[one].pid)
         family = [doomed, *doomed.children(recursive=True)]
         killed = {

@@ -1,0 +1,29 @@
+"""`Rebuild`: how a lost frontier is made again from the archive."""
+
+from frontier.verbs.crawl import Crawl
+
+
+class Rebuild:
+    """The rebuild of one crawl's frontier from its archive. Nothing is leased between `start` and `finish`."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a rebuild has started and not finished, as of `Crawl.open`; it may have been killed."""
+        return self._crawl.agreement.is_rebuilding
+
+    async def start(self) -> set[str]:
+        """Say that the frontier is being made from the archive: nothing is leased until `finish`. Return the parts that
+        are marked done already.
+        """
+        return {part.decode() for part in await self._crawl.call("rebuild")}
+
+    async def mark_done(self, part: str) -> None:
+        """Say that every page of a part of the archive is in the frontier."""
+        await self._crawl.call("rebuilt", part)
+
+    async def finish(self) -> None:
+        """Say that every page of the archive is in the frontier: pages may be leased."""
+        await self._crawl.call("complete")
