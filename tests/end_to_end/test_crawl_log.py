@@ -80,15 +80,9 @@ def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
         next(line for line in user.run("log").out.splitlines() if "/gone" in line),
     )
     # Nothing is left to do, and nothing failed this time.
-<<<<<<< HEAD
-    again = user.types("crawl")
-    assert again.out == "main: nothing fetched, because nothing waited; the frontier is drained\n"
-    assert user.types("crawl", "--json").json["run"] == {"requests": 0, "outcomes": {}, "reasons": {}}
-=======
     again = user.run("crawl")
     assert again.out == "main: nothing fetched, for nothing was waiting; the frontier is drained\n"
     assert user.run("crawl", "--json").json["run"] == {"requests": 0, "outcomes": {}, "reasons": {}}
->>>>>>> rooms
 
 
 def test_show_says_what_is_known_of_a_url(crawled):
@@ -115,19 +109,11 @@ def test_show_says_what_is_known_of_a_url(crawled):
 def test_hosts_that_rest_are_listed_with_reason_and_end(crawled):
     user, _, _ = crawled
     given_up = "127.0.0.2: host given up: connection refused (dead_refused); 0 pages wait\n"
-<<<<<<< HEAD
-    assert user.types("frontier", "hosts", "main").out == given_up
-    user.types("frontier", "resume", "main", "127.0.0.2")
-    assert user.types("frontier", "hosts", "main").out == "main: 2 hosts, and none is held or was given up\n"
-    user.types("frontier", "hold", "main", "127.0.0.1", "--for", "2h")
-    said = user.types("frontier", "hosts", "main").out
-=======
     assert user.run("frontier", "hosts", "main").out == given_up
     user.run("frontier", "resume", "main", "127.0.0.2")
     assert user.run("frontier", "hosts", "main").out == "main: 2 hosts, and none rests or was given up\n"
     user.run("frontier", "hold", "main", "127.0.0.1", "--for", "2h")
     said = user.run("frontier", "hosts", "main").out
->>>>>>> rooms
     assert re.fullmatch(
         r"127\.0\.0\.1: held for (2 h|1 h 59 min), until .* UTC: held with `thresher frontier hold` \(operator\); "
         r"0 pages wait\n",
@@ -171,17 +157,10 @@ def test_a_crawl_that_is_interrupted_says_so_and_ends_with_130(user, site):
 
 
 def test_a_crawl_that_can_fetch_nothing_says_why(user, site):
-<<<<<<< HEAD
-    user.types("seed", f"{site.url}/", "--scope", "prefix")
-    user.types("frontier", "hold", "main", "127.0.0.1", "--for", "1h")
-    assert user.types("crawl", "--max-time", "1").out.splitlines() == [
-        "main: nothing fetched: 1 host held, held with `thresher frontier hold`; 1 URL waits, run again to continue",
-=======
     user.run("seed", f"{site.url}/", "--scope", "prefix")
     user.run("frontier", "hold", "main", "127.0.0.1", "--for", "1h")
     assert user.run("crawl", "--max-time", "1").out.splitlines() == [
         "main: nothing fetched: 1 host held, held with `thresher frontier hold`; 1 URL waits, run again to go on",
->>>>>>> rooms
         "  1 host held: held with `thresher frontier hold` (operator)",
         "  until when: thresher frontier hosts main",
     ]
