@@ -81,7 +81,7 @@ def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
     )
     # Nothing is left to do, and nothing failed this time.
     again = user.run("crawl")
-    assert again.out == "main: nothing fetched, for nothing was waiting; the frontier is drained\n"
+    assert again.out == "main: nothing fetched, because nothing waited; the frontier is drained\n"
     assert user.run("crawl", "--json").json["run"] == {"requests": 0, "outcomes": {}, "reasons": {}}
 
 
@@ -111,7 +111,7 @@ def test_hosts_that_rest_are_listed_with_reason_and_end(crawled):
     given_up = "127.0.0.2: host given up: connection refused (dead_refused); 0 pages wait\n"
     assert user.run("frontier", "hosts", "main").out == given_up
     user.run("frontier", "resume", "main", "127.0.0.2")
-    assert user.run("frontier", "hosts", "main").out == "main: 2 hosts, and none rests or was given up\n"
+    assert user.run("frontier", "hosts", "main").out == "main: 2 hosts, and none is held or was given up\n"
     user.run("frontier", "hold", "main", "127.0.0.1", "--for", "2h")
     said = user.run("frontier", "hosts", "main").out
     assert re.fullmatch(
@@ -160,7 +160,7 @@ def test_a_crawl_that_can_fetch_nothing_says_why(user, site):
     user.run("seed", f"{site.url}/", "--scope", "prefix")
     user.run("frontier", "hold", "main", "127.0.0.1", "--for", "1h")
     assert user.run("crawl", "--max-time", "1").out.splitlines() == [
-        "main: nothing fetched: 1 host held, held with `thresher frontier hold`; 1 URL waits, run again to go on",
+        "main: nothing fetched: 1 host held, held with `thresher frontier hold`; 1 URL waits, run again to continue",
         "  1 host held: held with `thresher frontier hold` (operator)",
         "  until when: thresher frontier hosts main",
     ]
@@ -177,7 +177,7 @@ def test_a_crawl_that_waited_for_the_web_says_what_kept_it(user):
 
 
 def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
-    assert "has no log; run `thresher crawl main`" in user.run("log", code=2).line
+    assert "there is no log; run `thresher crawl main`" in user.run("log", code=2).line
     follow = subprocess.Popen(
         user.command("log", "--follow", "--json", "--outcome", "fetched"),
         env=user.environment,
