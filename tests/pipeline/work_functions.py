@@ -233,11 +233,11 @@ def wait_for_sigterm(ready, complaint):
 
 
 def report_error(complaint):
-    complaint.send(Unavailable("the disk is full"))
+    complaint.send_error(Unavailable("the disk is full"))
 
 
 def want_chromium(complaint):
-    complaint.send(InputError("crawler.render needs Chromium and none is found"))
+    complaint.send_error(InputError("crawler.render needs Chromium and none is found"))
 
 
 def exit_with_7(complaint):

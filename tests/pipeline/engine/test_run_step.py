@@ -312,9 +312,9 @@ def test_whatever_happens_every_part_is_made_or_put_aside_once(tmp_path_factory,
             for each in script
             if isinstance(each, WorkerDeath)
             and each.exitcode in run_step.ITEM_CRASH_EXIT_CODES
-            and each.item in task.crashed
+            and each.item in task.crashing_items
         ]
-        assert all(blamed.count(item) >= run_step.MAX_ITEM_CRASHES for item in task.crashed)
+        assert all(blamed.count(item) >= run_step.MAX_ITEM_CRASHES for item in task.crashing_items)
 
 
 def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):

@@ -117,7 +117,7 @@ def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tre
     theirs.requests.clear()
     third = brought(store, theirs.base)
     assert (third.added, third.known) == (0, 3)
-    assert {asked.path for asked in theirs.seen} == {f"crawl-data/{CRAWL}/warc.paths.gz"}
+    assert {asked.path for asked in theirs.requests} == {f"crawl-data/{CRAWL}/warc.paths.gz"}
     assert not verify_storage(store, LineProgress()).damage
 
 
@@ -246,7 +246,7 @@ def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(stor
     theirs.requests.clear()
     wider = brought(store, theirs.base, domains=("other.net", "nowhere.test"))
     assert (wider.added, wider.known, wider.unusable) == (0, 14, {})
-    assert theirs.asked("/warc/") == []
+    assert theirs.requests_with("/warc/") == []
 
 
 def vars_of(stored):
@@ -298,7 +298,7 @@ def test_without_a_contact_nothing_is_asked(store, theirs):
     plain = parse(f'[ingest]\ncommoncrawl = "{theirs.base}"\n', Path("/nowhere"))
     with pytest.raises(InputError, match="contact is not set"), commoncrawl_input.open_client(plain):
         pass
-    assert theirs.seen == []
+    assert theirs.requests == []
 
 
 @pytest.mark.parametrize(
@@ -313,15 +313,15 @@ def test_a_base_that_is_none_is_refused_without_repeating_it(base):
 SELECT = """
 import sys
 from pathlib import Path
-from pipeline.inputs.commoncrawl_input import select
+from pipeline.inputs.commoncrawl_input import ingest_selection
 from pipeline.terminal.progress import LineProgress
-from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.transport.source_client import SourceClient
 from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.http_source import Web
+from storage.commoncrawl.transport.http_source import HttpSource
 from storage.directory_store import DirectoryStore
-client = Client(Web(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
+client = SourceClient(HttpSource(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
-print(select(DirectoryStore(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
+print(ingest_selection(DirectoryStore(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
 client.close()
 """
 
@@ -354,7 +354,7 @@ def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(stor
     out, _ = again.communicate(timeout=60)
     assert again.returncode == 0
     assert int(out) == len(sealed()) - done == 8 - done
-    assert not {(asked.path, asked.first) for asked in theirs.asked("/warc/")} & had
+    assert not {(asked.path, asked.first) for asked in theirs.requests_with("/warc/")} & had
     wanted = [each.page.url for each in tree[1] if each.page.status == 200 and "organic" not in each.page.url]
     assert urls(store) == sorted(wanted)
     store.sweep()
@@ -441,7 +441,7 @@ def put_tree(server, tree, prefix):
     for path in tree[0].rglob("*"):
         if path.is_file():
             client.put_object(
-                Bucket=BUCKET, IndexKey=f"{prefix}/{path.relative_to(tree[0])}", Body=path.read_bytes()
+                Bucket=BUCKET, Key=f"{prefix}/{path.relative_to(tree[0])}", Body=path.read_bytes()
             )
 
 
@@ -478,7 +478,7 @@ def test_without_credentials_requests_to_a_bucket_are_unsigned(store, theirs, tm
     )
     assert brought(store, "s3://mirror/", domains=("example.org",)).added == 22
     assert all("authorization" not in asked.headers for asked in theirs.requests)
-    assert all("mailto:crawl@example.org" in asked.headers["user-agent"] for asked in theirs.seen)
+    assert all("mailto:crawl@example.org" in asked.headers["user-agent"] for asked in theirs.requests)
 
 
 def real_crawl(root):

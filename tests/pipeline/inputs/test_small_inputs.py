@@ -153,31 +153,31 @@ def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from pipeline.inputs.locate import given
+from pipeline.inputs.locate import locate_inputs
 from pipeline.inputs.ingest import IngestOptions, ingest
 from storage.directory_store import DirectoryStore
 from storage.inputs.volumes import VolumeSize
 
 directory, root = map(Path, sys.argv[1:])
-adopt, left = DirectoryStore.adopt, 0
+put_file, left = DirectoryStore.put_file, 0
 
 def killing(self, path, name):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    done = adopt(self, path, name)
+    done = put_file(self, path, name)
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-DirectoryStore.adopt = killing
+DirectoryStore.put_file = killing
 for point in range(1, 100):
     child = os.fork()
     if child == 0:
         left = point
-        ingest(DirectoryStore(root / str(point)), "s", given([directory]), IngestOptions(size=VolumeSize(records=3)))
+        ingest(DirectoryStore(root / str(point)), "s", locate_inputs([directory]), IngestOptions(size=VolumeSize(records=3)))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if status == 0:
