@@ -177,7 +177,7 @@ def test_a_crawl_that_waited_for_the_web_says_what_kept_it(user):
 
 
 def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
-    assert "has no log; run `thresher crawl main`" in user.run("log", code=2).line
+    assert "there is no log; run `thresher crawl main`" in user.run("log", code=2).line
     follow = subprocess.Popen(
         user.command("log", "--follow", "--json", "--outcome", "fetched"),
         env=user.environment,

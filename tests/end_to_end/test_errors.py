@@ -126,7 +126,7 @@ def test_a_source_that_is_not_there(user):
 
 def test_init_leaves_an_existing_file_alone(user):
     before = (user.directory / "thresher.toml").read_bytes()
-    assert "was left as it is" in user.run("init", user.directory, code=2).line
+    assert "was not changed" in user.run("init", user.directory, code=2).line
     assert (user.directory / "thresher.toml").read_bytes() == before
 
 
@@ -149,7 +149,7 @@ def test_the_project_may_be_named_before_the_verb_and_behind_it(user):
 
 def test_the_version_is_told(user):
     assert re.fullmatch(r"thresher \d+\.\d+\.\d+\n", user.run("--version").out)
-    assert "3    a crawl is drained, and some of its pages failed" in user.run("--help").out
+    assert "3    the crawl is drained, and some of its pages failed" in user.run("--help").out
 
 
 def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monkeypatch):

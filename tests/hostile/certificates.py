@@ -1,6 +1,7 @@
 """Certificates of the hostile web: good ones of a CA that a test trusts, and ones that no client should trust."""
 
 import ssl
+import warnings
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -65,7 +66,9 @@ class Authority:
             )
         if kind == "old":
             context.set_ciphers("ALL:@SECLEVEL=0")
-            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # the deprecated version is the point
+                context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
         return context
 
 

@@ -148,7 +148,7 @@ def test_another_recipe_is_refused_naming_the_field_and_both_values(files, other
 
 
 def test_a_fingerprint_that_is_not_of_the_recipe_is_refused(files):
-    with pytest.raises(Conflict, match="fingerprint that is not of its step"):
+    with pytest.raises(Conflict, match="fingerprint that is not that of its step"):
         seal(files, replace(made(), fingerprint="0" * 64))
 
 

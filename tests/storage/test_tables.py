@@ -168,8 +168,8 @@ def test_a_table_cut_short_is_corrupt_in_one_line(tmp_path, cut):
 
 def test_a_table_of_something_else_is_corrupt(tmp_path):
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "x")
-    with pytest.raises(CorruptData, match="cannot be read as a table of ours"):
+    with pytest.raises(CorruptData, match="cannot be read as a table of Thresher"):
         tables.read(DirectoryStore(tmp_path), sealed(DirectoryStore(tmp_path), "x"), tables.DOCUMENTS)
     pq.write_table(pa.table({name: ["x"] for name in tables.DOCUMENTS.names}), tmp_path / "x")
-    with pytest.raises(CorruptData, match="cannot be read as a table of ours"):
+    with pytest.raises(CorruptData, match="cannot be read as a table of Thresher"):
         tables.read(DirectoryStore(tmp_path), sealed(DirectoryStore(tmp_path), "x"), tables.DOCUMENTS)

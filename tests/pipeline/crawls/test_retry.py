@@ -88,7 +88,7 @@ def test_a_reason_that_nothing_ended_with_is_refused_and_the_others_are_named(si
         add_retries(project, RetryPlan(crawl="main"))
     crawl_in_process(project)
     with pytest.raises(
-        InputError, match=r"--reason dns: no page of crawl 'main' ended so; .*1 gone:status_404"
+        InputError, match=r"--reason dns: no page of crawl 'main' ended with it; .*1 gone:status_404"
     ):
         add_retries(project, RetryPlan(crawl="main", reasons=("dns",)))
     with pytest.raises(InputError, match="nothing is seeded"):

@@ -416,7 +416,7 @@ def test_recovering_a_crawl_that_never_was_is_nothing(files):
 def test_other_bytes_under_the_published_name_are_not_hidden(files):
     made, _ = fill(files)
     files.put(NAME, b"other")
-    with pytest.raises(Conflict, match="published by another, with other bytes"):
+    with pytest.raises(Conflict, match="published by another process, with other bytes"):
         made.seal()
     made.abandon()
     with pytest.raises(CorruptData, match="published with other bytes than its writer had; compare and"):

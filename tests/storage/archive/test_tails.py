@@ -222,7 +222,7 @@ def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
     assert log_writer.recover_log(store, "main", dead) == 1
     log(2)
     with pytest.raises(
-        Conflict, match=r"main-w-00000\.jsonl\.zst was published by another, with other lines"
+        Conflict, match=r"main-w-00000\.jsonl\.zst was published by another process, with other lines"
     ):
         asleep.seal()
     assert log_writer.recover_log(store, "main", dead) == 1

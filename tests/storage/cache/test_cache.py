@@ -349,7 +349,7 @@ def test_what_cannot_be_stored_is_one_warning(cache, caplog):
     assert record.levelno == logging.WARNING
     assert record.getMessage() == (
         f"the cache at {cache.directory} cannot store blocks (No space left on device): "
-        "reading on without; free some room there, or move it"
+        "reads go on without it; free some room there, or move it"
     )
 
 
