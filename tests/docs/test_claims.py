@@ -1,7 +1,6 @@
 """What the pages under docs/, README and bench/ name is there: commands, options, keys, modules, files, places."""
 
 import ast
-import dataclasses
 import importlib
 import re
 import shlex
@@ -128,8 +127,9 @@ def test_what_cannot_be_typed_is_told(words):
 def is_there(name):
     """Whether it is a key of thresher.toml, a module, or an attribute of one."""
     first, _, rest = name.partition(".")
-    kind = configuration.SECTIONS.get(first)
-    if kind is not None and rest.partition(".")[0] in {field.name for field in dataclasses.fields(kind)}:
+    if first in configuration.SECTIONS and rest.partition(".")[0] in {
+        setting.name for setting in configuration.settings_of(first)
+    }:
         return True
     parts = name.split(".")
     for cut in range(len(parts), 0, -1):

@@ -14,7 +14,7 @@ from pipeline.reports.status import isolation_line
 from storage.directory_store import DirectoryStore
 
 ROOT = Path(__file__).resolve().parents[3]
-LACKING = ROOT / "tests" / "isolation" / "lacking.py"
+LACKING = ROOT / "tests" / "isolation" / "kernel_without.py"
 WALLS = {"user": "own", "landlock": 7, "seccomp": True, "lacks": [], "browser_sandbox": True}
 
 
