@@ -343,8 +343,8 @@ if __name__ == "__main__":
     with Server({"/": page("here")}).in_thread() as site:
         crawl.seed(f"{site.url}/")
         process = start(crawl.config("w"))
-        wait_for(lambda: crawl.ask(lambda frontier: frontier.outages()))
-        (outage,) = crawl.ask(lambda frontier: frontier.outages()).values()
+        wait_for(lambda: crawl.ask(lambda frontier: frontier.workers.outages()))
+        (outage,) = crawl.ask(lambda frontier: frontier.workers.outages()).values()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any:
             fcntl.ioctl(any, 0x8914, struct.pack("16sh14x", b"lo", 0x41))  # SIOCSIFFLAGS: IFF_UP, IFF_RUNNING
         process.join(30)
