@@ -31,7 +31,7 @@ def probe_confinement() -> Confinement:
     report, exitcode = _of_copy() if has_one_thread else _of_new()
     if not report:
         raise Unavailable(
-            f"a worker process ended before it could begin (exit code {exitcode}); look at its output above"
+            f"a worker process ended before it could start (exit code {exitcode}); look at its output above"
         )
     return msgspec.msgpack.decode(report, type=Confinement)
 

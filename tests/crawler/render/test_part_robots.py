@@ -5,6 +5,7 @@ turn.
 import time
 from collections import Counter
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -122,7 +123,7 @@ class Turns:
     """A frontier that grants each turn at once, and records the calls."""
 
     def __init__(self, delay_ms):
-        self.settings = CrawlSettings(min_delay_ms=delay_ms)
+        self.crawl = SimpleNamespace(settings=CrawlSettings(min_delay_ms=delay_ms))
         self.told = []
 
     async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):

@@ -1,5 +1,7 @@
 """robots.txt by RFC 9309; the numbers in the names are its sections."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from crawler.reading.outcome import LONGEST_WAIT_MS
@@ -38,7 +40,9 @@ class Doorman:
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
-        self.settings = CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
+        self.crawl = SimpleNamespace(
+            settings=CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
+        )
 
     async def acquire_addresses(self, asked):
         self.asked += [(address, lease.held_until_ms) for lease, address in asked]
