@@ -2,9 +2,9 @@
 
 usage: python bench/make_warc.py OUT.warc.gz --records N [--tree DIR ...] [--tar PAGES.tar.zst ...]
 
-Pages of 200 bytes to 1 MB are drawn in an order that depends on their names alone: the first N are the same whatever N is, on every machine. Each is a
-`response` record of warcio, answered with 200; like those of Common Crawl it has WARC-Identified-Payload-Type, without which datatrove guesses what
-a page is. Prints one JSON line.
+Pages of 200 bytes to 1 MB are drawn in an order that depends on their names alone: the first N are the same whatever
+N is, on every machine. Each is a `response` record of warcio, answered with 200; like those of Common Crawl it has
+WARC-Identified-Payload-Type, without which datatrove guesses what a page is. Prints one JSON line.
 """
 
 import argparse

@@ -1,8 +1,9 @@
 """How far an extracted text is the text that it should be. Standard library only.
 
-`words` scores a text against the whole text of a page: precision, recall and F1 of its words, counted as in a bag. A word is a run of letters,
-digits and underscores of the text in lower case (Unicode form NFC); of scripts written without spaces (Chinese, Japanese, Thai, Lao, Khmer,
-Burmese) each character is one. `snippets` is the metric of trafilatura's own evaluation: pieces that must be in the text, and pieces that must not.
+`words` scores a text against the whole text of a page: precision, recall and F1 of its words, counted as in a bag. A
+word is a run of letters, digits and underscores of the text in lower case (Unicode form NFC); of scripts written
+without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) each character is one. `snippets` is the metric of
+trafilatura's own evaluation: pieces that must be in the text, and pieces that must not.
 """
 
 import re

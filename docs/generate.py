@@ -71,7 +71,7 @@ def reason_codes() -> str:
     lines = [
         "# Reason codes\n",
         "Generated from the code by `make docs`. `thresher log`, `thresher status --json` and the metrics have the",
-        "codes; `--reason` takes them, alone (`dns`) or with the outcome (`failed:dns`). Of a host that was given up the",
+        "codes; `--reason` takes them, alone (`dns`) or with the outcome (`failed:dns`). If a host was given up, the",
         "code begins with `dead_`: `dead_dns`. Another HTTP status than 200 is `status_NNN`.\n",
         "| code | meaning |",
         "|---|---|",

@@ -1,7 +1,8 @@
-"""Writes what `make demo` ends in into README.md, and its picture, docs/funnel.svg; with --check, fails where they say otherwise.
+"""Writes what `make demo` ends in into README.md, and its picture, docs/funnel.svg; with --check, fails where they
+say otherwise.
 
-The demo is the same every time: its web is made from a seed, and one worker crawls it, so that what is a revisit record does not
-depend on which worker came first. It takes some 30 seconds.
+The demo is the same every time: its web is made from a seed, and one worker crawls it, so that what is a revisit
+record does not depend on which worker came first. It takes some 30 seconds.
 """
 
 import os

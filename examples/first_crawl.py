@@ -1,7 +1,9 @@
-"""A first crawl from Python: `python examples/first_crawl.py my-crawl https://example.org/ --contact mailto:you@example.org`.
+"""A first crawl from Python: `python examples/first_crawl.py my-crawl https://example.org/ --contact
+mailto:you@example.org`.
 
-It fetches up to a hundred pages of one host, extracts and filters their text, removes duplicates and writes shards of tokens. Stop it
-when you like and start it again: it goes on where it was. The commands work on the same directory: `thresher status --project my-crawl`.
+It fetches up to a hundred pages of one host, extracts and filters their text, removes duplicates and writes shards of
+tokens. Stop it when you like and start it again: it goes on where it was. The commands work on the same directory:
+`thresher status --project my-crawl`.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""A Scrapy spider of your own on Thresher's frontier and archive: it follows a site's articles, and takes their headlines.
+"""A Scrapy spider of your own on Thresher's frontier and archive: it follows a site's articles, and takes their
+headlines.
 
 Put this file into the project's directory. Then one of these runs it, and goes on where it was when it is typed again:
 

@@ -1,7 +1,7 @@
 """Read the shards of an export: `python examples/read_shards.py out`, with PyArrow, DuckDB and Hugging Face datasets.
 
-An export is a directory of Parquet files, and Thresher is not needed to read it. Name some of the tools behind the directory to use
-these alone: `python examples/read_shards.py out duckdb`.
+An export is a directory of Parquet files, and Thresher is not needed to read it. Name some of the tools behind the
+directory to use these alone: `python examples/read_shards.py out duckdb`.
 """
 
 import sys

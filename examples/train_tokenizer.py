@@ -1,8 +1,9 @@
-"""Train a tokenizer on the documents that a project keeps: `python examples/train_tokenizer.py my-crawl/data tokenizer.json`.
+"""Train a tokenizer on the documents that a project keeps: `python examples/train_tokenizer.py my-crawl/data
+tokenizer.json`.
 
-It needs no network, and of Thresher nothing but the files that `thresher process` wrote: a directory of Parquet files, read with
-PyArrow. The tokenizer is byte-level BPE: it knows every character, so no text is lost. Memory grows with the number of different
-words, not with the text.
+It needs no network, and of Thresher nothing but the files that `thresher process` wrote: a directory of Parquet
+files, read with PyArrow. The tokenizer is byte-level BPE: it knows every character, so no text is lost. Memory grows
+with the number of different words, not with the text.
 """
 
 import argparse

@@ -34,13 +34,13 @@ from shards.tokenizer import load_tokenizer_file
 class Project:
     """A directory with a `thresher.toml`, and the work that is done on it.
 
-    Progress and warnings go to stderr, as with the commands. Every method may be killed and called again: it goes on where it was.
-    Worker processes import the modules that they need; they do not run the script that calls a method.
-    `seed` and `crawl` run an event loop of their own: in a notebook, which has one already, type `!thresher crawl` instead. `crawl` needs
-    the main thread, because it handles SIGINT and SIGTERM.
+    Progress and warnings go to stderr, as with the commands. Every method may be killed and called again: it goes on
+    where it was. Worker processes import the modules that they need; they do not run the script that calls a method.
+    `seed` and `crawl` run an event loop of their own: in a notebook, which has one already, type `!thresher crawl`
+    instead. `crawl` needs the main thread, because it handles SIGINT and SIGTERM.
 
-    All methods raise `InputError` for wrong input or configuration, `Unavailable` if a server does not answer, and `Conflict` if what
-    is stored was made otherwise.
+    All methods raise `InputError` for wrong input or configuration, `Unavailable` if a server does not answer, and
+    `Conflict` if what is stored was made otherwise.
     """
 
     def __init__(self, directory: str | Path = ".") -> None:
@@ -78,8 +78,9 @@ class Project:
     ) -> SeedSummary:
         """Add URLs to a crawl's frontier: those of a file, one URL, or any number of URLs. Known URLs change nothing.
 
-        `scope` says how far links are followed from a seed (`any`, `domain`, `host` or `prefix`), `depth` at most how many links away.
-        URLs of a larger `priority` are fetched sooner. Of the result, `added`, `known` and `refused` are counts of seeds.
+        `scope` says how far links are followed from a seed (`any`, `domain`, `host` or `prefix`), `depth` at most how
+        many links away. URLs of a larger `priority` are fetched sooner. Of the result, `added`, `known` and `refused`
+        are counts of seeds.
         """
         _require_no_event_loop("seed")
         plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth, priority=priority)
@@ -101,11 +102,11 @@ class Project:
     ) -> CrawlSummary:
         """Crawl until the frontier drains, a limit is reached, or Ctrl-C. Ctrl-C drains: what is in flight is archived.
 
-        `spider` is a Scrapy spider of your own, as `package.module:Class`, with the `arguments` of its constructor and the module of its
-        Scrapy `settings`. Worker processes import it, from the project's directory or from where Python looks for modules. Of the result,
-        `outcomes` counts the pages that this call settled by outcome (`fetched`, `failed`, ...), `reasons` the same by
-        `outcome:reason`; `requests` is how many were sent, `stats.drained` whether nothing waits, and `interrupted` whether a signal
-        ended the crawl.
+        `spider` is a Scrapy spider of your own, as `package.module:Class`, with the `arguments` of its constructor
+        and the module of its Scrapy `settings`. Worker processes import it, from the project's directory or from
+        where Python looks for modules. Of the result, `outcomes` counts the pages that this call settled by outcome
+        (`fetched`, `failed`, ...), `reasons` the same by `outcome:reason`; `requests` is how many were sent,
+        `stats.is_drained` whether nothing waits, and `interrupted` whether a signal ended the crawl.
         """
         _require_no_event_loop("crawl")
         if threading.current_thread() is not threading.main_thread():
@@ -128,10 +129,12 @@ class Project:
         return crawl(self._opened, check_name(name), limits, stderr_progress(), own if spider else None)
 
     def ingest(self, name: str, *inputs: str | Path) -> IngestSummary:
-        """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the formats).
+        """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the
+        formats).
 
-        A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of files, `entries` is how
-        many records there are to process, and `refused` lists the files that were not brought in, each with `file` and `reason`.
+        A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of
+        files, `entries` is how many records there are to process, and `refused` lists the files that were not brought
+        in, each with `file` and `reason`.
         """
         self._opened.store.sweep()
         return ingest(self._opened.store, check_name(name), locate_inputs(inputs))
@@ -139,8 +142,9 @@ class Project:
     def process(self, *names: str, workers: int | None = None, redo: bool = False) -> StepSummary:
         """Extract the text of what is new in the archive, and judge it: of these sources, of all if none is named.
 
-        `workers` is one for each core if not given. `redo` forgets earlier results first, as it must be after a change of `[filters]`. Of
-        the result, `made` and `already` are counts of parts. Raise `ThresherError` if a part is in quarantine; all others are made.
+        `workers` is one for each core if not given. `redo` forgets earlier results first, as it must be after a
+        change of `[filters]`. Of the result, `made` and `already` are counts of parts. Raise `ThresherError` if a
+        part is in quarantine; all others are made.
         """
         chosen = require_sources(self._opened, list(names))
         process.step(self._opened.config.filters)  # wrong filters are refused before anything is forgotten
@@ -164,11 +168,12 @@ class Project:
     def export(
         self, out: str | Path, *names: str, tokenizer: str | Path | None = None, workers: int | None = None
     ) -> Dataset:
-        """Write what is kept of these sources, of all if none is named, as tokenized Parquet shards into the directory `out`.
+        """Write what is kept of these sources, of all if none is named, as tokenized Parquet shards into the
+        directory `out`.
 
-        `tokenizer` is a Hugging Face `tokenizer.json`; without one each byte is a token. The shards lie in `out/data` and open in any
-        tool that reads Parquet. Of the result, `documents` and `tokens` are counts, and `shards` has `name`, `bytes`, `sha256`,
-        `documents` and `tokens` of each file.
+        `tokenizer` is a Hugging Face `tokenizer.json`; without one each byte is a token. The shards lie in `out/data`
+        and open in any tool that reads Parquet. Of the result, `documents` and `tokens` are counts, and `shards` has
+        `name`, `bytes`, `sha256`, `documents` and `tokens` of each file.
         """
         vocabulary = load_tokenizer_file(None if tokenizer is None else Path(tokenizer))
         chosen = require_sources(self._opened, list(names))
@@ -179,18 +184,19 @@ class Project:
         return dataset
 
     def documents(self, *names: str) -> Iterator[dict[str, Any]]:
-        """Yield each document that the filters keep, of these sources, of all if none is named; duplicates are among them.
+        """Yield each document that the filters keep, of these sources, of all if none is named; duplicates are among
+        them.
 
-        The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and `language` among them.
-        At most one part, some thousand documents, is in memory at a time.
+        The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and
+        `language` among them. At most one part, some thousand documents, is in memory at a time.
         """
         return kept_documents(self._opened.store, require_sources(self._opened, list(names)))
 
     def funnel(self, *names: str) -> Funnel:
         """Return where every record of these sources went, of all if none is named.
 
-        `records` is how many entered; `stages` are in the order of the filters, each with `name`, `documents`, `payload_bytes` and
-        `text_bytes`; `kept` is the last of them. The documents of all stages add up to `records`.
+        `records` is how many entered; `stages` are in the order of the filters, each with `name`, `documents`,
+        `payload_bytes` and `text_bytes`; `kept` is the last of them. The documents of all stages add up to `records`.
         """
         return report.funnel_of(self._opened, require_sources(self._opened, list(names)))
 

@@ -1,9 +1,11 @@
-"""The least that a crawler in Python has to do: fetch, find links, know URLs again, archive. No politeness, no robots.txt, no failures.
+"""The least that a crawler in Python has to do: fetch, find links, know URLs again, archive. No politeness, no
+robots.txt, no failures.
 
 usage: crawl_optimum.py --redis unix://PATH --pages N [--slots N] [--warc FILE] SEED...
 
-aiohttp fetches; lexbor finds `a[href]`; ada resolves it; a set in Redis, asked in pipelines, says which URLs are new; isal compresses one
-gzip member a response record. Links are followed on the hosts of the seeds. Prints one JSON line: CPU of this process, server apart.
+aiohttp fetches; lexbor finds `a[href]`; ada resolves it; a set in Redis, asked in pipelines, says which URLs are new;
+isal compresses one gzip member a response record. Links are followed on the hosts of the seeds. Prints one JSON line:
+CPU of this process, server apart.
 """
 
 import argparse

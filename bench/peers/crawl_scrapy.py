@@ -2,8 +2,8 @@
 
 usage: crawl_scrapy.py --redis unix://PATH --pages N [--slots N] [--warc FILE] SEED...
 
-Scrapy's link extractor, scrapy-redis's scheduler and duplicate filter, a response record a page. robots.txt is not asked for, and there
-is no delay. Prints one JSON line: CPU of this process, and that of the Redis server apart.
+Scrapy's link extractor, scrapy-redis's scheduler and duplicate filter, a response record a page. robots.txt is not
+asked for, and there is no delay. Prints one JSON line: CPU of this process, and that of the Redis server apart.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """Environments of the peers: a virtual environment for each requirements file beside this module.
 
-An environment lies in `build/peers/`, and is made when a bench asks for it first. It is made anew when its requirements file changes.
+An environment lies in `build/peers/`, and is made when a bench asks for it first. It is made anew when its
+requirements file changes.
 """
 
 import hashlib
@@ -14,7 +15,8 @@ BUILD = PEERS.parents[1] / "build" / "peers"
 
 
 def python(requirements: str) -> str:
-    """Return the interpreter that has what `requirements`.txt pins. Raises `CalledProcessError` if pip cannot install it."""
+    """Return the interpreter that has what `requirements`.txt pins. Raises `CalledProcessError` if pip cannot install
+    it."""
     listed = PEERS / f"{requirements}.txt"
     stamp = hashlib.sha256(listed.read_bytes()).hexdigest()
     directory = BUILD / requirements

@@ -2,9 +2,10 @@
 
 usage: extract_text.py TOOL PAGES.tar.zst --names FILE
 
-TOOL is one of the keys of `TOOLS`. FILE has a name of a page a line. Prints a JSON line a page, as they lie in the archive: name, text, CPU
-seconds from bytes to text, and the error if there was one; then a line with the version. A page has 20 seconds; one that takes longer has no text.
-Comments of readers are off everywhere. Tools that give HTML have it turned to text by resiliparse, as it stands.
+TOOL is one of the keys of `TOOLS`. FILE has a name of a page a line. Prints a JSON line a page, as they lie in the
+archive: name, text, CPU seconds from bytes to text, and the error if there was one; then a line with the version. A
+page has 20 seconds; one that takes longer has no text. Comments of readers are off everywhere. Tools that give HTML
+have it turned to text by resiliparse, as it stands.
 """
 
 # ruff: noqa: PLC0415 - each tool is imported in its own environment alone

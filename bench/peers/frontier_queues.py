@@ -3,14 +3,18 @@
 usage: frontier_queues.py PEER [--urls N] [--hosts H] ADDRESS
 
 PEER is one of
-- scrapy-redis: RFPDupeFilter and PriorityQueue, called as its Scheduler calls them: a round trip for each SADD, ZADD and pop. Its pop
-  takes the page out of Redis for good: no lease, no politeness, no retry of its own, order by priority over all hosts.
+- scrapy-redis: RFPDupeFilter and PriorityQueue, called as its Scheduler calls them: a round trip for each SADD, ZADD
+  and pop. Its pop takes the page out of Redis for good: no lease, no politeness, no retry of its own, order by
+  priority over all hosts.
 - crawlee: RedisRequestQueueClient, strategy `default` (exact sets), batches of 1,000, then fetch_next_request and
-  mark_request_as_handled. It has a lease of five minutes, but no politeness, and keeps every request for ever. It keeps its
-  counters in RedisJSON, which Valkey has not: these go to a hash here, which is cheaper. Its strategy `bloom` needs RedisBloom and is not run.
-- floor: pipelined SADD of 20-byte hashes, ZADD of URLs and ZPOPMIN 500 at a time: what Redis asks for a set and a queue without any rule.
+  mark_request_as_handled. It has a lease of five minutes, but no politeness, and keeps every request for ever. It
+  keeps its counters in RedisJSON, which Valkey has not: these go to a hash here, which is cheaper. Its strategy
+  `bloom` needs RedisBloom and is not run.
+- floor: pipelined SADD of 20-byte hashes, ZADD of URLs and ZPOPMIN 500 at a time: what Redis asks for a set and a
+  queue without any rule.
 
-ADDRESS is of an empty server on this machine. Prints one JSON line: per phase server CPU, and used memory a URL when all wait and when all are done.
+ADDRESS is of an empty server on this machine. Prints one JSON line: per phase server CPU, and used memory a URL when
+all wait and when all are done.
 """
 
 import argparse

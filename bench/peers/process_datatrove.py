@@ -2,8 +2,8 @@
 
 usage: process_datatrove.py --warc FILE [--timeout S]
 
-Nothing is filtered. A page has `--timeout` seconds in the extractor (1, as FineWeb has it). Prints one JSON line: CPU of this process and of its
-children (the extractor runs in one), documents read and written.
+Nothing is filtered. A page has `--timeout` seconds in the extractor (1, as FineWeb has it). Prints one JSON line: CPU
+of this process and of its children (the extractor runs in one), documents read and written.
 """
 
 import argparse

@@ -20,9 +20,9 @@ _TIMEOUT = rule(lambda seconds: 0 < seconds < math.inf, "must be more than 0 and
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireSettings:
-    """`timeout` is the time to the first byte. DNS, connection and TLS have 10 seconds each, or `timeout` if that is less, and the
-    whole exchange has four times as long. `auth` has a table for each domain: `user` and `password`, or `headers`, whose
-    values may be `env:NAME`, and `http = true` if they may go over connections that others can read.
+    """`timeout` is the time to the first byte. DNS, connection and TLS have 10 seconds each, or `timeout` if that is
+    less, and the whole exchange has four times as long. `auth` has a table for each domain: `user` and `password`, or
+    `headers`, whose values may be `env:NAME`, and `http = true` if they may go over connections that others can read.
     """
 
     max_body: Annotated[Size, Key("longer bodies are cut there and marked WARC-Truncated", is_size=True)] = (
