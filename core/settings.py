@@ -54,7 +54,7 @@ class SizeText:
 
 
 def _after(function: Callable[[Any], Any], schema: Any) -> dict[str, Any]:
-    """Return what `pydantic_core.core_schema.no_info_after_validator_function` returns: a dict, so that core imports nothing."""
+    """Return the dict that `pydantic_core.core_schema.no_info_after_validator_function` makes. Core imports nothing."""
     return {"type": "function-after", "function": {"type": "no-info", "function": function}, "schema": schema}
 
 
