@@ -64,7 +64,7 @@ def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, ma
 
 @pytest.mark.parametrize("work", [labour.never_finish, labour.never_read])
 def test_a_process_that_says_half_a_message_or_reads_no_answer_is_ended(tmp_path, made, monkeypatch, work):
-    monkeypatch.setattr(cell, "STILL_S", 1)
+    monkeypatch.setattr(cell, "STILL_S", 3)
     assert made.make(task(tmp_path, work)) == Died(exitcode=-signal.SIGKILL, item=2)
 
 
