@@ -74,7 +74,7 @@ def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended_and_its_item
 
 @pytest.mark.parametrize("work", [work_functions.never_finish, work_functions.never_read])
 def test_a_process_that_says_half_a_message_or_reads_no_answer_is_ended(tmp_path, made, monkeypatch, work):
-    monkeypatch.setattr(part_process, "MAX_STALL_S", 1)
+    monkeypatch.setattr(part_process, "MAX_STALL_S", 3)
     assert made.make(task(tmp_path, work)) == WorkerDeath(exitcode=-signal.SIGKILL, item=2)
 
 
