@@ -19,7 +19,6 @@ from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import PageReading, read_page, rights_of
 from crawler.reading.page_response import PageResponse, with_dom
 from crawler.reading.rendered_page import RenderedPage
-from crawler.reading.request_state import decode_state
 from crawler.reading.seedlist import is_seed_list, leased_response
 from crawler.reading.sitemap_discoveries import is_sitemap
 from crawler.settler import LeaseResult
@@ -27,6 +26,7 @@ from crawler.wire import Headers, header_value
 from extract.rights import Rights
 from extract.soft_error import SOFT_ERRORS
 from frontier import Lease, Settlement
+from frontier.request_state import EMPTY_STATE
 from storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
 from storage.warc.dropped import DroppedPage
 from storage.warc.exchange_records import payload_digest
@@ -99,13 +99,13 @@ def lease_result(
             records=records,
             dropped=dropped,
             robots=reading.rights.robots,
-            decision=replace(settlement, note=b""),
+            decision=replace(settlement, next_state=EMPTY_STATE),
         )
     return LeaseResult(
         lease=lease,
         records=records,
         metadata=_capture_metadata(lease, capture, reading),
-        revisit=revisit_of(decode_state(lease.note), capture),
+        revisit=revisit_of(lease.state, capture),
         rendered=rendered,
         robots=reading.rights.robots,
         decision=settlement,

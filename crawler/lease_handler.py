@@ -33,7 +33,6 @@ from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import settlement_for
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import RenderedPage
-from crawler.reading.request_state import decode_state
 from crawler.reading.seedlist import leased_response
 from crawler.robots.robots_txt import (
     DEADLY,
@@ -180,10 +179,10 @@ class LeaseHandler:
     ) -> Capture | FetchFailure | RobotsFetch | Postponement:
         if lease.kind is Kind.ROBOTS:
             return await fetch_robots(self._client, lease, self._address_limiter, self._read_robots)
-        note = decode_state(lease.note)
-        self._client.add_cookies(note.cookies)
-        # What a user's spider asks for goes before.
-        headers = (*conditional_headers(note), *asked)
+        if lease.state.cookies:
+            self._client.add_cookies(lease.state.cookies)
+        conditions = conditional_headers(lease.state) if lease.state.has_capture else ()
+        headers = (*conditions, *asked)  # the headers of a user's spider override the conditions
         return await self._client.get(lease.url, self._address_limiter.acquire_for(lease), headers=headers)
 
     def stop(self, error: BaseException) -> None:
@@ -251,7 +250,7 @@ class LeaseHandler:
     ) -> LeaseResult:
         if not lease.is_recovered:
             with self.reading_page(lease):
-                digested = bool(lease.interval_s or decode_state(lease.note).date_ms)
+                digested = bool(lease.interval_s or lease.state.has_capture)
                 said = leased_response(
                     lease, found, name, with_digests=digested, max_bytes=HEAVY_PAGE_BYTES + 1
                 )

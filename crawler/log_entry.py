@@ -13,16 +13,17 @@ from uuid import UUID
 from core import Capture, CorruptData, InputError, RecordRef
 from crawler.robots.robots_txt import DEADLY, UNREADABLE, RobotsRetry, RobotsRuling
 from frontier import Discovery, FrontierSettlement, Kind, Lease, Outcome, Scope, Settlement
+from frontier.request_state import decode_state, encode_state
 from frontier.urls.canonical import url_from_canonical
 from storage.crawllog.log_line import RETRY, LogLine
 from storage.warc.records import ArchivedRecord
 
 LeaseDecision: TypeAlias = Settlement | RobotsRuling | RobotsRetry
 """How a lease ended: of a page, or what a robots.txt came to."""
-_OWN = frozenset({"url", "referrer", "scope", "note"})
+_OWN = frozenset({"url", "referrer", "scope", "state"})
 """Fields of a discovery that are keys of the line itself, or no values of JSON."""
-_IDENTITY = "identity"
-"""Canonical text of the URL, where it is not what is asked for."""
+_IDENTITY, _STATE = "identity", "note"
+"""Keys of a request: the canonical text of the URL if it differs from the requested form, and the request state."""
 _FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.name not in _OWN)
 """Those that are written, where they are not what they are mostly."""
 
@@ -83,12 +84,17 @@ def conclusion_line(page: FrontierSettlement) -> LogLine:
 def discovery_from_line(line: LogLine) -> Discovery:
     """Return what was added that came to this line. Raise `CorruptData` for a line that says no such thing."""
     try:
-        said = dict(line.request)
-        url = url_from_canonical(said.pop(_IDENTITY, line.url), line.url)
+        request = dict(line.request)
+        url = url_from_canonical(request.pop(_IDENTITY, line.url), line.url)
+        scope, state = Scope.parse(request.pop("scope")), request.pop(_STATE, "")
         return Discovery(
-            url=url, referrer=line.referrer, **{name: _read(name, value) for name, value in said.items()}
+            url=url,
+            scope=scope,
+            referrer=line.referrer,
+            state=decode_state(base64.b64decode(state, validate=True)),
+            **request,
         )
-    except (InputError, ValueError, TypeError, AttributeError) as error:
+    except (InputError, LookupError, ValueError, TypeError, AttributeError) as error:
         raise CorruptData(
             f"the log of the crawl says what cannot be asked again of {line.url}: {error}"
         ) from error
@@ -140,14 +146,8 @@ def _request(found: Discovery | Lease) -> Mapping[str, Any]:
     """What is to be asked for again; of a lease, what it was granted of."""
     said = {name: value for name, default in _FIELDS if (value := getattr(found, name)) != default}
     said["scope"] = str(found.scope)
-    if found.note:
-        said["note"] = base64.b64encode(found.note).decode()
+    if state := encode_state(found.state):
+        said[_STATE] = base64.b64encode(state).decode()
     if found.url.wire != found.url.text:
         said[_IDENTITY] = found.url.text
     return said
-
-
-def _read(name: str, value: Any) -> Any:
-    if name == "scope":
-        return Scope.parse(value)
-    return base64.b64decode(value, validate=True) if name == "note" else value

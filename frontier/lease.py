@@ -11,12 +11,11 @@ from operator import attrgetter
 from typing import Any, Self
 
 from core import InputError, Url
+from frontier.request_state import EMPTY_STATE, RequestState
 from frontier.urls.scope import Scope
 
 LEVELS = 1_000_000_000
 """Largest distance of depths and priorities from zero: their difference is ordered as a 32-bit number."""
-LONGEST_NOTE = 4096
-"""Bytes of a note, at most."""
 ATTEMPTS = 3
 """Times that a page is requested under one discovery (Nutch: db.fetch.retry.max);
 `lua/verbs/settle.lua` counts them.
@@ -106,8 +105,8 @@ class Discovery:
     """
     again: int = 0
     """Token of a lease whose answer redirected back to it; 0 for none. A known URL waits once more for each token."""
-    note: bytes = b""
-    """Bytes for the worker that fetches the URL, at most `LONGEST_NOTE`; they mean nothing to the frontier."""
+    state: RequestState = EMPTY_STATE
+    """What the worker that fetches the URL is to know; it changes nothing in the frontier."""
     notify: bool = False
     """Whether the frontier grants a lease for the URL even when it gives it up (`Lease.failure`), so that a worker
     learns of it.
@@ -118,10 +117,6 @@ class Discovery:
             raise InputError(f"{self.url}: hops, generation, interval and depth are numbers from 0 on")
         if not (0 <= self.depth <= LEVELS and abs(self.priority) <= LEVELS):
             raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}, depth not below 0")
-        if len(self.note) > LONGEST_NOTE:
-            raise InputError(
-                f"{self.url}: its note has {len(self.note)} bytes; at most {LONGEST_NOTE} are kept"
-            )
 
 
 _OF_DISCOVERY = tuple(each.name for each in fields(Discovery))
@@ -157,8 +152,10 @@ class Lease:
     interval_s: int
     listed: bool = False
     again: int = 0
-    note: bytes
-    """The note of the discovery, or of the last visit's settlement if there was one."""
+    state: RequestState = EMPTY_STATE
+    """The state of the discovery, or of the last visit's settlement if there was one; decoded when the lease is
+    granted.
+    """
     attempt: int
     """Number of earlier attempts; 0 is the first."""
     referrer: str = ""
@@ -237,8 +234,8 @@ class Settlement:
     """Whether a request was sent; without one, the lease costs no delay and counts as no request."""
     sketch: int | None = None
     """32 bits of the page's content, equal for pages that say the same; None if they are not known."""
-    note: bytes = b""
-    """The note of the next visit, if there is to be one."""
+    next_state: RequestState = EMPTY_STATE
+    """The state of the next visit, if there is to be one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

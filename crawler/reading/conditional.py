@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from core import Capture
 from crawler.reading.page_response import PageResponse
-from crawler.reading.request_state import RequestState
+from frontier.request_state import RequestState
 from storage.warc.cdxj import field_value
 from storage.warc.exchange_records import payload_sha256
 from storage.warc.revisit import Profile, Revisit

@@ -32,7 +32,6 @@ from crawler.reading.link_targets import link_target, link_targets
 from crawler.reading.outcome import BLOCK_PAGE, Judgement, decode_location, judge_response
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_response import HTTP_FORBIDDEN, PageResponse, is_html, may_have_page
-from crawler.reading.request_state import RequestState, decode_state, encode_state
 from crawler.reading.seedlist import is_seed_list
 from crawler.reading.sitemap import read_sitemap
 from crawler.reading.sitemap_discoveries import (
@@ -48,6 +47,7 @@ from extract.links import extract_links
 from extract.rights import Rights, rights
 from extract.soft_error import detect_soft_error
 from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from frontier.request_state import RequestState
 from frontier.urls.trap import trap_reason
 from storage.warc.dropped import DroppedPage
 
@@ -88,7 +88,7 @@ def read_page(
     options: PageOptions = DEFAULT_OPTIONS,
 ) -> PageReading:
     """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
-    before = decode_state(lease.note)
+    before = lease.state
     is_same = found.rendering is None and unchanged_profile(
         before, found.status, found.sha256, is_complete=found.truncated is None
     )
@@ -99,7 +99,7 @@ def read_page(
     if lease.interval_s and before.kind == "page":
         # The next visit is come to by no redirect.
         left = replace(next_visit_state(before, found), chain=b"", cookies=())
-        return replace(reading, settlement=replace(reading.settlement, note=encode_state(left)))
+        return replace(reading, settlement=replace(reading.settlement, next_state=left))
     return reading
 
 
@@ -196,14 +196,14 @@ def settlement_for(
 
 def _of_sitemap(lease: Lease, found: PageResponse, judgement: Judgement, known: Container[str]) -> Settlement:
     if not 200 <= found.status < 300 or judgement.outcome is Outcome.RETRY:
-        return replace(settlement_for(lease, judgement), note=lease.note)
+        return replace(settlement_for(lease, judgement), next_state=lease.state)
     lists = read_sitemap(found.body)
     if (lists.excess_entries or lists.is_cut) and not judgement.reason:
         judgement = replace(judgement, reason="sitemap_too_long")
     discoveries = sitemap_discoveries(lease, lists.entries, found.received_ms, known)
     if not (judgement.reason or discoveries) and is_all_out_of_scope(lease, lists.entries):
         judgement = replace(judgement, reason="out_of_scope")
-    return replace(settlement_for(lease, judgement, discoveries), note=lease.note)
+    return replace(settlement_for(lease, judgement, discoveries), next_state=lease.state)
 
 
 def _read_redirect(lease: Lease, found: PageResponse, options: PageOptions) -> PageReading:
@@ -234,7 +234,7 @@ def _redirect_target(
     lease: Lease, found: PageResponse, url: Url, options: PageOptions
 ) -> tuple[str, tuple[Discovery, ...]]:
     """Why a redirect's target is not asked for, or the target: `crawler.reading.redirect_chain`."""
-    before = decode_state(lease.note)
+    before = lease.state
     cookies = [value for name, value in found.headers if name.lower() == "set-cookie"]
     redirects = redirect_chain.append(before.chain, lease.url, cookie=bool(cookies))
     decision = redirect_chain.decide(redirects, url, cookies=options.cookies)
@@ -254,7 +254,7 @@ def _redirect_target(
             priority=lease.priority,
             generation=lease.generation if again else 0,
             again=lease.token if again else 0,
-            note=encode_state(replace(kept, chain=redirects, cookies=told)),
+            state=replace(kept, chain=redirects, cookies=told),
         ),
     )
 

@@ -12,7 +12,6 @@ links, its outcome, its notes. It may not
 from crawler.reading.outcome import LONGEST_WAIT_MS
 from crawler.reading.sitemap_discoveries import is_sitemap, may_read_sitemap
 from frontier import Discovery, InvalidUrl, Lease, Settlement, canonicalize
-from frontier.lease import LONGEST_NOTE
 from storage.warc.dropped import REASON
 
 SKETCHES = 1 << 32
@@ -28,7 +27,6 @@ def plausible(lease: Lease, ended: Settlement) -> bool:
         and ended.has_sent_request
         and 0 <= (ended.sketch or 0) < SKETCHES
         and all(0 <= wait <= LONGEST_WAIT_MS for wait in waits)
-        and len(ended.note) <= LONGEST_NOTE
         and all(_is_found(lease, each) for each in ended.discoveries)
     )
 

@@ -8,9 +8,9 @@ reasons:
 2. A spelling: `/%7Eann` to `/~ann`, `?b=2&a=1` to `?a=1&b=2`, `?utm_source=x` to the same URL without it. The page is
    asked for again in the spelling that the server wants.
 
-Whatever the server does, one chain asks for a page at most `MOST` times.
+Whatever the server does, one chain requests a page at most `MAX_REQUESTS_PER_PAGE` times.
 
-A chain is bytes, and travels in the note of the URL (`crawler.reading.request_state`). Each exchange takes eleven:
+A chain is bytes, and travels in the state of the URL (`frontier.request_state`). Each exchange takes eleven:
 six of a hash of the page, four of a hash of the requested form, one that says whether the answer set a cookie.
 """
 
@@ -19,12 +19,13 @@ from typing import Literal, NamedTuple
 
 from core import Url
 from frontier.page_key import page_key
+from frontier.request_state import MAX_CHAIN_BYTES
 
 MAX_REQUESTS_PER_PAGE = 3
-MAX_EXCHANGES = 33
-"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each
-asked for `MAX_REQUESTS_PER_PAGE` times."""
 BYTES = 11
+MAX_EXCHANGES = MAX_CHAIN_BYTES // BYTES
+"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.MAX_REDIRECTS`),
+and each page is requested `MAX_REQUESTS_PER_PAGE` times."""
 _PAGE, _FORM = 6, 4
 
 RedirectDecision = Literal["follow", "ask_again", "needs_cookie", "loop"]

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from core import Capture
 from crawler.reading.page_response import PageResponse, is_html, page_response
-from crawler.reading.request_state import decode_state
 from crawler.reading.sitemap_discoveries import is_sitemap
 from frontier import Lease
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
@@ -78,7 +77,7 @@ def _may_list(lease: Lease, capture: Capture) -> bool:
 
 
 def _is_seed(lease: Lease) -> bool:
-    return lease.listed and not lease.depth and decode_state(lease.note).kind == "page"
+    return lease.listed and not lease.depth and not lease.state.is_list
 
 
 def _beginning(body: bytes) -> str:

@@ -16,9 +16,9 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from core import Url
-from crawler.reading.request_state import ReadingKind, RequestState, decode_state, encode_state
 from crawler.reading.sitemap import SitemapEntry
 from frontier import Discovery, InvalidUrl, Lease, canonicalize
+from frontier.request_state import EMPTY_STATE, ReadingKind, RequestState
 
 MAX_INDEX_DEPTH = 3
 """Indexes above a sitemap, at most."""
@@ -26,7 +26,7 @@ MAX_INDEX_DEPTH = 3
 
 def is_sitemap(lease: Lease) -> bool:
     """Whether what is fetched is to be read as a sitemap, whatever its server calls it."""
-    return bool(lease.note) and decode_state(lease.note).kind != "page"
+    return lease.state.is_list
 
 
 def may_read_sitemap(lease: Lease, url: Url) -> bool:
@@ -52,7 +52,7 @@ def sitemap_discoveries(
     lease: Lease, entries: Iterable[SitemapEntry], now_ms: int, known: Container[str]
 ) -> tuple[Discovery, ...]:
     """Return the discoveries of a sitemap that was read now, without URLs whose text is in `known`."""
-    read = decode_state(lease.note)
+    read = lease.state
     kind: ReadingKind = "sitemap" if read.kind == "sitemap" else "seeds"
     if kind == "sitemap" and not follows_links(lease):
         return ()
@@ -66,8 +66,8 @@ def sitemap_discoveries(
             continue
         url = _url(entry.url, lease.url.text)
         if url is not None and url.text not in found and url.text not in known and lease.scope.admits(url):
-            note = _of_page(lease, entry.modified_ms, now_ms)
-            found[url.text] = _discovery(lease, url, depth, note, again, priority)
+            state = _state_of_page(lease, entry.modified_ms, now_ms)
+            found[url.text] = _discovery(lease, url, depth, state, again, priority)
     below = RequestState(kind=kind, level=read.level + 1)
     of_lists = lease.generation if kind == "sitemap" else again
     further = _sitemaps(lease, indexed, below, of_lists) if below.level <= MAX_INDEX_DEPTH else ()
@@ -76,7 +76,7 @@ def sitemap_discoveries(
 
 def is_all_out_of_scope(lease: Lease, entries: Iterable[SitemapEntry]) -> bool:
     """Whether a list of seeds lists something, and nothing that the scope admits."""
-    if decode_state(lease.note).kind == "sitemap":
+    if lease.state.kind == "sitemap":
         return False
     lists = False
     for entry in entries:
@@ -90,22 +90,22 @@ def is_all_out_of_scope(lease: Lease, entries: Iterable[SitemapEntry]) -> bool:
 def _sitemaps(
     lease: Lease, written: Iterable[str], said: RequestState, generation: int
 ) -> Iterator[Discovery]:
-    note = encode_state(said)
+    state = said
     referrer = lease.url.wire if said.level else f"{lease.url.origin}/robots.txt"
     seen = {lease.url.text} if said.level else set()
     for text in written:
         url = _url(text, lease.url.text)
         if url is not None and url.text not in seen and may_read_sitemap(lease, url):
             seen.add(url.text)
-            yield replace(_discovery(lease, url, lease.depth, note, generation), referrer=referrer)
+            yield replace(_discovery(lease, url, lease.depth, state, generation), referrer=referrer)
 
 
-def _of_page(lease: Lease, modified_ms: int, now_ms: int) -> bytes:
-    """A date is of use only to who comes again, and only one that has passed."""
+def _state_of_page(lease: Lease, modified_ms: int, now_ms: int) -> RequestState:
+    """Return the state of a listed page. A date is kept only for a page that is visited again, and only if it has
+    passed.
+    """
     return (
-        encode_state(RequestState(modified_ms=modified_ms))
-        if lease.interval_s and modified_ms <= now_ms
-        else b""
+        RequestState(modified_ms=modified_ms) if lease.interval_s and modified_ms <= now_ms else EMPTY_STATE
     )
 
 
@@ -117,7 +117,7 @@ def _url(written: str, base: str) -> Url | None:
 
 
 def _discovery(
-    lease: Lease, url: Url, depth: int, note: bytes, generation: int, priority: int = 0
+    lease: Lease, url: Url, depth: int, state: RequestState, generation: int, priority: int = 0
 ) -> Discovery:
     return Discovery(
         url=url,
@@ -129,5 +129,5 @@ def _discovery(
         referrer=lease.url.wire,
         interval_s=lease.interval_s,
         listed=True,
-        note=note,
+        state=state,
     )

@@ -25,7 +25,6 @@ from crawler.reading.outcome import READING_STEP
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.plausibility import plausible
-from crawler.reading.request_state import decode_state as decode_note
 from crawler.reading.sitemap_discoveries import follows_links
 from crawler.render.rendering_archive import RENDERING_TYPES
 from crawler.replay.replay import archived_response
@@ -108,7 +107,7 @@ def _lease(
             return None
     except (CorruptData, InvalidUrl):
         return None
-    if line is not None and (line.outcome not in LINKING_OUTCOMES or decode_note(found.note).spider_request):
+    if line is not None and (line.outcome not in LINKING_OUTCOMES or found.state.spider_request):
         return None
     return (
         lease_of_discovery(found, 0, 0)

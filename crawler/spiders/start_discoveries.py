@@ -10,12 +10,12 @@ from scrapy.crawler import Crawler
 from scrapy.utils.log import configure_logging
 
 from core import InputError, ThresherError
-from crawler.reading import request_state
 from crawler.spiders import spider_settings
 from crawler.spiders.feeds import FeedFiles, lossy_feeds
 from crawler.spiders.spider_request import encode_request
 from crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
 from frontier import Discovery, InvalidUrl, Scope, canonicalize
+from frontier.request_state import RequestState
 
 logger = logging.getLogger(__name__)
 SEEDER = "seeder"
@@ -101,8 +101,6 @@ def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
         scope=Scope.of("any", url),
         priority=each.priority,
         listed=True,
-        note=request_state.encode_state(
-            request_state.RequestState(spider_request=encode_request(each, spider))
-        ),
+        state=RequestState(spider_request=encode_request(each, spider)),
         notify=each.errback is not None,
     )

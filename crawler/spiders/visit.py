@@ -30,7 +30,6 @@ from scrapy.http import Response
 
 from core import Capture, Failure, InputError, Url
 from crawler.lease_handler import FetchResult
-from crawler.reading import request_state
 from crawler.reading.outcome import READING_FAILED, REDIRECT_STATUSES, Judgement
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import MAX_REDIRECTS, settlement_for
@@ -38,6 +37,7 @@ from crawler.settler import LeaseResult
 from crawler.spiders.spider_request import decode_request, encode_redirected, encode_request
 from crawler.wire import Postponement
 from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from frontier.request_state import RequestState
 from frontier.urls.trap import trap_reason
 
 SLOT = "frontier"
@@ -86,7 +86,7 @@ class Visit:
 
 def scrapy_request(lease: Lease, spider: Spider) -> Request:
     """Return the request that a spider once yielded. Raise `InputError` if the spider does not have its callback."""
-    spider_request = decode_request(request_state.decode_state(lease.note).spider_request)
+    spider_request = decode_request(lease.state.spider_request)
     return Request(
         lease.url.wire,
         callback=_method(lease, spider, spider_request.callback),
@@ -120,9 +120,7 @@ def discovery_of(lease: Lease, request: Request, spider: Spider, *, hops: int = 
         referrer=lease.url.wire,
         priority=request.priority,
         interval_s=lease.interval_s,
-        note=request_state.encode_state(
-            request_state.RequestState(spider_request=encode_request(request, spider))
-        ),
+        state=RequestState(spider_request=encode_request(request, spider)),
         notify=request.errback is not None,
     )
 
@@ -159,12 +157,7 @@ def visit_result(
         page,
         lease=lease,
         discoveries=(*followed, *unknown),
-        note=request_state.encode_state(
-            replace(
-                request_state.decode_state(page.note),
-                spider_request=request_state.decode_state(lease.note).spider_request,
-            )
-        ),
+        next_state=replace(page.next_state, spider_request=lease.state.spider_request),
     )
     return replace(
         visit.result, lease=lease, decision=_with_spider_reason(settlement, visit, result, is_retry=again)
@@ -259,16 +252,12 @@ def _redirect_discovery(found: Discovery, visit: Visit) -> Discovery:
     lease, fetched = visit.lease, visit.fetch_result
     assert fetched is not None
     assert isinstance(fetched.result, Capture)
-    carried = encode_redirected(
-        request_state.decode_state(lease.note).spider_request, lease.url.wire, fetched.result.status
-    )
+    carried = encode_redirected(lease.state.spider_request, lease.url.wire, fetched.result.status)
     return replace(
         found,
         max_depth=lease.max_depth,
         listed=lease.listed,
-        note=request_state.encode_state(
-            replace(request_state.decode_state(found.note), spider_request=carried)
-        ),
+        state=replace(found.state, spider_request=carried),
         notify=lease.notify,
     )
 

@@ -127,7 +127,7 @@ def _next_visit(settlement: Settlement, query_order: HostSwitch) -> tuple[bytes,
     if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
         return b"", 0
     interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
-    again = replace(lease.discovery, interval_s=interval_s, note=settlement.note)
+    again = replace(lease.discovery, interval_s=interval_s, state=settlement.next_state)
     return encode_entry(again, entry_number(again, discovery_hash(again, query_order))), interval_s * 1000
 
 

@@ -15,7 +15,7 @@ version 4; a crawl has one version (`Crawl.open`):
                  1 its host, 2 its registered domain, 3 its folder (LEB128)
     referrer     0 for none; else the number of leading bytes that it shares with the URL's text, plus 1, the number
                  of bytes that follow (LEB128), and these bytes
-    note         all other bytes before the path
+    state        all other bytes before the path (`frontier.request_state`)
     path         and, if the wire form differs, a NUL and the wire form
 
 All numbers are big-endian. `lua/` reads the fields before `depth`, and the path; change it together with this module.
@@ -27,6 +27,7 @@ from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
 from frontier.lease import Discovery
+from frontier.request_state import decode_state, encode_state
 from frontier.urls.canonical import url_from_canonical
 from frontier.urls.novelty import TRICKLE
 from frontier.urls.scope import Scope, registered_domain
@@ -57,7 +58,7 @@ def encode_entry(discovery: Discovery, number: int) -> bytes:
         hops = _varint(2 * discovery.hops + 1) + _varint(discovery.again)
     meta = _varint(discovery.depth) + _varint(0 if discovery.max_depth is None else discovery.max_depth + 1)
     meta += hops + _varint(discovery.generation) + _varint(discovery.interval_s)
-    meta += _scope(discovery) + _referrer(discovery) + discovery.note
+    meta += _scope(discovery) + _referrer(discovery) + encode_state(discovery.state)
     path = url.text[len(url.origin) :].encode()
     if url.wire != url.text:
         path += b"\0" + url.wire.encode()
@@ -121,7 +122,7 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
         interval_s=interval_s,
         listed=entry[_NUMBER] == _LISTED,
         again=again,
-        note=entry[at:begin],
+        state=decode_state(entry[at:begin]),
         notify=attempt >= _NOTIFY,
     )
     return discovery, attempt % _NOTIFY

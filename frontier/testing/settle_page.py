@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from frontier.lease import ATTEMPTS, Outcome, Settlement
+from frontier.request_state import RequestState
 from frontier.testing.circuit import RETRY_MS, hold_reason
 from frontier.testing.crawl import CrawlState
 from frontier.testing.state import Host, Page
@@ -31,7 +32,7 @@ def settle_page(crawl: CrawlState, settlement: Settlement, now: int) -> bool:
         _try_again(crawl, held.page, settlement, now)
     else:
         crawl.count_outcome(settlement.outcome, settlement.reason)
-        _visit_again(crawl, held.page, settlement.outcome, settlement.note, now)
+        _visit_again(crawl, held.page, settlement.outcome, settlement.next_state, now)
     if settlement.outcome in _ANSWERS or settlement.fault is not None:
         crawl.record_page_exchange(
             host,
@@ -61,10 +62,10 @@ def _try_again(crawl: CrawlState, page: Page, settlement: Settlement, now: int) 
         crawl.later.append((now + max(wait, 0), page))
 
 
-def _visit_again(crawl: CrawlState, page: Page, outcome: Outcome, note: bytes, now: int) -> None:
+def _visit_again(crawl: CrawlState, page: Page, outcome: Outcome, state: RequestState, now: int) -> None:
     if page.discovery.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
         interval_s = next_interval_s(page.discovery.interval_s, changed=outcome is Outcome.FETCHED)
-        again = Page(discovery=replace(page.discovery, interval_s=interval_s, note=note))
+        again = Page(discovery=replace(page.discovery, interval_s=interval_s, state=state))
         crawl.visits.append((now + interval_s * 1000, again))
 
 

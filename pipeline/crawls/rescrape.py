@@ -23,10 +23,10 @@ from itertools import islice
 from core import CorruptData, InputError, Url
 from crawler.log_entry import discovery_from_line
 from crawler.reading.outcome import GONE_STATUSES, REDIRECT_STATUSES
-from crawler.reading.request_state import RequestState, encode_state
 from frontier import AddResult, Discovery, HostSwitch, InvalidUrl, Outcome, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.page_key import page_key
+from frontier.request_state import RequestState
 from frontier.urls.scope import ScopeKind, registered_domain
 from pipeline.crawls import yields
 from pipeline.open_crawl import open_seeded_crawl
@@ -110,7 +110,7 @@ def _discoveries(pages: Iterator[NewestCapture], plan: RescrapePlan) -> Iterator
             max_depth=plan.max_depth,
             generation=asked_ms,
             listed=True,
-            note=encode_state(request_state_of(row)),
+            state=request_state_of(row),
         )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from core import InputError, Url
-from crawler.reading.request_state import RequestState, encode_state
 from frontier import Discovery, Scope
 from frontier.link.connect import connect
+from frontier.request_state import EMPTY_STATE, RequestState
 from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S
 from frontier.urls.scope import ScopeKind
 from pipeline.crawls import seed_files
@@ -159,14 +159,14 @@ def _discoveries(batch: Iterable[seed_files.Seed], plan: SeedPlan) -> Iterator[D
     for line in batch:
         match line:
             case Url():
-                yield _discovery(line, plan, b"")
+                yield _discovery(line, plan, EMPTY_STATE)
             case seed_files.SitemapSeed(url=url):
-                yield _discovery(url, plan, encode_state(RequestState(kind="seeds", level=1)))
+                yield _discovery(url, plan, RequestState(kind="seeds", level=1))
             case seed_files.RefusedLine():
                 pass
 
 
-def _discovery(url: Url, plan: SeedPlan, request_state: bytes) -> Discovery:
+def _discovery(url: Url, plan: SeedPlan, state: RequestState) -> Discovery:
     return Discovery(
         url=url,
         scope=Scope.of(plan.scope, url),
@@ -174,5 +174,5 @@ def _discovery(url: Url, plan: SeedPlan, request_state: bytes) -> Discovery:
         priority=plan.priority,
         interval_s=plan.revisit_s,
         listed=True,
-        note=request_state,
+        state=state,
     )

@@ -19,7 +19,6 @@ def lease(url="http://example.org/", **changes):
         "priority": 0,
         "generation": 0,
         "interval_s": 0,
-        "note": b"",
         "robots_version": 1,
     }
     return Lease(**{**settings, **changes})

@@ -15,8 +15,8 @@ from crawler.reading import page_reading
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
-from crawler.reading.request_state import RequestState, encode_state
 from frontier import canonicalize
+from frontier.request_state import RequestState
 from storage.directory_store import DirectoryStore
 from storage.warc.dropped import DROPPED, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
@@ -128,9 +128,9 @@ def test_a_page_that_is_as_it_was_is_still_not_archived_if_it_asks_for_that(stat
     body = b'<meta name=robots content="noarchive"><a href="/a">a</a>'
     capture = captured(status, body=body)
     sha256 = page_response(capture).sha256
-    state = encode_state(RequestState(sha256=sha256, digest="x", date_ms=1, etag='"a"'))
+    state = RequestState(sha256=sha256, digest="x", date_ms=1, etag='"a"')
     made = lease_result(
-        lease("http://example.org/", note=state),
+        lease("http://example.org/", state=state),
         capture,
         RECORD_ID,
         archive_filter=None,

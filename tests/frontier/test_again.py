@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from frontier import Budget, Fault, Kind, Outcome, RestoredPage
+from frontier.request_state import RequestState
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, numbered
 
@@ -117,7 +118,7 @@ async def test_a_restored_page_is_visited_again_when_it_was_to_be(worker, found)
         discovery=page,
         outcome=Outcome.UNCHANGED,
         reason="",
-        next_visit=replace(page, interval_s=5000, note=b"etag"),
+        next_visit=replace(page, interval_s=5000, state=RequestState(etag="etag")),
         due_in_ms=HOUR,
     )
     await worker.frontier.restore([old])
@@ -125,4 +126,4 @@ async def test_a_restored_page_is_visited_again_when_it_was_to_be(worker, found)
     assert await worker.pages() == []
     await worker.crawl.skip(HOUR + 1)
     (lease,) = await worker.pages()
-    assert (lease.interval_s, lease.note) == (5000, b"etag")
+    assert (lease.interval_s, lease.state) == (5000, RequestState(etag="etag"))

@@ -34,6 +34,7 @@ from frontier.codec.entries import decode_entry as read_entry
 from frontier.codec.entries import encode_entry as entry_of
 from frontier.link.call_retry import NO_REPLY_ERRORS, RetryDeadline
 from frontier.link.master import Master
+from frontier.request_state import RequestState
 from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 from storage.warc.payload import decode_content, decode_transfer
 from storage.warc.records import read_records
@@ -210,7 +211,7 @@ def _replies() -> tuple[bytes, ...]:
                 scope=Scope.of("domain", url),
                 depth=300,
                 max_depth=9,
-                note=b"note",
+                state=RequestState(etag="etag"),
                 referrer="http://b.test/",
             ),
             7,

@@ -22,9 +22,9 @@ import storage.archive.archive_writer
 from crawler import run_worker
 from crawler.page_process import HEAVY_PAGE_BYTES
 from crawler.reading.page_options import DEFAULT_OPTIONS
-from crawler.reading.request_state import RequestState, encode_state
 from crawler.wire.client import Client
 from frontier import Outcome
+from frontier.request_state import RequestState
 from storage.crawllog import log_line
 from storage.directory_store import DirectoryStore
 from storage.warc.records import read_records
@@ -169,7 +169,7 @@ def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
     web.answers[f"/{POISON}"] = page("x")
     known = RequestState(etag=POISON, digest="x", date_ms=1)
     crawl.seed(*(f"{web.url}/{number}" for number in range(PAGES)))
-    crawl.seed(f"{web.url}/{POISON}", note=encode_state(known))
+    crawl.seed(f"{web.url}/{POISON}", state=known)
     run_worker(crawl.config("w"))
     check(crawl, archived=False)
 

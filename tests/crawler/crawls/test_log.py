@@ -16,6 +16,7 @@ from crawler.log_entry import conclusion_line, discovery_from_line
 from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
 from frontier import Discovery, FrontierSettlement, Outcome, Scope, canonicalize
+from frontier.request_state import RequestState
 from storage.archive.archive_writer import ArchiveWriter
 from storage.crawllog import log_line
 from storage.directory_store import DirectoryStore
@@ -225,6 +226,9 @@ def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
 # What is asked again by a line
 
 texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20)
+STATES = st.builds(
+    RequestState, kind=st.sampled_from(["page", "seeds"]), etag=texts, chain=st.binary(max_size=40)
+)
 
 
 @given(
@@ -245,7 +249,7 @@ texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20)
         interval_s=st.integers(0, 1 << 20),
         listed=st.booleans(),
         again=st.integers(0, 1 << 60),
-        note=st.binary(max_size=40),
+        state=STATES,
     )
 )
 def test_a_line_has_all_that_the_frontier_knew(found):

@@ -8,8 +8,8 @@ from core import RecordRef
 from crawler import run_worker
 from crawler.reading.conditional import conditional_headers, next_visit_state
 from crawler.reading.page_response import page_response
-from crawler.reading.request_state import RequestState, encode_state
 from frontier import Outcome
+from frontier.request_state import RequestState
 from storage.warc.cdxj import make_row
 from tests.crawler.server import page
 from tests.crawler.test_archive_filter import captured
@@ -57,8 +57,8 @@ def test_an_index_has_values_of_headers_alone(said, kept):
 
 def test_a_page_is_visited_again_whose_server_says_what_cannot_be_sent_back(crawl, site):
     site.answers["/"] = page("x", 'ETag: "a\rX: y"', "Last-Modified: Mon,\r 01 Jan 2024 00:00:00 GMT")
-    bad = encode_state(replace(KNOWN, etag='"a\rX: y"', last_modified="Mon,\r 01"))
-    crawl.seed(f"{site.url}/", note=bad)
+    bad = replace(KNOWN, etag='"a\rX: y"', last_modified="Mon,\r 01")
+    crawl.seed(f"{site.url}/", state=bad)
     run_worker(crawl.config("w"))
     assert crawl.stats.outcomes[Outcome.FETCHED] == 1
     assert b"If-" not in site.requests[-1]

@@ -10,13 +10,13 @@ from crawler import recover, run_worker
 from crawler.identifiers import record_id
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
-from crawler.reading.request_state import RequestState, decode_state, encode_state
 from crawler.reading.sitemap import SitemapEntry
 from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
 from crawler.recent_set import RecentSet
 from crawler.robots.robots_txt import RobotsRetry, with_timestamp
 from crawler.settler import LeaseResult, settle_leases
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
+from frontier.request_state import RequestState
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
 from tests.crawler.leases import lease
@@ -27,7 +27,7 @@ NOW = 1_700_000_000_000
 
 
 def of_sitemap(url="http://example.org/s.xml", level=0, **changes):
-    return lease(url, note=encode_state(RequestState(kind="sitemap", level=level)), **changes)
+    return lease(url, state=RequestState(kind="sitemap", level=level), **changes)
 
 
 def xml(*locs, tag="url"):
@@ -51,9 +51,7 @@ def test_a_named_sitemap_is_read_on_the_host_that_names_it_and_within_the_scope(
     )
     found = robots_sitemaps(under, urls)
     assert [one.url.text for one in found] == ["http://example.org/s.xml", "http://example.org/t.xml"]
-    assert {(one.depth, one.scope, decode_state(one.note).kind) for one in found} == {
-        (2, under.scope, "sitemap")
-    }
+    assert {(one.depth, one.scope, one.state.kind) for one in found} == {(2, under.scope, "sitemap")}
     domain = lease("http://example.org/", scope=Scope.of("domain", canonicalize("http://example.org/")))
     assert [one.url.host for one in robots_sitemaps(domain, urls)][-1] == "www.example.org"
 
@@ -82,8 +80,8 @@ def test_what_a_sitemap_lists_is_as_the_links_of_a_page():
 
 @pytest.mark.parametrize(("date_ms", "asked_again"), [(0, 3), (NOW, 0)])
 def test_seeds_of_a_list_are_asked_once_more_with_it_but_not_when_it_is_re_scraped(date_ms, asked_again):
-    note = encode_state(RequestState(kind="seeds", date_ms=date_ms))
-    under = lease("http://example.org/seeds.xml", generation=3, note=note)
+    state = RequestState(kind="seeds", date_ms=date_ms)
+    under = lease("http://example.org/seeds.xml", generation=3, state=state)
     entries = [SitemapEntry(url="/a"), SitemapEntry(url="/further.xml", is_sitemap=True)]
     found = {one.url.wire: one.generation for one in sitemap_discoveries(under, entries, NOW, ())}
     assert found == {"http://example.org/a": asked_again, "http://example.org/further.xml": asked_again}
@@ -92,7 +90,7 @@ def test_seeds_of_a_list_are_asked_once_more_with_it_but_not_when_it_is_re_scrap
 def test_indexes_list_indexes_so_far_and_never_themselves():
     entries = [SitemapEntry(url="/s.xml", is_sitemap=True), SitemapEntry(url="/t.xml", is_sitemap=True)]
     (found,) = sitemap_discoveries(of_sitemap(), entries, NOW, ())
-    assert (found.url.text, found.depth, decode_state(found.note)) == (
+    assert (found.url.text, found.depth, found.state) == (
         "http://example.org/t.xml",
         0,
         RequestState(kind="sitemap", level=1),
@@ -103,11 +101,13 @@ def test_indexes_list_indexes_so_far_and_never_themselves():
 def test_a_date_is_noted_where_somebody_comes_again_and_not_one_to_come():
     entries = [SitemapEntry(url="/a", modified_ms=NOW - 1), SitemapEntry(url="/b", modified_ms=NOW + 1)]
     notes = [
-        decode_state(one.note).modified_ms
-        for one in sitemap_discoveries(of_sitemap(interval_s=60), entries, NOW, ())
+        one.state.modified_ms for one in sitemap_discoveries(of_sitemap(interval_s=60), entries, NOW, ())
     ]
     assert notes == [NOW - 1, 0]
-    assert [one.note for one in sitemap_discoveries(of_sitemap(), entries, NOW, ())] == [b"", b""]
+    assert [one.state for one in sitemap_discoveries(of_sitemap(), entries, NOW, ())] == [
+        RequestState(),
+        RequestState(),
+    ]
 
 
 def test_a_sitemap_is_read_whatever_it_is_called_and_its_note_goes_on():
@@ -115,7 +115,7 @@ def test_a_sitemap_is_read_whatever_it_is_called_and_its_note_goes_on():
     found = page_response(capture(body, ("Content-Type", "application/octet-stream")), decode_any=True)
     ends = page_settlement(of_sitemap(), found)
     assert [one.url.text for one in ends.discoveries] == ["http://example.org/a"]
-    assert (ends.outcome, ends.note, ends.sketch) == (Outcome.FETCHED, of_sitemap().note, None)
+    assert (ends.outcome, ends.next_state, ends.sketch) == (Outcome.FETCHED, of_sitemap().state, None)
     assert (
         page_settlement(of_sitemap(), page_response(capture("<a href=/x>x</a>"), decode_any=True)).discoveries
         == ()
@@ -127,7 +127,7 @@ def test_what_a_sitemap_redirects_to_is_a_sitemap():
     scope = Scope.of("prefix", canonicalize("http://example.org/a/"))
     (target,) = page_settlement(of_sitemap(scope=scope), found).discoveries
     assert target.url.text == "http://example.org/index.xml"
-    assert replace(decode_state(target.note), chain=b"") == decode_state(of_sitemap().note)
+    assert replace(target.state, chain=b"") == of_sitemap().state
 
 
 def test_a_worker_reads_what_robots_txt_names(crawl, site):
@@ -179,8 +179,8 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
 
     async def die(frontier):
         found = canonicalize(url)
-        note = encode_state(RequestState(kind="sitemap"))
-        await frontier.add([Discovery(url=found, scope=Scope.of("host", found), note=note)])
+        state = RequestState(kind="sitemap")
+        await frontier.add([Discovery(url=found, scope=Scope.of("host", found), state=state)])
         (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         assert asked.kind is Kind.ROBOTS
         await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)

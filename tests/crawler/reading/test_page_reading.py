@@ -8,8 +8,8 @@ from crawler.reading.conditional import revisit_of
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import MAX_REDIRECTS, page_settlement
 from crawler.reading.page_response import page_response
-from crawler.reading.request_state import RequestState, decode_state, encode_state
 from frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
+from frontier.request_state import RequestState
 from tests.crawler.leases import lease
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -128,11 +128,11 @@ def test_a_redirect_to_itself_that_sets_a_cookie_is_asked_for_again_with_it_wher
     gate = (("Location", "/"), ("Set-Cookie", "seen=1; Path=/"))
     (again,) = settled(b"", *gate, status=302, options=PageOptions(cookies=True)).discoveries
     assert (again.url.text, again.again) == ("http://example.org/", 1)
-    assert decode_state(again.note).cookies == (("http://example.org/", "seen=1; Path=/"),)
-    thrice = lease(note=again.note)
+    assert again.state.cookies == (("http://example.org/", "seen=1; Path=/"),)
+    thrice = lease(state=again.state)
     for _ in range(2):
         ends = settled(b"", *gate, status=302, under=thrice, options=PageOptions(cookies=True))
-        thrice = lease(note=ends.discoveries[0].note) if ends.discoveries else None
+        thrice = lease(state=ends.discoveries[0].state) if ends.discoveries else None
     assert (ends.reason, ends.discoveries) == ("to_itself", ())
 
 
@@ -162,10 +162,10 @@ def test_links_that_look_like_a_traps_are_followed_where_traps_are_not_looked_fo
 def test_the_next_visit_knows_of_no_redirect():
     under = lease(
         interval_s=60,
-        note=encode_state(RequestState(chain=b"c" * 11, cookies=(("http://example.org/", "a=b"),))),
+        state=RequestState(chain=b"c" * 11, cookies=(("http://example.org/", "a=b"),)),
     )
-    assert decode_state(settled("<p>words", under=under).note).chain == b""
-    assert decode_state(settled("<p>words", under=under).note).cookies == ()
+    assert settled("<p>words", under=under).next_state.chain == b""
+    assert settled("<p>words", under=under).next_state.cookies == ()
 
 
 def test_a_chain_of_redirects_ends():
@@ -200,13 +200,11 @@ def test_what_is_gone_is_gone(status):
 
 
 def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
-    asked = encode_state(RequestState(etag='"v1"', digest="sha1:X", date_ms=1))
-    assert settled("", status=304, under=lease(note=asked)).outcome is Outcome.UNCHANGED
+    asked = RequestState(etag='"v1"', digest="sha1:X", date_ms=1)
+    assert settled("", status=304, under=lease(state=asked)).outcome is Outcome.UNCHANGED
     assert settled("", status=304).outcome is Outcome.RETRY
     assert (
-        settled(
-            "", status=304, under=lease(note=encode_state(RequestState(digest="sha1:X", date_ms=1)))
-        ).outcome
+        settled("", status=304, under=lease(state=RequestState(digest="sha1:X", date_ms=1))).outcome
         is Outcome.RETRY
     )
 
@@ -214,26 +212,26 @@ def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
 def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
     body = '<a href="/x">x</a>'
     found = page_response(capture(body))
-    again = settled(body, under=lease(note=encode_state(RequestState(sha256=found.sha256, date_ms=1))))
+    again = settled(body, under=lease(state=RequestState(sha256=found.sha256, date_ms=1)))
     assert (again.outcome, again.discoveries) == (Outcome.UNCHANGED, ())
     for sha256 in ("sha256:other", ""):  # of a collision of SHA-1; of an archive of others
-        noted = encode_state(RequestState(digest=found.digest, sha256=sha256, date_ms=1))
-        other = settled(body, under=lease(note=noted))
+        state = RequestState(digest=found.digest, sha256=sha256, date_ms=1)
+        other = settled(body, under=lease(state=state))
         assert (other.outcome, len(other.discoveries)) == (Outcome.FETCHED, 1)
-        assert revisit_of(decode_state(noted), capture(body)) is None
+        assert revisit_of(state, capture(body)) is None
 
 
 def test_the_next_visit_is_told_what_this_one_was():
     visited = lease(interval_s=3600)
     first = settled("words", HTML, ("ETag", '"v1"'), under=visited, started_ms=5)
-    noted = decode_state(first.note)
+    noted = first.next_state
     assert (noted.etag, noted.digest) == ('"v1"', page_response(capture("words")).digest)
-    again = settled("", ("ETag", '"v2"'), status=304, under=replace(visited, note=first.note))
-    assert decode_state(again.note) == replace(noted, etag='"v2"')
+    again = settled("", ("ETag", '"v2"'), status=304, under=replace(visited, state=first.next_state))
+    assert again.next_state == replace(noted, etag='"v2"')
     assert (
-        decode_state(settled("", status=404, under=replace(visited, note=first.note)).note) == RequestState()
+        settled("", status=404, under=replace(visited, state=first.next_state)).next_state == RequestState()
     )
-    assert settled("words", under=lease()).note == b""
+    assert settled("words", under=lease()).next_state == RequestState()
 
 
 def test_links_into_a_trap_are_left_out():

@@ -67,7 +67,6 @@ def test_links_that_no_page_has_are_not(lie):
         {"hold_ms": 1 << 60},
         {"sketch": 1 << 70},
         {"has_sent_request": False},
-        {"note": b"x" * 100_000},
     ],
 )
 def test_an_end_that_no_page_comes_to_is_not(lie):

@@ -11,9 +11,9 @@ from crawler import run_worker
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
-from crawler.reading.request_state import RequestState, decode_state, encode_state
 from crawler.reading.seedlist import is_seed_list, leased_response
 from frontier import Outcome, Scope, canonicalize
+from frontier.request_state import RequestState
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_listed import xml
 from tests.crawler.reading.test_page_reading import capture
@@ -96,8 +96,8 @@ def test_of_a_long_text_the_beginning_says_whether_it_is_a_list():
 def test_an_index_among_the_seeds_leads_to_sitemaps_of_seeds():
     index = "<sitemapindex><sitemap><loc>http://example.org/s1.xml.gz</loc></sitemap></sitemapindex>"
     (found,) = ends(index, under=seed(max_depth=0)).discoveries
-    assert decode_state(found.note) == RequestState(kind="seeds", level=1)
-    below = lease("http://example.org/s1.xml.gz", note=found.note, max_depth=0, listed=True)
+    assert found.state == RequestState(kind="seeds", level=1)
+    below = lease("http://example.org/s1.xml.gz", state=found.state, max_depth=0, listed=True)
     (seeded,) = ends(packed(URLSET), under=below).discoveries
     assert (seeded.url.text, seeded.depth) == ("http://example.org/a", 0)
 
@@ -110,7 +110,7 @@ def test_a_list_goes_no_further_than_its_scope_and_says_so():
 
 
 def test_a_feed_that_is_as_it_was_lists_nothing_new():
-    under = seed(interval_s=60, note=encode_state(RequestState(etag='"1"', date_ms=1, digest="sha1:A")))
+    under = seed(interval_s=60, state=RequestState(etag='"1"', date_ms=1, digest="sha1:A"))
     ended = page_settlement(
         under, leased_response(under, capture(b"", XML, ("ETag", '"1"'), status=304), None)
     )

@@ -9,7 +9,6 @@ import pytest
 from crawler import recover, run_worker
 from crawler.identifiers import record_id
 from crawler.reading.page_options import PageOptions
-from crawler.reading.request_state import decode_state
 from frontier import Discovery, Scope, canonicalize
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
@@ -171,6 +170,6 @@ def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie
         )
         (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url, again.again) == (url, held.token)
-        assert decode_state(again.note).cookies == (("http://a.test/", "seen=1"),)
+        assert again.state.cookies == (("http://a.test/", "seen=1"),)
 
     crawl.ask(die)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from crawler.reading import redirect_chain, request_state
+from crawler.reading import redirect_chain
 from crawler.spiders.spider_request import SpiderRequest, decode_request, encode_request
 from crawler.spiders.visit import scrapy_request
-from frontier.lease import LONGEST_NOTE
+from frontier import request_state
 from tests.crawler.leases import lease
 
 JSON = st.recursive(
@@ -54,11 +54,9 @@ def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
         meta={key: value for key, value in meta.items() if key not in {"proxy", "bindaddress"}},
         headers=headers,
     )
-    written = request_state.encode_state(
-        request_state.RequestState(spider_request=encode_request(sent, SPIDER))
-    )
-    assert len(written) <= LONGEST_NOTE
-    came = scrapy_request(lease("http://example.org/", note=written, depth=3, priority=5), SPIDER)
+    state = request_state.RequestState(spider_request=encode_request(sent, SPIDER))
+    assert request_state.decode_state(request_state.encode_state(state)) == state
+    came = scrapy_request(lease("http://example.org/", state=state, depth=3, priority=5), SPIDER)
     assert came.callback == SPIDER.parse_item
     assert came.errback == SPIDER.failed
     assert came.cb_kwargs == cb_kwargs
@@ -86,7 +84,7 @@ def test_a_request_state_keeps_the_spider_request_where_there_is_no_room_for_the
         spider_request=b"x" * request_state.MAX_SPIDER_REQUEST_BYTES,
         chain=b"c" * redirect_chain.MAX_EXCHANGES * redirect_chain.BYTES,
     )
-    assert len(request_state.encode_state(most)) == LONGEST_NOTE
+    assert len(request_state.encode_state(most)) == request_state.MAX_STATE_BYTES
     assert request_state.decode_state(request_state.encode_state(most)) == replace(most, etag="")
 
 
@@ -124,6 +122,6 @@ def test_only_methods_of_the_spider_itself_are_carried():
 
 
 def test_a_callback_that_is_no_more_is_an_error_that_names_it():
-    written = request_state.encode_state(request_state.RequestState(spider_request=b'{"v":1,"c":"gone"}'))
+    state = request_state.RequestState(spider_request=b'{"v":1,"c":"gone"}')
     with pytest.raises(InputError, match="waits for the callback 'gone'"):
-        scrapy_request(lease(note=written), SPIDER)
+        scrapy_request(lease(state=state), SPIDER)

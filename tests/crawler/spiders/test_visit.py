@@ -10,7 +10,6 @@ from scrapy.http import Response
 from core import Capture
 from crawler.archive_filter import lease_result
 from crawler.lease_handler import FetchResult
-from crawler.reading import request_state
 from crawler.reading.outcome import PARSER_CRASH, Judgement, judge_failure
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import settlement_for
@@ -18,7 +17,7 @@ from crawler.settler import LeaseResult
 from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
 from crawler.wire import FetchFailure, Postponement
-from frontier import Outcome
+from frontier import Outcome, request_state
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.spiders.test_spider_request import SPIDER
@@ -29,14 +28,14 @@ URL = "http://example.org/"
 REQUEST = scrapy.Request(URL)
 RESPONSE = Response(URL)
 SPIDER_REQUEST = b'{"v":1,"c":"parse_item"}'
-NOTE = request_state.encode_state(request_state.RequestState(spider_request=SPIDER_REQUEST))
+STATE = request_state.RequestState(spider_request=SPIDER_REQUEST)
 BLOCKED = captured(body=BLOCK.encode())
 LOST = captured(body=b"x", truncated="length")
 
 
 def visited(found, **changes):
     """A visit whose exchange came to this."""
-    of = lease(URL, **{"note": NOTE, **changes})
+    of = lease(URL, **{"state": STATE, **changes})
     reading = None
     if isinstance(found, Capture):
         reading = lease_result(
@@ -56,12 +55,12 @@ def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **ch
 
 def test_the_next_visit_and_the_target_of_a_redirect_keep_the_spider_request():
     page = end(captured(headers=(("ETag", '"a"'),)), interval_s=60).decision
-    assert request_state.decode_state(page.note).spider_request == SPIDER_REQUEST
+    assert page.next_state.spider_request == SPIDER_REQUEST
     moved = end(captured(301, headers=(("Location", "/there"),)), max_depth=0, priority=4).decision
     (target,) = moved.discoveries
     assert (target.url.text, target.depth, target.hops, target.max_depth) == (f"{URL}there", 0, 1, 0)
     assert target.priority == 4
-    carried = request_state.decode_state(target.note).spider_request
+    carried = target.state.spider_request
     assert carried.startswith(b'{"v":1,"c":"parse_item","m":{"redirect_')
     assert not target.notify
     (target,) = end(captured(301, headers=(("Location", "/there"),)), notify=True).decision.discoveries
@@ -91,7 +90,7 @@ def test_the_next_visit_and_the_target_of_a_redirect_keep_the_spider_request():
 def test_every_way_through_the_spiders_side_has_its_end(found, result, failed, outcome, reason):
     made = end(found, result, failed=failed)
     assert (made.decision.outcome, made.decision.reason) == (outcome, reason)
-    assert made.decision.lease == made.lease == lease(URL, note=NOTE)
+    assert made.decision.lease == made.lease == lease(URL, state=STATE)
     assert bool(made.records) == (type(found).__name__ == "Capture")
 
 

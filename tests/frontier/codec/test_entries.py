@@ -10,6 +10,7 @@ from core import CorruptData, InputError
 from frontier import Discovery, Scope, canonicalize
 from frontier.codec.entries import decode_entry, encode_entry, entry_number
 from frontier.page_key import discovery_hash
+from frontier.request_state import RequestState
 from frontier.urls.novelty import is_let_through
 from frontier.urls.template import url_template
 
@@ -21,6 +22,13 @@ URLS = st.builds(
     st.text(alphabet="ab%7e/?é\t", max_size=20),
 )
 COUNTS = st.integers(0, 1_000_000_000)
+STATES = st.builds(
+    RequestState,
+    kind=st.sampled_from(["page", "sitemap"]),
+    etag=st.text(st.characters(codec="utf-8"), max_size=9),
+    date_ms=st.integers(0, 1 << 45),
+    spider_request=st.binary(max_size=40),
+)
 DISCOVERIES = st.builds(
     lambda url, anchor, kind, **fields: Discovery(url=url, scope=Scope.of(kind, anchor or url), **fields),
     url=URLS,
@@ -34,7 +42,7 @@ DISCOVERIES = st.builds(
     interval_s=COUNTS,
     listed=st.booleans(),
     again=st.just(0) | st.integers(0, 1 << 53),
-    note=st.binary(max_size=40),
+    state=STATES,
     notify=st.booleans(),
 )
 

@@ -23,6 +23,7 @@ from frontier import (
     canonicalize,
 )
 from frontier.lease import FAULT_DETAILS
+from frontier.request_state import RequestState
 from frontier.testing import MemoryFrontier
 from frontier.testing.backlog import MemoryBacklog
 from frontier.testing.inspection import MemoryInspection
@@ -39,6 +40,7 @@ from frontier.verbs.workers import Workers
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, Worker, numbered, texts
 
+OF_THE_SEED, OF_THE_FIRST_VISIT = RequestState(etag="seed"), RequestState(etag="first")
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
@@ -212,7 +214,7 @@ async def test_a_lease_carries_what_was_discovered(worker):
         interval_s=99,
         listed=True,
         again=1 << 50,
-        note=b"\0of whoever\xff fetches it",
+        state=RequestState(etag="é", spider_request=b"\0for\xff a spider"),
         notify=True,
     )
     await worker.frontier.add([known])
@@ -1053,13 +1055,13 @@ async def test_what_is_reclaimed_together_goes_back_in_its_order(worker, found):
 
 
 async def test_the_next_visit_is_told_what_the_last_one_noted(worker, found):
-    await worker.frontier.add([found("http://a.test/", interval_s=10_000, note=b"of the seed")])
+    await worker.frontier.add([found("http://a.test/", interval_s=10_000, state=OF_THE_SEED)])
     (lease,) = await worker.pages()
-    assert lease.note == b"of the seed"
-    await worker.settle([lease], note=b"of the first visit")
+    assert lease.state == OF_THE_SEED
+    await worker.settle([lease], next_state=OF_THE_FIRST_VISIT)
     await worker.crawl.skip(12_000 * SECOND)
     (lease,) = await worker.pages()
-    assert lease.note == b"of the first visit"
+    assert lease.state == OF_THE_FIRST_VISIT
 
 
 async def test_a_page_is_visited_again_sooner_where_it_has_changed_and_later_where_not(worker, found):

@@ -36,6 +36,7 @@ from frontier import (
     UrlPolicy,
     canonicalize,
 )
+from frontier.request_state import RequestState
 from tests.frontier.fixed_clock import Clock, memory_crawl, paced, server_crawl
 
 _serial = count()
@@ -61,7 +62,7 @@ def page(origin, path, depth, priority, generation, interval_s, listed, again, n
         interval_s=interval_s,
         listed=listed,
         again=again,
-        note=path.encode() * depth,
+        state=RequestState(etag=path * depth),
         notify=notify,
     )
 

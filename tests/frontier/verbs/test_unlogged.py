@@ -1,6 +1,7 @@
 """What the frontier settles by itself is told until it is logged, with all that it could be asked again by."""
 
 from frontier import Fault, Outcome, Scope
+from frontier.request_state import RequestState
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, SECOND, numbered
 
@@ -14,7 +15,7 @@ async def unlogged(frontier, n=1000):
 
 
 async def test_what_no_worker_settles_is_told_until_it_is_logged(worker, found):
-    page = found("http://a.test/1", referrer="http://a.test/", note=b"n", depth=3)
+    page = found("http://a.test/1", referrer="http://a.test/", state=RequestState(etag="e"), depth=3)
     await worker.frontier.add([page])
     await worker.frontier.operator.drop(Scope.parse("host:a.test"))
     for _ in range(2):

@@ -8,7 +8,6 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError
-from crawler.reading.request_state import decode_state
 from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
@@ -224,7 +223,7 @@ def test_a_url_waits_with_what_its_server_said_of_it(archived):
         leases = []
         while more := await frontier.lease(9, worker="w", lease_ms=60_000):
             leases += more
-        return {lease.url.text.rpartition("/")[2]: decode_state(lease.note) for lease in leases}
+        return {lease.url.text.rpartition("/")[2]: lease.state for lease in leases}
 
     told = asyncio.run(with_frontier(archived, notes))
     assert told["etag"].etag == '"v1"'

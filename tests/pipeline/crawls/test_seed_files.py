@@ -11,7 +11,6 @@ import pytest
 import zstandard
 
 from core import InputError, Url
-from crawler.reading.request_state import decode_state
 from frontier import canonicalize
 from pipeline.crawls import seed_files
 from pipeline.crawls.seed import SeedPlan, _discoveries
@@ -73,7 +72,7 @@ def test_of_an_index_the_sitemaps_are_taken_for_what_they_list(tmp_path):
     (found,) = read(tmp_path, index)
     assert found == seed_files.SitemapSeed(url=canonicalize("http://example.org/s1.xml"))
     (seed,) = _discoveries([found], SeedPlan(crawl="c", scope="host", max_depth=0))
-    assert (decode_state(seed.note).kind, seed.depth, seed.max_depth, seed.listed) == ("seeds", 0, 0, True)
+    assert (seed.state.kind, seed.depth, seed.max_depth, seed.listed) == ("seeds", 0, 0, True)
 
 
 def test_one_url_is_a_seed_itself():
