@@ -1,15 +1,27 @@
-"""The files of `crawler/` that the work on one lease of a page passes through, from its grant to its settlement.
+"""The files of `crawler/` through which the work on one lease of a page goes, from its grant to its settlement.
 
 usage: python bench/walk.py [--show]
 
 One worker crawls a site on loopback: a robots.txt, and two pages of which the first links to the second. The walk is
 that of the second: nothing else is under way then but the heartbeat. `sys.setprofile` sees every call of a function
 of `crawler/`, in every thread, from the first one after the frontier has granted the lease to the call that closes it
-(`Scheduler.close_leases`).
+(`LeaseQueue.close_leases`).
 
-A *room* is a file; all of `crawler/wire` is one room, for it is a library of its own behind `Client`. A *stay* is a
-run of calls in one room. `returns` are the stays in a room that the walk had left before: stays less rooms. A
-coroutine that goes on is no call. With --show the stays are listed. Prints one JSON line.
+A *file* is a module; all of `crawler/wire` counts as one, for it is a library of its own behind `Client`. A *stay* is a
+run of calls in one file. `returns` are the stays in a file that the walk had left before: stays less files. With
+`rooms` the same is counted for the folders of `crawler/`; the modules beside each other in `crawler/` are one room.
+
+What counts is what somebody who reads along has to follow:
+
+1. A call: an attribute, a property and an operator of a value (`url in known_urls`) are none, nor is a comprehension, a
+   coroutine that goes on, a look-up of a header in a response, or the time (`LOOK_UPS`).
+2. The work on this lease. The scheduler's loop goes on while the page is fetched: what it does after the hand-over to
+   find the next lease (`SEARCH`) belongs to the next one.
+3. The calls of a task stand together, because it is chance to which task the event loop turns meanwhile.
+
+`every_call` is the count without these rules.
+
+With --show the stays are listed. Prints one JSON line.
 """
 
 import argparse
@@ -19,11 +31,14 @@ import json
 import sys
 import tempfile
 import threading
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -38,7 +53,11 @@ from storage.directory_store import DirectoryStore
 
 CRAWL = "walk"
 CRAWLER = f"{Path(__file__).resolve().parents[1] / 'crawler'}/"
-CLOSED = ("scheduling/scheduler.py", "close_leases")
+HANDED_OVER = ("robots/robots_txt.py", "refusal")
+CLOSED = ("scheduling/lease_queue.py", "close_leases")
+SEARCH = frozenset({"_lease", "_pause", "_start_afresh"})
+LOOK_UPS = frozenset({"header", "utc_ms"})
+LOOPS = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 PAGES = {
     "/": b"<!doctype html><title>One</title><p>The first page leads to <a href=/two>another</a>.",
     "/two": b"<!doctype html><title>Two</title><p>The second page has words, and links <a href=/>back</a>.",
@@ -63,11 +82,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Walk:
-    """The rooms of the calls while a lease is open."""
+    """The calls while a lease is open."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, str]] = []
+        self.every_call: list[tuple[str, str]] = []
+        self.by_task: dict[tuple[object, bool], list[tuple[str, str]]] = {}
         self.is_open = False
+        self.is_handed_over = False
         self.is_closed = False
 
     def begin(self) -> None:
@@ -82,10 +103,61 @@ class Walk:
         if frame.f_lasti > entry(code):
             return  # a coroutine or a generator goes on
         place = code.co_filename.removeprefix(CRAWLER)
-        room = "wire" if place.startswith("wire/") else place
-        self.calls.append((room, code.co_name))
+        call = ("wire" if place.startswith("wire/") else place, code.co_name)
+        self.every_call.append(call)
+        self.is_handed_over |= (place, code.co_name) == HANDED_OVER
+        if is_call(frame) and not (self.is_handed_over and is_for_the_next(frame)):
+            self.by_task.setdefault(self.task(), []).append(call)
         if (place, code.co_name) == CLOSED:
             self.is_open, self.is_closed = False, True
+
+    def task(self) -> tuple[object, bool]:
+        """Whose call it is: a task's, before or after the hand-over. A call of a thread, or of the event loop itself,
+        belongs to the task that has taken the lease up last.
+        """
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            task = None
+        if task is None:
+            return [*self.by_task][-1]
+        return task, self.is_handed_over and task is self.first_task()
+
+    def first_task(self) -> object:
+        """The scheduler's task."""
+        return next((task for task, _ in self.by_task), None)
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """The calls that count, task by task, in the order in which the tasks take the lease up."""
+        return [call for calls in self.by_task.values() for call in calls]
+
+
+def is_call(frame: FrameType) -> bool:
+    """Whether a frame is entered by what is written as a call: not by an attribute, an operator or a loop."""
+    caller, name = frame.f_back, frame.f_code.co_name
+    if name in LOOK_UPS | LOOPS or (name.startswith("__") and name != "__init__"):
+        return False
+    if caller is None or frame.f_code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR):
+        return True
+    offsets, names = operations(caller.f_code)
+    return names[bisect_right(offsets, caller.f_lasti) - 1].startswith(("CALL", "PRECALL", "BEFORE_WITH"))
+
+
+def is_for_the_next(frame: FrameType | None) -> bool:
+    """Whether the scheduler's loop makes a call in search of the next lease."""
+    while frame is not None:
+        if frame.f_code.co_filename == f"{CRAWLER}scheduling/scheduler.py" and frame.f_code.co_name in SEARCH:
+            return True
+        frame = frame.f_back
+    return False
+
+
+@cache
+def operations(code: CodeType) -> tuple[list[int], list[str]]:
+    """The offsets of the instructions of a code, in order, and their names."""
+    instructions = [*dis.get_instructions(code)]
+    return [each.offset for each in instructions], [each.opname for each in instructions]
 
 
 @cache
@@ -120,21 +192,28 @@ def main() -> None:
         )
     if not walk.is_closed:
         raise SystemExit("the second page was not crawled")
-    stays = [
-        (room, [name for _, name in calls]) for room, calls in groupby(walk.calls, key=lambda call: call[0])
-    ]
-    if args.show:
-        for room, names in stays:
-            print(f"{room}: {', '.join(dict.fromkeys(names))}", file=sys.stderr)
-    rooms = {room for room, _ in stays}
     line = {
         "bench": "walk",
-        "rooms": len(rooms),
-        "stays": len(stays),
-        "returns": len(stays) - len(rooms),
-        "calls": len(walk.calls),
+        **counts(walk.calls),
+        "rooms": counts([(folder(file), name) for file, name in walk.calls]),
     }
+    line["every_call"] = counts(walk.every_call)
+    if args.show:
+        for file, calls in groupby(walk.calls, key=itemgetter(0)):
+            print(f"{file}: {', '.join(dict.fromkeys(name for _, name in calls))}", file=sys.stderr)
     print(json.dumps(line))
+
+
+def counts(calls: list[tuple[str, str]]) -> dict[str, object]:
+    """How many places the calls go to, and how often to one that they had left."""
+    stays = [place for place, _ in groupby(calls, key=itemgetter(0))]
+    places = len(set(stays))
+    return {"places": places, "stays": len(stays), "returns": len(stays) - places, "calls": len(calls)}
+
+
+def folder(file: str) -> str:
+    """The room of a file."""
+    return file.partition("/")[0] if "/" in file or file == "wire" else "crawler"
 
 
 @contextmanager

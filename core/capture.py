@@ -66,5 +66,10 @@ class Capture:
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header with that name, in any case; None if there is none."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
+        lower = name.lower()
+        return next((value for key, value in self.headers if key.lower() == lower), None)
+
+    @property
+    def content_encoding(self) -> str:
+        """All values of Content-Encoding, joined by commas (RFC 9110, section 5.2); empty if there is none."""
+        return ",".join([value for key, value in self.headers if key.lower() == "content-encoding"])

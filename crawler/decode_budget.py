@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from core import Capture
-from crawler.wire import header_value
 from storage.warc.payload import TOO_LONG, decode_content
 from storage.warc.records import PAYLOAD_LIMIT
 
@@ -46,7 +45,7 @@ class DecodeBudget:
 
     async def decode(self, capture: Capture) -> DecodedBody:
         """Return the body without its content encoding, as soon as there is room for it."""
-        encodings = header_value(capture.headers, "content-encoding")
+        encodings = capture.content_encoding
         body, problem = decode_content(capture.payload, encodings, SMALL_BODY_BYTES)
         if problem != TOO_LONG:
             return DecodedBody(body, problem, 0)

@@ -1,4 +1,4 @@
-"""`LeaseHandler`: fetches the URL of a lease, reads the answer, and hands the result to the settler.
+"""`LeaseHandler`: fetches the URL of a lease, reads the answer, and puts the result into the lease queue.
 
 1. Whatever a server does or fails to do is data and raises nothing. An exception is a fault of ours: the first one is
    kept, and the worker leases no more. An exception while an answer is read (`core.failure`) costs only that answer:
@@ -14,7 +14,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,18 +22,25 @@ from uuid import UUID
 
 from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
-from crawler.archive_filter import ArchiveFilter, PageResult, lease_result, page_result
+from crawler.archive_filter import ArchiveFilter
 from crawler.decode_budget import DecodeBudget
-from crawler.identifiers import record_id
+from crawler.lease_result import LeaseResult, PageResult, lease_result, page_result, record_id
 from crawler.machine.activity import Activity
-from crawler.page_process import HEAVY_PAGE_BYTES, PageProcess, crashed_settlement, is_heavy
+from crawler.page_process import PageProcess
 from crawler.reading.conditional import conditional_headers
-from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement, fault_of, judge_failure
+from crawler.reading.outcome import (
+    PARSER_CRASH,
+    READING_FAILED,
+    READING_STEP,
+    Judgement,
+    fault_of,
+    judge_failure,
+)
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import settlement_for
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, is_heavy, leased_response
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import RenderedPage
-from crawler.reading.seedlist import leased_response
 from crawler.robots.robots_txt import (
     DEADLY,
     UNREADABLE,
@@ -44,12 +51,12 @@ from crawler.robots.robots_txt import (
     fetch_robots,
     meaning,
 )
+from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduler import Scheduler
-from crawler.settler import LeaseResult, Settler
 from crawler.uplink.address_limiter import AddressLimiter
 from crawler.uplink.uplink import Uplink
-from crawler.wire import FetchFailure, Postponement, header_value
-from frontier import Kind, Lease, Settlement
+from crawler.wire import FetchFailure, Postponement
+from frontier import Frontier, Kind, Lease, Settlement
 from storage.warc.payload import TOO_LONG, decode_content
 
 if TYPE_CHECKING:
@@ -71,30 +78,33 @@ class FetchResult:
 
 
 class LeaseHandler:
-    """Handles the leases of one worker. The caller runs `settler`, and calls `close` last."""
+    """Handles the leases of one worker. The caller runs the settler, and calls `close` last."""
 
     def __init__(
         self,
+        frontier: Frontier,
         *,
         crawl: str,
         worker: str,
         client: Uplink,
         address_limiter: AddressLimiter,
         scheduler: Scheduler,
-        settler: Settler,
+        queue: LeaseQueue,
         archive_filter: ArchiveFilter | None,
         renderer: "Renderer | None",
         activity: Activity,
         decode_budget: DecodeBudget,
-        options: Callable[[], PageOptions] = lambda: DEFAULT_OPTIONS,
+        options: PageOptions = DEFAULT_OPTIONS,
         page_process: PageProcess | None = None,
     ) -> None:
+        """`options` are the crawl's, without its policy, which an operator may change (`Frontier.crawl`)."""
         self.crawl, self.worker = crawl, worker
-        self.scheduler, self.settler, self.archive_filter = scheduler, settler, archive_filter
+        self.scheduler, self.queue, self.archive_filter = scheduler, queue, archive_filter
         self.error: BaseException | None = None
         """The first exception that was raised."""
         self.decode_budget = decode_budget
         """The budget of decoded bodies for a user's spider."""
+        self._frontier = frontier
         self._client, self._address_limiter, self._renderer = client, address_limiter, renderer
         self._activity = activity
         self._options, self._page_process = options, page_process or PageProcess()
@@ -102,8 +112,8 @@ class LeaseHandler:
 
     @property
     def options(self) -> PageOptions:
-        """The options for reading pages now: an operator may change the crawl's settings."""
-        return self._options()
+        """The options for reading pages, with the policy that the crawl has now."""
+        return replace(self._options, traps=self._frontier.crawl.settings.policy.traps)
 
     @property
     def can_render(self) -> bool:
@@ -112,34 +122,33 @@ class LeaseHandler:
 
     async def run(self) -> None:
         """Handle leases until there are no more. `error` holds the first failure."""
-        begun: set[asyncio.Task[None]] = set()
+        exchanges: set[asyncio.Task[None]] = set()
         try:
-            async for lease, refusal in self.scheduler.leases(self.settler):
+            async for lease, refusal in self.scheduler.leases():
                 if refusal is not None:
                     self.refuse(lease, refusal)
                     continue
                 task = asyncio.create_task(self.exchange(lease))
-                begun.add(task)
-                task.add_done_callback(begun.discard)
-        except Exception as error:  # noqa: BLE001 - the worker raises it when what is under way has ended
+                exchanges.add(task)
+                task.add_done_callback(exchanges.discard)
+        except Exception as error:  # noqa: BLE001 - the worker raises it when all exchanges have ended
             self.stop(error)
-        await asyncio.gather(*begun)
+        await asyncio.gather(*exchanges)
 
     async def exchange(self, lease: Lease) -> None:
-        """Fetch the URL of a lease, and hand the result to the settler. Never raises."""
+        """Fetch the URL of a lease, and put the result into the queue. Never raise."""
         try:
-            finished = await self.read(lease, await self.fetch(lease))
+            result = await self.read(lease, await self.fetch(lease))
         except Exception as error:  # noqa: BLE001 - the same
             self.stop(error)
         else:
-            if finished is not None:
-                self.settler.add(finished)
+            if result is not None:
+                self.queue.add_result(result)
 
     def refuse(self, lease: Lease, refusal: Judgement) -> None:
         """End a lease without a request for its page."""
-        self.settler.add(
-            LeaseResult(lease=lease, decision=replace(settlement_for(lease, refusal), has_sent_request=False))
-        )
+        decision = replace(settlement_for(lease, refusal), has_sent_request=False)
+        self.queue.add_result(LeaseResult(lease=lease, decision=decision))
 
     async def fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]] = ()) -> FetchResult:
         """Fetch the URL of a lease and release its host. `extra_headers` are those of a user's spider. Raise the error
@@ -156,42 +165,42 @@ class LeaseHandler:
         finally:
             self._open_fetches.discard(limit)
 
-    async def _fetch(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> FetchResult:
+    async def _fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]]) -> FetchResult:
         found: Capture | FetchFailure | RobotsFetch | Postponement | None = None
         rendered = None
         failure: ReadingFailure | None = None
         try:
             with failure_boundary(READING_STEP):
-                found = await self._request(lease, asked)
+                found = await self._request(lease, extra_headers)
                 if self._renderer is not None and isinstance(found, Capture):
                     rendered = await self._renderer.render_page(lease, found)
         except ReadingFailure as raised:
             failure = raised
         if isinstance(found, Postponement):
-            self.scheduler.postpone(lease, found.wait_ms, has_sent_request=found.has_sent_request)
+            self.queue.postpone(lease, found.wait_ms, has_sent_request=found.has_sent_request)
         elif not _is_failure(found):
-            # A robots.txt lies in every cache: how long it took says nothing of pages.
-            self.scheduler.release_host(lease, found.elapsed_ms if isinstance(found, Capture) else None)
+            # A robots.txt comes from a cache of the server: its time says nothing about pages.
+            self.queue.release_host(lease, found.elapsed_ms if isinstance(found, Capture) else None)
         return FetchResult(result=found, rendered=rendered, reading_failure=failure)
 
     async def _request(
-        self, lease: Lease, asked: Sequence[tuple[str, str]]
+        self, lease: Lease, extra_headers: Sequence[tuple[str, str]]
     ) -> Capture | FetchFailure | RobotsFetch | Postponement:
         if lease.kind is Kind.ROBOTS:
             return await fetch_robots(self._client, lease, self._address_limiter, self._read_robots)
         if lease.state.cookies:
             self._client.add_cookies(lease.state.cookies)
         conditions = conditional_headers(lease.state) if lease.state.has_capture else ()
-        headers = (*conditions, *asked)  # the headers of a user's spider override the conditions
+        headers = (*conditions, *extra_headers)  # the headers of a user's spider override the conditions
         return await self._client.get(lease.url, self._address_limiter.acquire_for(lease), headers=headers)
 
     def stop(self, error: BaseException) -> None:
-        """Lease no more; the worker raises the first error once all has come to an end."""
+        """Lease nothing more. The worker raises the first error when everything has ended."""
         self.error = self.error or error
         self.scheduler.stop()
 
     def abort(self, error: BaseException) -> None:
-        """Lease no more, and break off every exchange that is under way: others may ask its host from now on."""
+        """Lease nothing more, and abort every exchange: other workers may request its host from now on."""
         self.stop(error)
         now = asyncio.get_running_loop().time()
         for limit in self._open_fetches:
@@ -203,8 +212,8 @@ class LeaseHandler:
 
     @contextmanager
     def reading_page(self, lease: Lease) -> Iterator[None]:
-        """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is.
-        For what does not wait.
+        """Read the page of a lease in this context: an exception becomes a `Failure`, and the supervisor sees which
+        page is read. The context must not await anything.
         """
         with failure_boundary(READING_STEP), self._activity.reading_page(lease.token):
             yield
@@ -212,8 +221,8 @@ class LeaseHandler:
     async def read(
         self, lease: Lease, fetched: FetchResult, page_record_id: UUID | None = None
     ) -> LeaseResult | None:
-        """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it
-        is not the usual one.
+        """Return how a lease ends; None if it went back. `page_record_id` is the id of the page's record, if it is not
+        the usual one.
         """
         found = fetched.result
         match found:
@@ -223,8 +232,8 @@ class LeaseHandler:
                 records = tuple(
                     (capture, self._record_id(lease, hop)) for hop, capture in enumerate(captures)
                 )
-                ended = LeaseResult(lease=lease, records=records, decision=found.decision)
-                return ended if failure is None else _failed_result(ended, failure)
+                result = LeaseResult(lease=lease, records=records, decision=found.decision)
+                return result if failure is None else _failed_result(result, failure)
             case FetchFailure(reason=reason):
                 return LeaseResult(lease=lease, decision=settlement_for(lease, judge_failure(reason)))
             case None:
@@ -240,71 +249,73 @@ class LeaseHandler:
                 return await self._read(lease, found, page_record_id, fetched.rendered)
         except ReadingFailure as failure:
             records = ((found, page_record_id),)
-            ended = LeaseResult(
+            result = LeaseResult(
                 lease=lease, records=records, rendered=fetched.rendered, decision=_failed_decision(lease)
             )
-            return _failed_result(ended, failure)
+            return _failed_result(result, failure)
 
     async def _read(
-        self, lease: Lease, found: Capture, name: UUID, rendered: RenderedPage | None
+        self, lease: Lease, capture: Capture, page_record_id: UUID, rendered: RenderedPage | None
     ) -> LeaseResult:
+        options = self.options
         if not lease.is_recovered:
             with self.reading_page(lease):
-                digested = bool(lease.interval_s or lease.state.has_capture)
-                said = leased_response(
-                    lease, found, name, with_digests=digested, max_bytes=HEAVY_PAGE_BYTES + 1
+                with_digests = bool(lease.interval_s) or lease.state.has_capture
+                response = leased_response(
+                    lease, capture, page_record_id, with_digests=with_digests, max_bytes=HEAVY_PAGE_BYTES + 1
                 )
-                # A DOM is Chromium's own writing, and within its limit.
+                # Chromium wrote the DOM, and limited its size.
                 has_dom = rendered is not None and rendered.html
-                is_long = is_heavy(said.body) and not has_dom
-                # Whoever decides that a page is not archived reads its body, whatever it is.
-                decides = self.archive_filter is not None or "noarchive" in self.options.obey
-                if not is_long and not (decides and _decodes_to_heavy(found)):
+                is_long = is_heavy(response.body) and not has_dom
+                # Whoever decides that a page is not archived reads its body, whatever its type.
+                decides = self.archive_filter is not None or "noarchive" in options.obey
+                if not is_long and not (decides and _decodes_to_heavy(capture)):
                     return lease_result(
                         lease,
-                        found,
-                        name,
+                        capture,
+                        page_record_id,
                         archive_filter=self.archive_filter,
-                        known_urls=self.settler.known_urls,
-                        options=self.options,
-                        response=said,
+                        known_urls=self.queue.known_urls,
+                        options=options,
+                        response=response,
                         rendered=rendered,
                     )
-                del said  # many may wait for their turn
-        return await self._read_in_process(lease, found, name, rendered)
+                del response  # many pages may wait for the process
+        return await self._read_in_process(lease, capture, page_record_id, options, rendered)
 
     async def _read_robots(self, lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
         if not lease.is_recovered:
             with self._activity.reading_page(lease.token):
                 return meaning(lease, found, base, follows)
-        answer = replace(found, request=b"")
+        answer = replace(found, request=b"")  # it may hold a password for the site
         return await self._page_process.call(
             meaning, lease, answer, base, follows, returns=Meaning
         ) or Meaning(ruling=DEADLY)
 
     async def _read_in_process(
-        self, lease: Lease, capture: Capture, name: UUID, rendered: RenderedPage | None
+        self,
+        lease: Lease,
+        capture: Capture,
+        page_record_id: UUID,
+        options: PageOptions,
+        rendered: RenderedPage | None,
     ) -> LeaseResult:
-        records = ((capture, name),)
-        # Our request may hold a password for the site, and what the page asked for is not read.
-        answer = replace(capture, request=b"")
-        seen = None if rendered is None else replace(rendered, subresources=())
-        ended = await self._page_process.call(
+        records = ((capture, page_record_id),)
+        result = await self._page_process.call(
             page_result,
             lease,
-            answer,
-            name,
+            replace(capture, request=b""),  # it may hold a password for the site
+            page_record_id,
             self.archive_filter,
-            self.options,
-            seen,
+            options,
+            None if rendered is None else replace(rendered, subresources=()),
             returns=PageResult,
-            accepts=lambda said: plausible(lease, said.settlement),
+            accepts=lambda page: plausible(lease, page.settlement),
         )
-        if ended is None:
-            return LeaseResult(
-                lease=lease, records=records, rendered=rendered, decision=crashed_settlement(lease)
-            )
-        return ended.to_lease_result(lease, records, self.settler.known_urls, rendered)
+        if result is None:
+            decision = settlement_for(lease, PARSER_CRASH)
+            return LeaseResult(lease=lease, records=records, rendered=rendered, decision=decision)
+        return result.to_lease_result(lease, records, self.queue.known_urls, rendered)
 
     def _record_id(self, lease: Lease, hop: int = 0) -> UUID:
         return record_id(self.crawl, self.worker, lease.token, hop)
@@ -314,20 +325,20 @@ class LeaseHandler:
 
 
 def _decodes_to_heavy(capture: Capture) -> bool:
-    """Return whether a body is long after decoding; the decoded bytes are not kept."""
-    encodings = header_value(capture.headers, "content-encoding")
+    """Return whether a body is long after decoding. The decoded bytes are discarded."""
+    encodings = capture.content_encoding
     return bool(encodings) and decode_content(capture.payload, encodings, HEAVY_PAGE_BYTES + 1)[1] == TOO_LONG
 
 
 def _failed_decision(lease: Lease) -> Settlement | RobotsRuling:
-    """How a lease ends whose answer cannot be read."""
+    """Return how a lease ends whose answer cannot be read."""
     return UNREADABLE if lease.kind is Kind.ROBOTS else settlement_for(lease, READING_FAILED)
 
 
-def _failed_result(ended: LeaseResult, failure: ReadingFailure) -> LeaseResult:
-    """The end of a lease whose answer cannot be read, with what its reading raised."""
-    LOGGER.warning("%s: %s", ended.lease.url, failure)
-    return replace(ended, error=failure.traceback)
+def _failed_result(result: LeaseResult, failure: ReadingFailure) -> LeaseResult:
+    """Return the result of a lease whose answer cannot be read, with the traceback of the exception."""
+    LOGGER.warning("%s: %s", result.lease.url, failure)
+    return replace(result, error=failure.traceback)
 
 
 def _is_failure(found: Capture | FetchFailure | RobotsFetch | None) -> bool:

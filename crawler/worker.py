@@ -21,7 +21,6 @@ from crawler.archive_filter import ArchiveFilter
 from crawler.archive_settings import ArchiveSettings
 from crawler.decode_budget import DecodeBudget
 from crawler.gate_monitor import GateMonitor
-from crawler.identifiers import user_agent
 from crawler.lease_handler import LeaseHandler
 from crawler.machine.activity import Activity
 from crawler.machine.heartbeat import Heartbeat
@@ -32,6 +31,7 @@ from crawler.render.chromium.program import MAX_TABS, find_browser
 from crawler.render.render_settings import RenderSettings
 from crawler.robots.robots_txt import MAX_TURN_WAIT_MS
 from crawler.rotation import Rotation
+from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduler import Scheduler
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.settler import Settler
@@ -40,6 +40,7 @@ from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
 from crawler.uplink.address_limiter import AddressLimiter
 from crawler.uplink.uplink import Uplink
+from crawler.user_agent import user_agent
 from crawler.wire import Client, WireSettings
 from crawler.wire.limits import TOTAL_FACTOR
 from frontier import Frontier, TakeoverError
@@ -130,23 +131,8 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     identified: list[HasUserAgent] = [archive]
 
     ttl_s = config.ttl_s + _blocked_s(config)
-    address_limiter = AddressLimiter(frontier, system.boot_clock)
 
-    def asked(address: str) -> None:
-        heartbeat.check()  # after a sleep, another worker may have taken over and ask the same address
-        address_limiter.start_request(address)
-
-    client = system.client(user_agent=name, settings=config.wire, on_request=asked)
-    decoded = DecodeBudget()
-    renderer = _renderer(config, frontier, client, address_limiter, decoded)
-    identified += [client, *([renderer] if renderer else [])]
-
-    async def report() -> None:
-        await heartbeat.send_now()
-
-    uplink = Uplink(client, frontier.responsive_origins, report, clock=system.clock)
-
-    async def beat() -> None:
+    async def send_heartbeat() -> None:
         for each in identified:
             each.user_agent = _user_agent(config, frontier)
         since = config.store.unavailable_since_ms()
@@ -157,8 +143,14 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         )
 
     heartbeat = Heartbeat(
-        beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock
+        send_heartbeat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock
     )
+    address_limiter = AddressLimiter(frontier, system.boot_clock, check_liveness=heartbeat.check)
+    client = system.client(user_agent=name, settings=config.wire, on_request=address_limiter.start_request)
+    decoded = DecodeBudget()
+    renderer = _renderer(config, frontier, client, address_limiter, decoded)
+    identified += [client, *([renderer] if renderer else [])]
+    uplink = Uplink(client, frontier.responsive_origins, heartbeat.send_now, clock=system.clock)
     await heartbeat.send()
     beside = [asyncio.create_task(work) for work in (heartbeat.run(), activity.run())]
     try:
@@ -210,8 +202,10 @@ async def _crawl(
         + SETTLING_MS
         + round(_blocked_s(config) * 1000)
     )
+    queue = LeaseQueue(system.clock)
     scheduler = Scheduler(
         frontier,
+        queue,
         gate=gate,
         heartbeat=heartbeat,
         uplink=uplink,
@@ -228,7 +222,7 @@ async def _crawl(
     settler = Settler(
         archive,
         frontier,
-        scheduler.close_leases,
+        queue,
         log=log,
         gate=gate,
         heartbeat=heartbeat,
@@ -240,17 +234,18 @@ async def _crawl(
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: scheduler.stop())
     lease_handler = LeaseHandler(
+        frontier,
         crawl=config.crawl,
         worker=config.worker,
         client=uplink,
         address_limiter=address_limiter,
         scheduler=scheduler,
-        settler=settler,
+        queue=queue,
         archive_filter=config.archive_filter,
         renderer=renderer,
         activity=activity,
         decode_budget=decoded,
-        options=lambda: _page_options(config, frontier),
+        options=PageOptions(obey=config.reading.obey, cookies=config.wire.cookies),
         page_process=system.page_process(),
     )
     enough = False
@@ -267,7 +262,7 @@ async def _crawl(
             )
     finally:
         watching.cancel()
-    settler.close()
+    queue.finish()
     await settling
     lease_handler.close()
     if lease_handler.error is not None:
@@ -293,11 +288,6 @@ def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
     return config.user_agent or user_agent(frontier.crawl.settings.contact)
 
 
-def _page_options(config: WorkerConfig, frontier: Frontier) -> PageOptions:
-    traps = frontier.crawl.settings.policy.traps
-    return PageOptions(obey=config.reading.obey, cookies=config.wire.cookies, traps=traps)
-
-
 def _renderings(config: WorkerConfig) -> int:
     """Return the time-outs that a page may spend on waiting for a tab and in it: every leased page may need one."""
     return 0 if config.rendering.render == "never" else config.scheduling.concurrency // MAX_TABS + 2
@@ -319,7 +309,7 @@ def _renderer(
     return Renderer(
         client,
         address_limiter,
-        frontier.robots,
+        frontier,
         mode=settings.render,
         browser=settings.browser,
         sandbox=settings.browser_sandbox,
@@ -327,7 +317,6 @@ def _renderer(
         timeout_s=config.wire.timeout,
         most_bytes=config.wire.max_body,
         decode_budget=decoded,
-        restarts=lambda: frontier.crawl.server_restarts,
     )
 
 

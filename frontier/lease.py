@@ -186,6 +186,16 @@ class Lease:
         return Discovery(**dict(zip(_OF_DISCOVERY, _values(self), strict=True)))
 
     @property
+    def follows_links(self) -> bool:
+        """Whether links of the page are followed."""
+        return self.max_depth is None or self.depth < self.max_depth
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether the URL is a seed, and its response may list further seeds."""
+        return self.listed and not self.depth and not self.state.is_list
+
+    @property
     def is_last_attempt(self) -> bool:
         """Whether the page fails if this attempt asks for another (`ATTEMPTS`)."""
         return self.attempt + 1 >= ATTEMPTS

@@ -1,25 +1,24 @@
-"""From the answer of a page to the settlement of its lease: outcome, and what was found. Pure.
+"""From the response to a page to the settlement of its lease. Pure.
 
-The same function reads an answer that has just come and one that a dead worker left in the archive, so that a
-page comes to the same either way.
+`read_page` reads a response once, into one value: a `PageReading`. `decide` turns this value into a `Settlement`. A
+response that has just arrived and one that a dead worker left in the archive go through the same two functions, so the
+lease ends the same way.
 
-1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
-   (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
-2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads to is
-   fetched under its own lease, its own robots rules, its own delay. One that leads back is followed where something
-   has changed since (`crawler.reading.redirect_chain`): a cookie, or how the URL is written.
-3. A URL that a trap would make (`frontier.urls.trap`) is no discovery; like one out of scope it is left out and not
-   counted. What was listed is no trap, nor where that redirects to.
-4. An HTML page is sketched, so that the frontier can tell who says nothing new.
-5. A page that is as it was when it came last (`crawler.reading.conditional`) leads to nothing that it did not lead to
-   then.
-6. What the next visit is to know of a page is noted, where there is to be one.
-7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes
-   on. So it is with a seed that is a list of seeds (`seedlist`).
-8. What stands in the place of a page (`extract.soft_error`) says nothing new, whatever it says. A block is the host's
-   way to say that it is busy: the page is asked for again, later.
-9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would
-   have gone is a link of it.
+1. Links are followed only on HTML pages, as deep as the lease allows, and within its scope. If the crawl obeys
+   `nofollow`, links of a page with that robots meta or X-Robots-Tag are not followed.
+2. The target of a redirect is one discovery, of the same depth, within the scope, after at most ten hops. It is fetched
+   under its own lease, its own robots rules and its own delay. A redirect that leads back is followed if something has
+   changed since: a cookie, or the spelling of the URL (`crawler.reading.redirect_chain`).
+3. A URL that looks like a trap (`frontier.urls.trap`) is no discovery. Like a URL out of scope it is left out and not
+   counted. A listed URL is no trap, and neither is its redirect target.
+4. An HTML page is sketched, so that the frontier can see whether it says anything new.
+5. A page that is unchanged since its last capture (`crawler.reading.conditional`) has no new links.
+6. If the page is visited again, the settlement carries the request state of the next visit.
+7. A sitemap (`crawler.reading.sitemap_discoveries`) is no page: its entries are the discoveries, its redirect target is
+   a sitemap, and its request state stays. The same holds for a seed that is a list of seeds.
+8. An error page with a success status (`extract.soft_error`) has an empty sketch. A block page means that the host is
+   busy: the page is requested again later.
+9. If a page was rendered, the DOM is read, even if the response is unchanged. The targets of its scripts are links.
 """
 
 from collections.abc import Container
@@ -29,18 +28,17 @@ from core import Url
 from crawler.reading import redirect_chain
 from crawler.reading.conditional import next_visit_state, unchanged_profile
 from crawler.reading.link_targets import link_target, link_targets
-from crawler.reading.outcome import BLOCK_PAGE, Judgement, decode_location, judge_response
+from crawler.reading.outcome import BLOCK_PAGE, REDIRECT_STATUSES, Judgement, decode_location, judge_response
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_response import HTTP_FORBIDDEN, PageResponse, is_html, may_have_page
-from crawler.reading.seedlist import is_seed_list
-from crawler.reading.sitemap import read_sitemap
-from crawler.reading.sitemap_discoveries import (
-    follows_links,
-    is_all_out_of_scope,
-    is_sitemap,
-    may_read_sitemap,
-    sitemap_discoveries,
+from crawler.reading.page_response import (
+    HTTP_FORBIDDEN,
+    PageResponse,
+    is_html,
+    is_seed_list,
+    may_have_page,
 )
+from crawler.reading.sitemap import SitemapEntry, read_sitemap
+from crawler.reading.sitemap_discoveries import is_all_out_of_scope, may_read_sitemap, sitemap_discoveries
 from crawler.reading.sketch import EMPTY_SKETCH, sketch
 from extract.charset import to_utf8
 from extract.links import extract_links
@@ -54,132 +52,159 @@ from storage.warc.dropped import DroppedPage
 MAX_REDIRECTS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
-NOTHING_SAID = Rights()
+NO_RIGHTS = Rights()
 UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageReading:
-    """What an answer comes to."""
+    """Everything that one response says."""
 
-    settlement: Settlement
-    outlinks: tuple[str, ...] = ()
-    """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
-    rights: Rights = NOTHING_SAID
-    """What it says of how it may be used."""
-    has_read_markup: bool = False
-    """Whether `rights` holds all that headers and markup say; if not, it holds what was read of them."""
+    response: PageResponse
+    judgement: Judgement
+    links: tuple[Url, ...] = ()
+    """Targets of the links of a page, or of a redirect, whatever the scope and whoever knows them."""
+    entries: tuple[SitemapEntry, ...] | None = None
+    """Entries of a sitemap or of a list of seeds; None for a page."""
+    rights: Rights = NO_RIGHTS
+    """What headers and markup say about the use of the page, as far as the outcome needed them."""
+    forbids_archive: bool = False
+    """Whether the page asks not to be archived, and the crawl obeys that."""
+    sketch: int | None = None
+    """32 bits of the page's text (`crawler.reading.sketch`); None if the text was not read."""
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is the reading of a page, and not of a redirect or of a list."""
+        return self.entries is None and self.response.status not in REDIRECT_STATUSES
+
+
+def read_page(lease: Lease, response: PageResponse, options: PageOptions = DEFAULT_OPTIONS) -> PageReading:
+    """Return what a response says."""
+    reading = _read(lease, response, options)
+    if "noarchive" in options.obey and reading.is_page:
+        # An unchanged page or a page that is requested again has no sketch: its markup was not read.
+        stated = reading.rights if reading.sketch is not None else _rights(response, lease.url.wire)
+        return replace(reading, forbids_archive="noarchive" in stated.robots)
+    return reading
+
+
+def _read(lease: Lease, response: PageResponse, options: PageOptions) -> PageReading:
+    state = lease.state
+    may_be_unchanged = state.has_capture and not state.is_list and response.rendering is None
+    if may_be_unchanged and unchanged_profile(state, response):
+        return PageReading(response=response, judgement=UNCHANGED)
+    judgement = judge_response(
+        response.status,
+        truncated=response.truncated,
+        retry_after=response.header("retry-after"),
+        now_ms=response.received_ms,
+        attempt=lease.attempt,
+    )
+    if judgement.outcome is Outcome.REDIRECTED:
+        return _read_redirect(lease, response, judgement)
+    if response.rendering is not None and response.rendering.problem:
+        judgement = replace(judgement, reason=response.rendering.problem)
+    stated = rights(response.headers, at_ms=response.received_ms)
+    reading = PageReading(response=response, judgement=judgement, rights=stated)
+    if state.is_list or is_seed_list(lease, response):
+        return _read_list(reading)
+    is_final = judgement.outcome is not Outcome.RETRY
+    if not (is_final and may_have_page(response.status) and response.body and is_html(response)):
+        return reading
+    return _read_html(lease, reading, options)
+
+
+def _read_html(lease: Lease, reading: PageReading, options: PageOptions) -> PageReading:
+    response, text_sketch = reading.response, EMPTY_SKETCH
+    html, codec = to_utf8(response.body, response.header("content-type"))
+    error = detect_soft_error(response.header, html)
+    if error == "block_page":
+        return replace(reading, judgement=BLOCK_PAGE)
+    if response.status == HTTP_FORBIDDEN:
+        return reading
+    if error is None:
+        text_sketch = sketch(html, lease.url.text)
+    else:
+        reading = replace(reading, judgement=replace(reading.judgement, reason=error))
+    page = extract_links(html, lease.url.wire, codec)
+    navigations = response.rendering.navigations if response.rendering else ()
+    return replace(
+        reading,
+        links=tuple(link_targets((*page.hrefs, *navigations), page.base, options.traps)),
+        rights=rights(response.headers, page.metas, at_ms=response.received_ms)
+        if page.metas
+        else reading.rights,
+        sketch=text_sketch,
+    )
+
+
+def _read_list(reading: PageReading) -> PageReading:
+    response, judgement = reading.response, reading.judgement
+    if not 200 <= response.status < 300 or judgement.outcome is Outcome.RETRY:
+        return replace(reading, entries=())
+    listing = read_sitemap(response.body)
+    if (listing.excess_entries or listing.is_cut) and not judgement.reason:
+        judgement = replace(judgement, reason="sitemap_too_long")
+    return replace(reading, judgement=judgement, entries=listing.entries)
+
+
+def _read_redirect(lease: Lease, response: PageResponse, judgement: Judgement) -> PageReading:
+    location = decode_location(response.header("location") or "")
+    if not location:
+        return PageReading(response=response, judgement=replace(judgement, reason="no_location"))
+    try:
+        target = canonicalize(location, lease.url.wire)
+    except InvalidUrl:
+        return PageReading(response=response, judgement=replace(judgement, reason="bad_location"))
+    return PageReading(response=response, judgement=judgement, links=(target,))
+
+
+def _rights(response: PageResponse, base: str) -> Rights:
+    """Return everything that a page and its server say about its use."""
+    metas: tuple[tuple[str, str], ...] = ()
+    if 200 <= response.status < 300 and response.body and is_html(response):
+        metas = extract_links(to_utf8(response.body, response.header("content-type"))[0], base).metas
+    return rights(response.headers, metas, at_ms=response.received_ms)
 
 
 def page_settlement(
     lease: Lease,
-    found: PageResponse,
-    known: Container[str] = frozenset(),
+    response: PageResponse,
+    known_urls: Container[str] = frozenset(),
     options: PageOptions = DEFAULT_OPTIONS,
 ) -> Settlement:
-    """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
-    return read_page(lease, found, known, options).settlement
+    """Read a response, and decide how its lease ends."""
+    return decide(lease, read_page(lease, response, options), known_urls, options)
 
 
-def read_page(
+def decide(
     lease: Lease,
-    found: PageResponse,
-    known: Container[str] = frozenset(),
+    reading: PageReading,
+    known_urls: Container[str] = frozenset(),
     options: PageOptions = DEFAULT_OPTIONS,
-) -> PageReading:
-    """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
-    before = lease.state
-    is_same = found.rendering is None and unchanged_profile(
-        before, found.status, found.sha256, is_complete=found.truncated is None
-    )
-    if before.kind == "page" and is_same:
-        reading = PageReading(settlement=settlement_for(lease, UNCHANGED))
-    else:
-        reading = _read(lease, found, known, options)
-    if lease.interval_s and before.kind == "page":
-        # The next visit is come to by no redirect.
-        left = replace(next_visit_state(before, found), chain=b"", cookies=())
-        return replace(reading, settlement=replace(reading.settlement, next_state=left))
-    return reading
-
-
-def _read(lease: Lease, found: PageResponse, known: Container[str], options: PageOptions) -> PageReading:
-    judgement = judge_response(
-        found.status,
-        truncated=found.truncated,
-        retry_after=found.header("retry-after"),
-        now_ms=found.received_ms,
-        attempt=lease.attempt,
-    )
-    if judgement.outcome is Outcome.REDIRECTED:
-        return _read_redirect(lease, found, options)
-    if found.rendering is not None and found.rendering.problem:
-        judgement = replace(judgement, reason=found.rendering.problem)
-    if is_sitemap(lease) or is_seed_list(lease, found):
-        return PageReading(
-            settlement=_of_sitemap(lease, found, judgement, known),
-            rights=rights(found.headers, at_ms=found.received_ms),
-        )
-    again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
-    if again or not (may_have_page(found.status) and found.body and is_html(found)):
-        return PageReading(
-            settlement=settlement_for(lease, judgement),
-            rights=rights(found.headers, at_ms=found.received_ms),
-            has_read_markup=not again,
-        )
-    asked = rights(found.headers, at_ms=found.received_ms)
-    (html, codec), said = to_utf8(found.body, found.header("content-type")), EMPTY_SKETCH
-    match detect_soft_error(found.header, html):
-        case "block_page":
-            return PageReading(settlement=settlement_for(lease, BLOCK_PAGE), rights=asked)
-        case _ if found.status == HTTP_FORBIDDEN:
-            return PageReading(settlement=settlement_for(lease, judgement), rights=asked)
-        case None:
-            said = sketch(html, lease.url.text)
-        case why:
-            judgement = replace(judgement, reason=why)
-    page = extract_links(html, lease.url.wire, codec)
-    went = found.rendering.navigations if found.rendering else ()
-    urls = link_targets((*page.hrefs, *went), page.base, options.traps)
-    told = rights(found.headers, page.metas, at_ms=found.received_ms)
-    followed: tuple[Discovery, ...] = ()
-    if follows_links(lease) and not ("nofollow" in options.obey and "nofollow" in told.robots):
-        new = (url for url in urls if url.text not in known and lease.scope.admits(url))
-        followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new)
-    return PageReading(
-        settlement=settlement_for(lease, judgement, followed, said),
-        outlinks=tuple(url.wire for url in urls),
-        rights=told,
-        has_read_markup=True,
-    )
-
-
-def settlement_of_dropped(
-    lease: Lease, found: DroppedPage, received_ms: int, options: PageOptions = DEFAULT_OPTIONS
 ) -> Settlement:
-    """Return how the lease of a page ends that was not archived: as `settlement` had it."""
-    judgement = judge_response(
-        found.status,
-        truncated=found.truncated,
-        retry_after=found.retry_after,
-        now_ms=received_ms,
-        attempt=lease.attempt,
-    )
-    urls = (link_target(outlink, traps=options.traps) for outlink in found.outlinks)
-    links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
-    return settlement_for(lease, judgement, links)
-
-
-def rights_of(found: PageResponse, base: str) -> Rights:
-    """What the page, and its server, say of how it may be used."""
-    metas: tuple[tuple[str, str], ...] = ()
-    if 200 <= found.status < 300 and found.body and is_html(found):
-        metas = extract_links(to_utf8(found.body, found.header("content-type"))[0], base).metas
-    return rights(found.headers, metas, at_ms=found.received_ms)
+    """Return how the lease of a page ends. The discoveries leave out URLs whose text is in `known_urls`."""
+    judgement = reading.judgement
+    if reading.entries is not None:
+        settlement = _settle_list(lease, reading, reading.entries, known_urls)
+    elif judgement.outcome is Outcome.REDIRECTED:
+        settlement = _settle_redirect(lease, reading, options)
+    else:
+        followed: tuple[Discovery, ...] = ()
+        if lease.follows_links and not ("nofollow" in options.obey and "nofollow" in reading.rights.robots):
+            links = (url for url in reading.links if url.text not in known_urls and lease.scope.admits(url))
+            followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in links)
+        settlement = settlement_for(lease, judgement, followed, reading.sketch)
+    if lease.interval_s and not lease.state.is_list:
+        # No redirect leads to the next visit.
+        state = replace(next_visit_state(lease.state, reading.response), chain=b"", cookies=())
+        return replace(settlement, next_state=state)
+    return settlement
 
 
 def settlement_for(
-    lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), said: int | None = None
+    lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), sketch: int | None = None
 ) -> Settlement:
     """Return the settlement that a judgement asks for."""
     return Settlement(
@@ -190,62 +215,77 @@ def settlement_for(
         retry_after_ms=judgement.retry_after_ms,
         hold_ms=judgement.hold_ms,
         fault=judgement.fault,
-        sketch=said,
+        sketch=sketch,
     )
 
 
-def _of_sitemap(lease: Lease, found: PageResponse, judgement: Judgement, known: Container[str]) -> Settlement:
-    if not 200 <= found.status < 300 or judgement.outcome is Outcome.RETRY:
-        return replace(settlement_for(lease, judgement), next_state=lease.state)
-    lists = read_sitemap(found.body)
-    if (lists.excess_entries or lists.is_cut) and not judgement.reason:
-        judgement = replace(judgement, reason="sitemap_too_long")
-    discoveries = sitemap_discoveries(lease, lists.entries, found.received_ms, known)
-    if not (judgement.reason or discoveries) and is_all_out_of_scope(lease, lists.entries):
+def settlement_of_dropped(
+    lease: Lease, dropped: DroppedPage, received_ms: int, options: PageOptions = DEFAULT_OPTIONS
+) -> Settlement:
+    """Return how the lease of a page ends that is not in the archive, from the record that took its place: the same way
+    as `decide` decided.
+    """
+    judgement = judge_response(
+        dropped.status,
+        truncated=dropped.truncated,
+        retry_after=dropped.retry_after,
+        now_ms=received_ms,
+        attempt=lease.attempt,
+    )
+    urls = (link_target(outlink, traps=options.traps) for outlink in dropped.outlinks)
+    links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
+    return settlement_for(lease, judgement, links)
+
+
+def _settle_list(
+    lease: Lease, reading: PageReading, entries: tuple[SitemapEntry, ...], known_urls: Container[str]
+) -> Settlement:
+    judgement = reading.judgement
+    discoveries = sitemap_discoveries(lease, entries, reading.response.received_ms, known_urls)
+    if not (judgement.reason or discoveries) and is_all_out_of_scope(lease, entries):
         judgement = replace(judgement, reason="out_of_scope")
     return replace(settlement_for(lease, judgement, discoveries), next_state=lease.state)
 
 
-def _read_redirect(lease: Lease, found: PageResponse, options: PageOptions) -> PageReading:
-    reason = ""
+def _settle_redirect(lease: Lease, reading: PageReading, options: PageOptions) -> Settlement:
+    reason = reading.judgement.reason
     discoveries: tuple[Discovery, ...] = ()
-    location = decode_location(found.header("location") or "")
-    try:
-        url = canonicalize(location, lease.url.wire)
-    except InvalidUrl:
-        url = None
-    if not location:
-        reason = "no_location"
-    elif url is None:
-        reason = "bad_location"
-    elif not (lease.scope.admits(url) or (is_sitemap(lease) and may_read_sitemap(lease, url))):
-        reason = "out_of_scope"
-    elif lease.hops >= MAX_REDIRECTS:
-        reason = "too_many_hops"
-    elif trap_reason(url) and options.traps.is_on(url.host) and not lease.listed:
-        reason = "trap"
-    else:
-        reason, discoveries = _redirect_target(lease, found, url, options)
-    ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
-    return PageReading(settlement=ended, outlinks=() if url is None else (url.wire,))
+    for url in reading.links:
+        reason = _redirect_refusal(lease, url, options)
+        if not reason:
+            reason, discoveries = _redirect_target(lease, reading.response, url, options)
+    return settlement_for(lease, replace(reading.judgement, reason=reason), discoveries)
+
+
+def _redirect_refusal(lease: Lease, url: Url, options: PageOptions) -> str:
+    """Return why a redirect's target is not requested, whatever led to it; empty if it may be."""
+    if not (lease.scope.admits(url) or (lease.state.is_list and may_read_sitemap(lease, url))):
+        return "out_of_scope"
+    if lease.hops >= MAX_REDIRECTS:
+        return "too_many_hops"
+    if trap_reason(url) and options.traps.is_on(url.host) and not lease.listed:
+        return "trap"
+    return ""
 
 
 def _redirect_target(
-    lease: Lease, found: PageResponse, url: Url, options: PageOptions
+    lease: Lease, response: PageResponse, url: Url, options: PageOptions
 ) -> tuple[str, tuple[Discovery, ...]]:
-    """Why a redirect's target is not asked for, or the target: `crawler.reading.redirect_chain`."""
+    """Return the discovery of a redirect's target, or the reason why the redirects before forbid it
+    (`crawler.reading.redirect_chain`).
+    """
     before = lease.state
-    cookies = [value for name, value in found.headers if name.lower() == "set-cookie"]
-    redirects = redirect_chain.append(before.chain, lease.url, cookie=bool(cookies))
-    decision = redirect_chain.decide(redirects, url, cookies=options.cookies)
+    cookies = [value for name, value in response.headers if name.lower() == "set-cookie"]
+    chain = redirect_chain.append(before.chain, lease.url, cookie=bool(cookies))
+    decision = redirect_chain.decide(chain, url, cookies=options.cookies)
     if decision == "loop" and url.text == lease.url.text:
         return "to_itself", ()
     if decision in {"loop", "needs_cookie"}:
         return decision, ()
     again = decision == "ask_again"
-    # The same page keeps what its last capture was; another one keeps only that it is to be read as a sitemap.
-    kept = before if again else RequestState(kind=before.kind, level=before.level)
-    told = (*before.cookies, *((lease.url.wire, cookie) for cookie in cookies)) if options.cookies else ()
+    # The same page keeps the state of its last capture; another one keeps only that it is read as a sitemap.
+    state = before if again else RequestState(kind=before.kind, level=before.level)
+    jar = (*before.cookies, *((lease.url.wire, cookie) for cookie in cookies)) if options.cookies else ()
     target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + (not again))
     return "", (
         replace(
@@ -254,7 +294,7 @@ def _redirect_target(
             priority=lease.priority,
             generation=lease.generation if again else 0,
             again=lease.token if again else 0,
-            state=replace(kept, chain=redirects, cookies=told),
+            state=replace(state, chain=chain, cookies=jar),
         ),
     )
 

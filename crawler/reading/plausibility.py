@@ -10,7 +10,7 @@ links, its outcome, its notes. It may not
 """
 
 from crawler.reading.outcome import LONGEST_WAIT_MS
-from crawler.reading.sitemap_discoveries import is_sitemap, may_read_sitemap
+from crawler.reading.sitemap_discoveries import may_read_sitemap
 from frontier import Discovery, InvalidUrl, Lease, Settlement, canonicalize
 from storage.warc.dropped import REASON
 
@@ -32,7 +32,7 @@ def plausible(lease: Lease, ended: Settlement) -> bool:
 
 
 def _is_found(lease: Lease, found: Discovery) -> bool:
-    is_list = is_sitemap(lease) or lease.listed
+    is_list = lease.state.is_list or lease.listed
     try:
         is_url = canonicalize(found.url.wire) == found.url
     except InvalidUrl:

@@ -24,26 +24,16 @@ MAX_INDEX_DEPTH = 3
 """Indexes above a sitemap, at most."""
 
 
-def is_sitemap(lease: Lease) -> bool:
-    """Whether what is fetched is to be read as a sitemap, whatever its server calls it."""
-    return lease.state.is_list
-
-
 def may_read_sitemap(lease: Lease, url: Url) -> bool:
     """Whether a sitemap may be read that the host of a lease names."""
     return url.host == lease.url.host or lease.scope.admits(url)
-
-
-def follows_links(lease: Lease) -> bool:
-    """Whether links of a page are followed."""
-    return lease.max_depth is None or lease.depth < lease.max_depth
 
 
 def robots_sitemaps(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, ...]:
     """The sitemaps that the robots.txt of a page's origin names."""
     return (
         tuple(_sitemaps(lease, sitemaps, RequestState(kind="sitemap"), lease.generation))
-        if follows_links(lease)
+        if lease.follows_links
         else ()
     )
 
@@ -54,7 +44,7 @@ def sitemap_discoveries(
     """Return the discoveries of a sitemap that was read now, without URLs whose text is in `known`."""
     read = lease.state
     kind: ReadingKind = "sitemap" if read.kind == "sitemap" else "seeds"
-    if kind == "sitemap" and not follows_links(lease):
+    if kind == "sitemap" and not lease.follows_links:
         return ()
     depth, priority = (lease.depth + 1, 0) if kind == "sitemap" else (lease.depth, lease.priority)
     again = 0 if kind == "sitemap" or read.date_ms else lease.generation

@@ -59,10 +59,12 @@ class PageLease:
         """Return whether robots.txt permits a subresource; call `fetch` for a robots.txt that is not cached."""
         if url.origin != self._lease.url.origin:
             return await self._subresource_robots.permission(url, fetch)
-        lease = replace(self._lease, url=url)
-        if await self._robots_cache.refusal(lease) is not None:
-            return Permission(refusal="robots")
-        return Permission(delay_ms=await self._robots_cache.delay_ms(lease))
+        rules = await self._robots_cache.rules(self._lease)
+        return (
+            Permission(delay_ms=rules.delay_ms)
+            if rules.refusal(url) is None
+            else Permission(refusal="robots")
+        )
 
     async def reserve_turn(self, host: str, *, delay_ms: int, max_wait_ms: int, may_burst: bool) -> int:
         """Return in how many milliseconds it is the page's turn at a host whose rules ask for a delay; more than

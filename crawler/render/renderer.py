@@ -11,7 +11,6 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from core import Capture
@@ -28,7 +27,7 @@ from crawler.render.tab import BrowserGoneError, render
 from crawler.robots.robots_txt import RobotsCache
 from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Client, utc_ms
-from frontier import Lease, RobotsRecord
+from frontier import Frontier, Lease
 from storage.warc.payload import decode_content
 from storage.warc.records import mime_of
 
@@ -45,7 +44,7 @@ class Renderer:
         self,
         client: Client,
         address_limiter: AddressLimiter,
-        read: Callable[[str], Awaitable[RobotsRecord | None]],
+        frontier: Frontier,
         *,
         mode: Literal["auto", "always"],
         browser: str,
@@ -54,18 +53,16 @@ class Renderer:
         timeout_s: float,
         most_bytes: int,
         decode_budget: DecodeBudget,
-        restarts: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`read` returns the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program,
-        or empty; `sandbox` says whether its own sandbox is on. `timeout_s` and `most_bytes` bound one page and its DOM.
-        `restarts` is as for `RobotsCache`.
+        """`frontier` has the robots records of all origins. `browser` is the path of the program, or empty; `sandbox`
+        says whether its own sandbox is on. `timeout_s` and `most_bytes` bound one page and its DOM.
 
         Raise `InputError` if there is no browser.
         """
         self._client, self._address_limiter = client, address_limiter
         self._robots_cache, self._subresource_robots = (
-            RobotsCache(read, restarts),
-            SubresourceRobots(read, utc_ms),
+            RobotsCache(frontier),
+            SubresourceRobots(frontier.robots, utc_ms),
         )
         self._mode, self._program, self.user_agent = mode, find_browser(browser), user_agent
         self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes

@@ -25,7 +25,6 @@ from crawler.reading.outcome import READING_STEP
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.plausibility import plausible
-from crawler.reading.sitemap_discoveries import follows_links
 from crawler.render.rendering_archive import RENDERING_TYPES
 from crawler.replay.replay import archived_response
 from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
@@ -148,7 +147,7 @@ def _links_of_metadata(
     under: Lease, notes: ArchivedRecord | None, options: PageOptions
 ) -> tuple[Discovery, ...]:
     """What was noted of a page that leads on."""
-    if notes is None or not follows_links(under):
+    if notes is None or not under.follows_links:
         return ()
     facts, outlinks = decode_notes(notes.payload)
     if "nofollow" in options.obey and "nofollow" in facts.get("robots", "").split(","):

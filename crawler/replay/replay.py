@@ -29,18 +29,17 @@ from uuid import UUID
 
 from core import Failure, RecordRef, failure_boundary
 from core.capture import Truncation
-from crawler.identifiers import record_id
+from crawler.lease_result import LeaseResult, record_id
 from crawler.log_entry import record_line
 from crawler.machine.system import REAL_SYSTEM, System
-from crawler.page_process import PageProcess, crashed_settlement
-from crawler.reading.outcome import READING_FAILED, READING_STEP, retry_after_ms
+from crawler.page_process import PageProcess
+from crawler.reading.outcome import PARSER_CRASH, READING_FAILED, READING_STEP, retry_after_ms
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_for, settlement_of_dropped
 from crawler.reading.page_response import PageResponse, with_dom
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import decode_report as read_note
 from crawler.reading.rendered_page import dom_id, report_id
-from crawler.recent_set import RecentSet
 from crawler.render.rendering_archive import RENDERING_TYPES
 from crawler.robots.robots_txt import (
     DEADLY,
@@ -50,7 +49,8 @@ from crawler.robots.robots_txt import (
     decide_response,
     redirect_target,
 )
-from crawler.settler import BATCH, LeaseResult, settle_leases
+from crawler.scheduling.lease_queue import BATCH
+from crawler.settler import settle_leases
 from frontier import Frontier, Kind, Lease, Settlement
 from storage.archive.archive_writer import recover_archives as seal_unfinished
 from storage.archive.open_files import open_archive_files as open_files
@@ -139,7 +139,7 @@ async def _replay(
         await asyncio.to_thread(log_writer.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
             some = batch[first : first + BATCH]
-            await settle_leases(frontier, some, RecentSet(0), is_worker_dead=True, clock_ms=system.clock_ms)
+            await settle_leases(frontier, some, is_worker_dead=True, clock_ms=system.clock_ms)
             ended += len(some)
     finally:
         aside.close()
@@ -270,7 +270,8 @@ async def _read(
         accepts=partial(plausible, lease),
     )
     return LeaseResult(
-        lease=lease, decision=crashed_settlement(lease) if ended is None else replace(ended, lease=lease)
+        lease=lease,
+        decision=settlement_for(lease, PARSER_CRASH) if ended is None else replace(ended, lease=lease),
     )
 
 

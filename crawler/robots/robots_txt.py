@@ -40,8 +40,8 @@ from crawler.reading.outcome import (
 from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, ParsedRobots, parse_rules, request_path, whole_lines
 from crawler.uplink.address_limiter import AddressLimiter
 from crawler.uplink.uplink import Fetcher
-from crawler.wire import FetchFailure, Postponement, header_value
-from frontier import Fault, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
+from crawler.wire import FetchFailure, Postponement
+from frontier import Fault, Frontier, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
 from storage.warc.payload import decode_content
 
 MAX_REDIRECTS = 5
@@ -283,50 +283,24 @@ def delay_ms(rules: ParsedRobots) -> int | None:
 
 
 class RobotsCache:
-    """Decides whether a page may be fetched, by the newest rules of its origin. Caches the rules of a few hundred
-    origins.
-    """
+    """Returns the newest rules of the origin of a page. Caches the rules of a few hundred origins."""
 
-    def __init__(
-        self,
-        read_record: Callable[[str], Awaitable[RobotsRecord | None]],
-        restarts: Callable[[], int] = lambda: 0,
-    ) -> None:
-        """Read records with `read_record`, which returns the newest record of an origin (`Frontier.robots`).
-
-        `restarts` counts the events after which records of the same version may differ (`Frontier.restarts`).
-        """
-        self._read_record, self._restarts = read_record, restarts
-        self._entries: OrderedDict[tuple[str, int, int], _CacheEntry] = OrderedDict()
+    def __init__(self, frontier: Frontier) -> None:
+        """Read records from `frontier`; after a restart of its server, records of the same version may differ."""
+        self._frontier = frontier
+        self._entries: OrderedDict[tuple[str, int, int], OriginRules] = OrderedDict()
         self._size = 0
 
-    async def refusal(self, lease: Lease) -> Judgement | None:
-        """Return why the page of a lease may not be fetched; None if it may."""
-        page = await self._entry(lease)
-        return None if page.allows(lease.url) else page.refusal()
-
-    async def delay_ms(self, lease: Lease) -> int:
-        """Return the milliseconds between two requests that the rules for a page ask for; 0 if they ask for none."""
-        page = await self._entry(lease)
-        return 0 if page.rules is None else delay_ms(page.rules) or 0
-
-    async def sitemaps(self, lease: Lease) -> tuple[str, ...]:
-        """Return the sitemaps that the rules for a page name, as written there; once for each origin."""
-        page = await self._entry(lease)
-        if page.has_reported_sitemaps or page.rules is None:
-            return ()
-        page.has_reported_sitemaps = True
-        return page.rules.sitemaps
-
-    async def _entry(self, lease: Lease) -> "_CacheEntry":
-        key = (lease.url.origin, lease.robots_version, self._restarts())
+    async def rules(self, lease: Lease) -> "OriginRules":
+        """Return the rules for the page of a lease."""
+        key = (lease.url.origin, lease.robots_version, self._frontier.crawl.server_restarts)
         page = self._entries.pop(key, None)
         if page is None:
-            record = await self._read_record(lease.url.origin)
+            record = await self._frontier.robots(lease.url.origin)
             rules = None
             if record is not None and record.rule == "rules" and record.body:
                 rules = parse_rules(split_timestamp(record.body)[0], PRODUCT_TOKEN)
-            page = _CacheEntry(record=record, rules=rules)
+            page = OriginRules(record=record, rules=rules)
             self._size += page.size
         self._entries[key] = page
         while len(self._entries) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._entries) > 1):
@@ -338,27 +312,41 @@ class RobotsCache:
 
 
 @dataclass(slots=True, kw_only=True)
-class _CacheEntry:
+class OriginRules:
+    """What the newest robots record of one origin permits."""
+
     record: RobotsRecord | None
     rules: ParsedRobots | None
     has_reported_sitemaps: bool = False
-    """Whether `sitemaps` has returned this origin's sitemaps."""
+    """Whether `take_sitemaps` has returned the origin's sitemaps."""
 
     @property
     def size(self) -> int:
+        """Bytes of the rules, roughly."""
         return 0 if self.rules is None else self.rules.size
 
-    def allows(self, url: Url) -> bool:
-        if self.rules is not None:
-            return self.rules.allows(request_path(url.wire))
-        return self.record is not None and self.record.rule == "allow"
+    @property
+    def delay_ms(self) -> int:
+        """Milliseconds between two requests that the rules ask for; 0 if they ask for none."""
+        return 0 if self.rules is None else delay_ms(self.rules) or 0
 
-    def refusal(self) -> Judgement:
-        """Return the reason `robots` if the site refuses. Otherwise there was no robots.txt, and nothing is
-        requested.
+    def take_sitemaps(self) -> tuple[str, ...]:
+        """Return the sitemaps that the rules name, as written there; once."""
+        if self.has_reported_sitemaps or self.rules is None:
+            return ()
+        self.has_reported_sitemaps = True
+        return self.rules.sitemaps
+
+    def refusal(self, url: Url) -> Judgement | None:
+        """Return why a page of the origin may not be fetched; None if it may. The reason is `robots` if the site
+        refuses. If there are no rules, nothing is requested.
         """
         if self.rules is not None:
+            if self.rules.allows(request_path(url.wire)):
+                return None
             return Judgement(outcome=Outcome.REFUSED, reason="robots")
+        if self.record is not None and self.record.rule == "allow":
+            return None
         if self.record is not None and self.record.body:
             # The guard's reason, or the frontier's reason why the origin was given up.
             reason = self.record.body.decode()
@@ -373,9 +361,7 @@ def _of_capture(found: Capture, lease: Lease) -> RobotsRuling | RobotsRetry:
     return decide_response(
         lease,
         status=found.status,
-        body=decode_content(found.payload, header_value(found.headers, "content-encoding"), MAX_ROBOTS_BYTES)[
-            0
-        ],
+        body=decode_content(found.payload, found.content_encoding, MAX_ROBOTS_BYTES)[0],
         truncated=found.truncated,
         retry_after=retry_after_ms(found.header("retry-after"), now_ms),
         now_ms=now_ms,

@@ -1,3 +1,3 @@
-"""Which lease is next. Entry point: `scheduler`. `poll` says when the frontier is asked, `slot_share` how many slots a
-domain may hold.
+"""Which lease is next. Entry point: `scheduler`. `lease_queue` knows which leases are open and what has ended of them,
+`slot_share` how many slots a domain may hold.
 """

@@ -33,9 +33,8 @@ from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
 from core import Failure, InputError, ThresherError
-from crawler.identifiers import spider_record_id
 from crawler.lease_handler import LeaseHandler
-from crawler.reading.sitemap_discoveries import is_sitemap
+from crawler.lease_result import spider_record_id
 from crawler.spiders import spider_settings
 from crawler.spiders.blocking_watch import BlockingWatch, source_location
 from crawler.spiders.delivery import delivery
@@ -193,8 +192,8 @@ class SpiderEngine(ExecutionEngine):
     async def _leases(self) -> AsyncIterator[Request]:
         ours: set[asyncio.Task[None]] = set()
         try:
-            async for lease, refusal in self._lease_handler.scheduler.leases(self._lease_handler.settler):
-                if lease.kind is Kind.ROBOTS or is_sitemap(lease):
+            async for lease, refusal in self._lease_handler.scheduler.leases():
+                if lease.kind is Kind.ROBOTS or lease.state.is_list:
                     if refusal is not None:
                         self._lease_handler.refuse(lease, refusal)
                         continue
@@ -297,7 +296,7 @@ class SpiderEngine(ExecutionEngine):
                     result,
                     request,
                     self.spider,
-                    known_urls=lease_handler.settler.known_urls,
+                    known_urls=lease_handler.queue.known_urls,
                     options=lease_handler.options,
                 )
         except Failure as failure:
@@ -306,9 +305,9 @@ class SpiderEngine(ExecutionEngine):
             lease_handler.stop(error)
             return
         if visit.fetch_result is None and visit.refusal is None and not visit.is_aborted:
-            lease_handler.scheduler.release_unrequested(lease)
+            lease_handler.queue.release_unrequested(lease)
         if finished is not None:
-            lease_handler.settler.add(finished)
+            lease_handler.queue.add_result(finished)
 
 
 def _method_name(method: Callable[..., Any] | None, default: str) -> str:

@@ -30,9 +30,18 @@ MAX_ACQUIRED = 10_000
 class AddressLimiter:
     """Acquires addresses for one worker."""
 
-    def __init__(self, frontier: Frontier, clock: Callable[[], float] = boot_s) -> None:
-        """With an address delay of 0 there is no queue, and the frontier is not called. `clock` returns seconds."""
-        self._frontier, self._clock = frontier, clock
+    def __init__(
+        self,
+        frontier: Frontier,
+        clock: Callable[[], float] = boot_s,
+        *,
+        check_liveness: Callable[[], None] = lambda: None,
+    ) -> None:
+        """With an address delay of 0 there is no queue, and the frontier is not called. `clock` returns seconds.
+        `check_liveness` raises if another worker may have taken over, and may request the same address
+        (`Heartbeat.check`).
+        """
+        self._frontier, self._clock, self._check_liveness = frontier, clock, check_liveness
         self._pending: list[tuple[Lease, str]] = []
         self._waiters: list[asyncio.Future[int]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -53,7 +62,10 @@ class AddressLimiter:
         return partial(self._acquire, lease) if self._delay_ms else acquire_at_once
 
     def start_request(self, address: str) -> None:
-        """Note that a request is about to be sent to an address; report the address if that is late."""
+        """Note that a request is about to be sent to an address; report the address if that is late. Raise
+        `TakeoverError` if the worker may send nothing any more.
+        """
+        self._check_liveness()
         if not self._delay_ms:
             return
         entered = self._acquired_at.pop(address, None)

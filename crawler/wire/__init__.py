@@ -38,7 +38,7 @@ from crawler.wire.fetch_failure import (
     acquire_at_once,
     utc_ms,
 )
-from crawler.wire.http.message import Headers, header_value
+from crawler.wire.http.message import Headers
 from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
 from crawler.wire.wire_settings import WireSettings
 
@@ -54,7 +54,6 @@ __all__ = [
     "WireSettings",
     "acquire_at_once",
     "effective_address",
-    "header_value",
     "is_blocked",
     "is_public",
     "parse_networks",

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from core import Conflict, InputError
-from crawler.identifiers import user_agent
+from crawler.user_agent import user_agent
 from pipeline.configuration import Config
 from pipeline.inputs.commoncrawl_selection import (
     CommonCrawlSelection,

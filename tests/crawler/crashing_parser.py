@@ -3,7 +3,7 @@
 import os
 import signal
 
-import crawler.archive_filter
+import crawler.lease_result
 import crawler.reading.page_reading
 import crawler.robots.robots_txt
 
@@ -26,10 +26,10 @@ def install_parser():
     crawler.reading.page_reading.read_sitemap = read_sitemap
 
 
-def page_result(*args):
-    """`crawler.archive_filter.page_result`, with that parser."""
+def page_result(*args, **options):
+    """`crawler.lease_result.page_result`, with that parser."""
     install_parser()
-    return crawler.archive_filter.page_result(*args)
+    return crawler.lease_result.page_result(*args, **options)
 
 
 def page_settlement(*args, **options):

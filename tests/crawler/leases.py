@@ -1,4 +1,6 @@
-"""Leases as a frontier would grant them."""
+"""Leases as a frontier would grant them, and a frontier that has robots records alone."""
+
+from types import SimpleNamespace
 
 from frontier import Kind, Lease, Scope, canonicalize
 
@@ -22,3 +24,8 @@ def lease(url="http://example.org/", **changes):
         "robots_version": 1,
     }
     return Lease(**{**settings, **changes})
+
+
+def robots_frontier(read):
+    """A frontier whose robots records `read` returns."""
+    return SimpleNamespace(robots=read, crawl=SimpleNamespace(server_restarts=0))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from core import Capture
 from crawler import recover, run_worker
-from crawler.archive_filter import MOST_OUTLINKS, lease_result
+from crawler.archive_filter import MOST_OUTLINKS
+from crawler.lease_result import lease_result
 from crawler.reading import page_reading
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped

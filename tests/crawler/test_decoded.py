@@ -13,8 +13,9 @@ import crawler.decode_budget
 from crawler.decode_budget import MAX_BUDGET_BYTES, SMALL_BODY_BYTES, DecodeBudget
 from crawler.lease_handler import FetchResult, LeaseHandler
 from crawler.machine.activity import Activity
-from crawler.page_process import HEAVY_PAGE_BYTES
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from crawler.reading.page_response import HEAVY_PAGE_BYTES
+from frontier import CrawlSettings
 from storage.warc.payload import TOO_LONG, decode_content
 from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease
@@ -43,17 +44,18 @@ class Waiting:
 
 def steward(aside, screen=None, options=DEFAULT_OPTIONS):
     made = LeaseHandler(
+        SimpleNamespace(crawl=SimpleNamespace(settings=CrawlSettings())),
         crawl="c",
         worker="w",
         client=None,
         address_limiter=None,
         scheduler=None,
-        settler=SimpleNamespace(known_urls=frozenset()),
+        queue=SimpleNamespace(known_urls=frozenset()),
         archive_filter=screen,
         renderer=None,
         activity=Activity.make(),
         decode_budget=DecodeBudget(),
-        options=lambda: options,
+        options=options,
     )
     made._page_process = aside
     return made

@@ -31,12 +31,13 @@ class Slow:
 async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
     client, stopped = Slow(), []
     steward = LeaseHandler(
+        None,
         crawl="c",
         worker="w",
         client=client,
         address_limiter=SimpleNamespace(acquire_for=lambda _: acquire_at_once),
         scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),
-        settler=SimpleNamespace(),
+        queue=SimpleNamespace(),
         archive_filter=None,
         renderer=None,
         activity=Activity.make(),

@@ -16,7 +16,8 @@ import crawler.reading.page_reading
 import crawler.replay.replay
 from core import Failure
 from crawler import recover, run_worker
-from crawler.page_process import HEAVY_PAGE_BYTES, MOST_LINKS, PageProcess, is_heavy
+from crawler.page_process import PageProcess
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, MOST_LINKS, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.directory_store import DirectoryStore

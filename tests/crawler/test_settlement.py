@@ -2,9 +2,11 @@
 
 from types import SimpleNamespace
 
+from crawler.lease_result import LeaseResult
 from crawler.reading.outcome import READING_FAILED
 from crawler.reading.page_reading import settlement_for
-from crawler.settler import LeaseResult, Settler
+from crawler.scheduling.lease_queue import LeaseQueue
+from crawler.settler import Settler
 from tests.crawler.leases import lease
 
 HOUR = 3_600_000
@@ -30,10 +32,12 @@ async def test_a_line_that_is_written_late_has_the_time_at_which_its_batch_began
     def stand_still():
         clock.now_ms += HOUR
 
+    queue = LeaseQueue()
+    queue.open_leases([lease()], slots=1)
     settler = Settler(
         SimpleNamespace(appended=0, open_file=None, commit=lambda: None, seal=lambda: None),
         SimpleNamespace(settle=settle),
-        lambda _: None,
+        queue,
         log=SimpleNamespace(append=lines.append, commit=lambda: None, seal=lambda: None, is_due=False),
         gate=SimpleNamespace(state=None),
         heartbeat=SimpleNamespace(check=lambda: None),
@@ -41,8 +45,9 @@ async def test_a_line_that_is_written_late_has_the_time_at_which_its_batch_began
         clock_ms=clock,
         before_batch=stand_still,
     )
-    settler.add(LeaseResult(lease=lease(), decision=settlement_for(lease(), READING_FAILED)))
-    settler.close()
+    queue.add_result(LeaseResult(lease=lease(), decision=settlement_for(lease(), READING_FAILED)))
+    queue.finish()
     await settler.run()
     assert [line.time_ms for line in lines] == [1_000]
+    assert not len(queue)
     assert clock.now_ms == 1_000 + HOUR

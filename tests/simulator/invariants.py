@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from core import InputError
-from crawler.identifiers import record_id
+from crawler.lease_result import record_id
 from crawler.reading.outcome import READING_STEP
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest

@@ -120,11 +120,6 @@ def build_message(head: Head, response: bytes, *, is_complete: bool, is_over_lim
     )
 
 
-def header_value(headers: Headers, name: str) -> str:
-    """Return all values of a header, joined by commas (RFC 9110, section 5.2); empty if there is none."""
-    return ",".join([value for key, value in headers if key.lower() == name])
-
-
 def _headers(raw: bytes) -> Headers:
     found: list[tuple[str, str]] = []
     for line in _LINE.split(raw.decode("latin-1"))[1:]:

@@ -12,7 +12,7 @@ import pytest
 
 from core import Conflict
 from crawler import recover, run_worker
-from crawler.identifiers import record_id
+from crawler.lease_result import record_id
 from crawler.machine.heartbeat import Heartbeat
 from frontier import Discovery, HostRelease, Kind, Outcome, Scope, Settlement, TakeoverError, canonicalize
 from storage.archive.archive_writer import ArchiveWriter

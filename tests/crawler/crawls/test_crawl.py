@@ -12,7 +12,7 @@ import pytest
 
 from core import CorruptData, Unavailable
 from crawler import recover, run_worker
-from crawler.identifiers import record_id
+from crawler.lease_result import record_id
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore

@@ -5,11 +5,10 @@ from collections import Counter
 
 import pytest
 
-import crawler.archive_filter
 import crawler.lease_handler
+import crawler.lease_result
 import crawler.reading.page_reading
 import crawler.reading.page_response
-import crawler.reading.seedlist
 import crawler.replay.relink
 import crawler.replay.replay
 import crawler.robots.robots_rules
@@ -20,8 +19,8 @@ import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
 from crawler import run_worker
-from crawler.page_process import HEAVY_PAGE_BYTES
 from crawler.reading.page_options import DEFAULT_OPTIONS
+from crawler.reading.page_response import HEAVY_PAGE_BYTES
 from crawler.wire.client import Client
 from frontier import Outcome
 from frontier.request_state import RequestState
@@ -107,14 +106,14 @@ def check(crawl, *, archived=True):
         (crawler.lease_handler, "leased_response"),
         (crawler.lease_handler, "is_heavy"),
         (crawler.lease_handler, "lease_result"),
-        (crawler.reading.seedlist, "page_response"),
+        (crawler.reading.page_response, "page_response"),
         (crawler.reading.page_response, "decode_content"),
         (crawler.reading.page_response, "mime_of"),
-        (crawler.archive_filter, "is_seed_list"),
-        (crawler.archive_filter, "_rights"),
-        (crawler.archive_filter, "read_page"),
-        (crawler.archive_filter, "revisit_of"),
-        (crawler.archive_filter, "_capture_metadata"),
+        (crawler.lease_result, "page_result"),
+        (crawler.lease_result, "read_page"),
+        (crawler.lease_result, "decide"),
+        (crawler.lease_result, "_capture_metadata"),
+        (crawler.reading.page_reading, "is_seed_list"),
         (crawler.reading.page_reading, "judge_response"),
         (crawler.reading.page_reading, "to_utf8"),
         (crawler.reading.page_reading, "detect_soft_error"),

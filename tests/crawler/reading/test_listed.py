@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identifiers import record_id
+from crawler.lease_result import LeaseResult, record_id
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
 from crawler.reading.sitemap import SitemapEntry
 from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
-from crawler.recent_set import RecentSet
 from crawler.robots.robots_txt import RobotsRetry, with_timestamp
-from crawler.settler import LeaseResult, settle_leases
+from crawler.settler import settle_leases
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
 from storage.archive.archive_writer import ArchiveWriter
@@ -230,7 +229,7 @@ def test_rules_that_cannot_be_had_again_are_those_of_before(crawl):
         (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url.text, again.robots_version) == ("http://a.test/robots.txt", 1)
         failed = LeaseResult(lease=again, decision=RobotsRetry(retry_after_ms=30_000, fault=Fault.SERVER))
-        await settle_leases(frontier, [failed], RecentSet(0))
+        await settle_leases(frontier, [failed])
         record = await frontier.robots("http://a.test")
         (held,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (record.body, record.version, held.url.text) == (body, 2, "http://a.test/no")

@@ -218,7 +218,7 @@ def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
         state = RequestState(digest=found.digest, sha256=sha256, date_ms=1)
         other = settled(body, under=lease(state=state))
         assert (other.outcome, len(other.discoveries)) == (Outcome.FETCHED, 1)
-        assert revisit_of(state, capture(body)) is None
+        assert revisit_of(state, page_response(capture(body)), lease().url) is None
 
 
 def test_the_next_visit_is_told_what_this_one_was():

@@ -9,10 +9,10 @@ from crawler import run_worker, settler
 def die_before_settling(config):
     end = settler.settle_leases
 
-    async def ending(frontier, batch, known, **options):
+    async def ending(frontier, batch, **options):
         if any(finished.rendered for finished in batch):
             os.kill(os.getpid(), signal.SIGKILL)
-        await end(frontier, batch, known, **options)
+        return await end(frontier, batch, **options)
 
     settler.settle_leases = ending
     run_worker(config)

@@ -24,7 +24,7 @@ from crawler.robots.robots_txt import (
 from crawler.uplink.address_limiter import AddressLimiter
 from frontier import CrawlSettings, Outcome, RobotsRecord, canonicalize
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
-from tests.crawler.leases import lease
+from tests.crawler.leases import lease, robots_frontier
 from tests.crawler.render.test_rendering import records
 from tests.crawler.render.test_tab import shell
 from tests.crawler.server import Server, page
@@ -141,7 +141,7 @@ def under(frontier, clock, rules=RULES):
     return PageLease(
         lease("http://a.test/page"),
         address_limiter=AddressLimiter(frontier),
-        robots_cache=RobotsCache(read),
+        robots_cache=RobotsCache(robots_frontier(read)),
         subresource_robots=SubresourceRobots(read, lambda: NOW),
         clock=clock,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identifiers import record_id
+from crawler.lease_result import record_id
 from crawler.reading.rendered_page import dom_id, report_id
 from crawler.render.chromium.processes import kill, process_tree
 from pipeline.configuration import FiltersConfig

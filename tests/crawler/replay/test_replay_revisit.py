@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identifiers import record_id
+from crawler.lease_result import record_id
 from frontier import Outcome
 from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
 from storage.directory_store import DirectoryStore

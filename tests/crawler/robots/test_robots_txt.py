@@ -22,9 +22,9 @@ from crawler.robots.robots_txt import (
 )
 from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Postponement
-from frontier import CrawlSettings, Fault, Kind, RobotsRecord
+from frontier import CrawlSettings, Fault, Kind, RobotsRecord, canonicalize
 from tests.crawler.flat_settings import wire_client
-from tests.crawler.leases import lease
+from tests.crawler.leases import lease, robots_frontier
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, page, redirect
 
@@ -85,7 +85,8 @@ async def refused(record, url, version=1):
     async def read(_):
         return record
 
-    found = await RobotsCache(read).refusal(lease(url, robots_version=version))
+    page = lease(url, robots_version=version)
+    found = (await RobotsCache(robots_frontier(read)).rules(page)).refusal(page.url)
     return found and (str(found.outcome), found.reason)
 
 
@@ -340,9 +341,10 @@ async def test_a_record_is_read_and_parsed_once_for_each_version():
         read.append(origin)
         return record(body=b"User-agent: *\nDisallow: /x")
 
-    book = RobotsCache(reading)
+    book = RobotsCache(robots_frontier(reading))
     for version in (1, 1, 2):
-        assert await book.refusal(lease("http://example.org/x", robots_version=version))
+        page = lease("http://example.org/x", robots_version=version)
+        assert (await book.rules(page)).refusal(page.url)
     assert len(read) == 2
 
 
@@ -350,10 +352,10 @@ async def test_the_sitemaps_of_an_origin_are_told_once():
     async def reading(_):
         return record(body=with_timestamp(b"Sitemap: /s.xml\nSitemap: http://other.org/s", NOW))
 
-    book = RobotsCache(reading)
+    book = RobotsCache(robots_frontier(reading))
     page = lease("http://example.org/x")
-    assert await book.sitemaps(page) == ("/s.xml", "http://other.org/s")
-    assert await book.sitemaps(lease("http://example.org/y")) == ()
+    assert (await book.rules(page)).take_sitemaps() == ("/s.xml", "http://other.org/s")
+    assert (await book.rules(lease("http://example.org/y"))).take_sitemaps() == ()
 
 
 @pytest.mark.parametrize(
@@ -387,10 +389,11 @@ async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypa
         read.append(origin)
         return record(body=body)
 
-    book = RobotsCache(reads)
+    book = RobotsCache(robots_frontier(reads))
     for number in range(20):
-        assert await book.refusal(lease(f"http://{number}.test/x5")) is not None
-        assert await book.refusal(lease(f"http://{number}.test/x")) is None
+        rules = await book.rules(lease(f"http://{number}.test/x"))
+        assert rules.refusal(canonicalize(f"http://{number}.test/x5")) is not None
+        assert rules.refusal(canonicalize(f"http://{number}.test/x")) is None
     assert len(read) == 20, "the newest is kept"
     assert len(book._entries) < 10
     assert book._size <= 50_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identifiers import record_id
+from crawler.lease_result import record_id
 from crawler.reading.page_options import PageOptions
 from frontier import Discovery, Scope, canonicalize
 from storage.archive.archive_writer import ArchiveWriter

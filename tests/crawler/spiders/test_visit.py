@@ -8,12 +8,11 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from core import Capture
-from crawler.archive_filter import lease_result
 from crawler.lease_handler import FetchResult
+from crawler.lease_result import LeaseResult, lease_result
 from crawler.reading.outcome import PARSER_CRASH, Judgement, judge_failure
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import settlement_for
-from crawler.settler import LeaseResult
 from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
 from crawler.wire import FetchFailure, Postponement

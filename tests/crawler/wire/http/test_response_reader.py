@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.wire import header_value
 from crawler.wire.http.response_reader import ResponseReader
 from crawler.wire.limits import MAX_HEAD_BYTES
 
@@ -238,7 +237,3 @@ def test_what_has_no_body_has_none_whatever_it_says():
 def test_an_answer_of_http_1_0_is_kept_alive_only_where_it_says_so():
     for line, kept in ((b"", False), (b"Connection: keep-alive\r\n", True)):
         assert read(b"HTTP/1.0 200 OK\r\n" + line + b"Content-Length: 0\r\n\r\n").keep_alive == kept
-
-
-def test_values_of_one_header_are_joined():
-    assert header_value((("A", "1"), ("b", "x"), ("a", "2")), "a") == "1,2"

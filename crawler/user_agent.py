@@ -1,0 +1,10 @@
+"""What the crawler calls itself in its requests."""
+
+from importlib.metadata import version
+
+from core.product import PRODUCT_TOKEN
+
+
+def user_agent(contact: str) -> str:
+    """Return `thresher/VERSION (+contact)`."""
+    return f"{PRODUCT_TOKEN}/{version(PRODUCT_TOKEN)} (+{contact})"
