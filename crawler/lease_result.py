@@ -16,7 +16,7 @@ from crawler.reading.page_reading import PageReading, decide, read_page
 from crawler.reading.page_response import PageResponse, leased_response, with_dom
 from crawler.reading.rendered_page import RenderedPage
 from extract.rights import Rights
-from frontier import Lease, Settlement
+from frontier import Lease, Outcome, Settlement
 from frontier.request_state import EMPTY_STATE
 from storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
 from storage.warc.dropped import DroppedPage
@@ -132,6 +132,9 @@ def page_result(
 
 
 def _without_known(settlement: Settlement, known_urls: Container[str]) -> Settlement:
+    """Return a settlement without discoveries that the frontier has; a redirect keeps its target, known or not."""
+    if settlement.outcome is Outcome.REDIRECTED:
+        return settlement
     discoveries = tuple(found for found in settlement.discoveries if found.url.text not in known_urls)
     return replace(settlement, discoveries=discoveries)
 

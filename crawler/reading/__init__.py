@@ -1,6 +1,7 @@
-"""From the answer of a page to outcome, links and rights. Pure. Entry point: `page_reading.read`.
+"""From the response to a page to outcome, links and rights. Pure. Entry point: `page_reading.read_page`.
 
-`response` is what a server said, `outcome` what that means for the lease, `targets` where links lead, `listed`,
-`sitemap` and `seedlist` what lists lead to, `conditional` what a server said about a copy that we have.
-`request_state` is what a lease carries besides its URL.
+`page_response` is what a server said, `outcome` what that means for the lease, `link_targets` where links lead,
+`sketch` what a page says, `sitemap` and `sitemap_discoveries` what lists lead to, `conditional` what a server says
+about a page that we have. `redirect_chain` decides about redirects, and `plausibility` about results of a process that
+may not be trusted.
 """

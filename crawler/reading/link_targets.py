@@ -1,11 +1,10 @@
-"""`targets`: where the links of a page lead, each once, in its order. Pure.
+"""`link_targets`: where the links of a page lead, each target once, in the order of the page. Pure.
 
-1. `frontier.urls.canonical` says what a link stands for. What is no URL that is crawled, or one that a trap would make
-   (`frontier.urls.trap`) on a host where traps are looked for, is left out.
-2. Most links are a plain path, below a folder or a host that other links are below as well: then that alone is asked
-   for, once, and the path is set behind it. The result is the same (a property test holds that), at a fifth of the
-   cost.
-3. The same navigation stands on every page of a folder: what a link came to is remembered.
+1. `frontier.urls.canonical` makes the URL of a link. A link to no URL that is crawled is left out, and so is one that
+   looks like a trap (`frontier.urls.trap`) on a host where traps are looked for.
+2. Most links are a plain path below a folder or a host that other links share. Then only the folder is canonicalized,
+   once, and the path is appended. The result is the same (a property test holds that), at a fifth of the cost.
+3. The same navigation is on every page of a folder, so the targets of links are cached.
 """
 
 import re
@@ -19,17 +18,16 @@ from frontier.urls.canonical import MAX_LENGTH
 from frontier.urls.trap import trap_reason
 
 _SHORT = 256
-"""Characters of a link that is remembered: 65,536 take some 30 MB."""
+"""Characters of a link that is cached: 65,536 of them take some 30 MB."""
 _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9._~-]*+"
 _PLAIN = re.compile(
     rf"((?:\.\./)*+|/|https?://[a-z0-9.-]++(?::[0-9]++)?+/)((?:{_SEGMENT}/)*+(?:{_SEGMENT})?+)"
 )
-"""Where a path begins; and a path of characters that no form of a URL changes, and of no segment that leads
-elsewhere."""
+"""The start of a path, and a path of characters that canonicalization keeps, without segments such as `..`."""
 
 
 def link_targets(hrefs: Iterable[str], base: str, traps: HostSwitch = ON) -> list[Url]:
-    """What links written so lead to, on a page whose links are relative to `base`."""
+    """Return the targets of links, as written on a page whose links are relative to `base`."""
     folder, page = _bases(base)
     found: dict[str, Url] = {}
     for href in hrefs:
@@ -41,8 +39,8 @@ def link_targets(hrefs: Iterable[str], base: str, traps: HostSwitch = ON) -> lis
 
 
 def link_target(href: str, folder: str | None = None, traps: HostSwitch = ON) -> Url | None:
-    """What one link leads to; `folder` is an address up to its last slash, or the whole of it where the link is a
-    query.
+    """Return the target of one link. `folder` is the base up to its last slash; for a link that is only a query, the
+    whole base.
     """
     url, is_trap = _target_and_trap(href, folder)
     return None if url is None or (is_trap and traps.is_on(url.host)) else url
@@ -50,7 +48,7 @@ def link_target(href: str, folder: str | None = None, traps: HostSwitch = ON) ->
 
 @lru_cache(maxsize=65_536)
 def _target_and_trap(href: str, folder: str | None) -> tuple[Url | None, bool]:
-    """What one link leads to, and whether that looks like a trap's."""
+    """Return the target of one link, and whether it looks like a trap."""
     url = _resolved(href, folder)
     return url, url is not None and trap_reason(url) is not None
 
@@ -73,7 +71,7 @@ def _resolved(href: str, folder: str | None) -> Url | None:
 
 @lru_cache(maxsize=4_096)
 def _prefix_url(start: str, folder: str | None) -> Url | None:
-    """What a plain path is below: the page's own folder, one some steps up, the root, or that of another host."""
+    """Return the URL below which a plain path is: the page's folder, a folder above it, its root, or another host's."""
     try:
         return canonicalize(start or ".", folder)
     except InvalidUrl:
@@ -81,10 +79,10 @@ def _prefix_url(start: str, folder: str | None) -> Url | None:
 
 
 def _bases(address: str) -> tuple[str | None, str | None]:
-    """What links are relative to, but for those that are a query alone; and what these are.
+    """Return the folder to which links are relative, and the page to which links are relative that are only a query.
 
-    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it.
-    Nor has one without a path (`mailto:`).
+    Relative links of a base that is longer than any URL are left out: they would be refused for their length, and each
+    would cost as much as the base is long. So are those of a base without a path (`mailto:`).
     """
     base = address.partition("#")[0]
     path = base.partition("?")[0]

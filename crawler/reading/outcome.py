@@ -3,7 +3,7 @@
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
 | 301 302 303 307 308             | REDIRECTED (to where: `reading.page_reading`)       |                      |
-| 304                             | RETRY `status_304`: nobody asked whether it changed  |                      |
+| 304                             | RETRY `status_304`: the request had no condition     |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
 | any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
@@ -25,11 +25,11 @@
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked name_blocked port_blocked | REFUSED                                   |                      |
 
-What is not the host's fault does not come here (`crawler.uplink.uplink`): `proxy` is then a proxy that found no way
-to it. An answer that says that a page is as it was, to who asked for that, is none of these
-(`crawler.reading.conditional`). The frontier turns the third RETRY into FAILED with the same reason. What a fault
-means for the host it knows as well (`frontier.Fault`): it rests, for longer each time. Only a host that says for how
-long rests for just so long.
+Failures on our own side are not judged here (`crawler.uplink.uplink`): `proxy` is a proxy that found no way to the
+host. A response that says that a page is unchanged, to a request that asked for this, is not judged here either
+(`crawler.reading.conditional`). The frontier turns the third RETRY into FAILED with the same reason. It also knows what
+a fault means for the host (`frontier.Fault`): the host rests, for longer each time. A host that says for how long rests
+for just this time.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ BUSY_STATUSES = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 
 LONGEST_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
 SHORTEST_WAIT_MS = 1_000
-"""How long a host rests at least that says 429 or 503: also one that names a moment that is past, or now."""
+"""Milliseconds that a host rests at least after 429 or 503, also if it names a time that has passed."""
 FAULT_BY_REASON: Mapping[FailureReason, Fault] = {
     "dns": Fault.DNS,
     "dns_timeout": Fault.DNS,
@@ -66,7 +66,7 @@ FAULT_BY_REASON: Mapping[FailureReason, Fault] = {
     "tls_wrong_host": Fault.TLS,
     "unreachable": Fault.CONNECT,
 }
-"""What the lack of an answer says of the host."""
+"""What the lack of a response says about the host."""
 
 _FAILURES: Mapping[FailureReason, Outcome] = {
     "address_blocked": Outcome.REFUSED,
@@ -98,32 +98,34 @@ class Judgement:
     reason: str
     retry_after_ms: int | None = None
     hold_ms: int = 0
-    """How long the whole host is asked nothing; 0 where it did not say."""
+    """Milliseconds for which the whole host is not requested; 0 if it did not say."""
     fault: Fault | None = None
 
 
 BLOCK_PAGE = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
-"""Something between us and the host answered that we are to stay away, or to prove that we are human."""
+"""Something between us and the host answered that we must stay away, or prove that we are human."""
 
 
 NO_RECORD = Judgement(outcome=Outcome.FAILED, reason="no_record")
-"""Its exchange cannot be written as a record (`storage.warc.validator`): a fault of ours, and the same every time."""
+"""The exchange cannot be written as a record (`storage.warc.validator`): a fault of ours, and the same every time."""
 PARSER_CRASH = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
-"""Whatever reads the page does not survive it."""
+"""The page kills the process that reads it."""
 READING_STEP = "reading"
 READING_FAILED = Judgement(outcome=Outcome.FAILED, reason=READING_STEP)
-"""What reads the answer raised an exception: a fault of ours, and the same every time."""
+"""The reading of the response raised an exception: a fault of ours, and the same every time."""
 
 
 def judge_failure(reason: FailureReason) -> Judgement:
-    """No response came."""
+    """Return what it means that no response came."""
     return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULT_BY_REASON.get(reason))
 
 
 def judge_response(
     status: int, *, truncated: Truncation | None, retry_after: str | None, now_ms: int, attempt: int
 ) -> Judgement:
-    """A response came. `now_ms` is when; a Retry-After date counts from it. `attempt` is the lease's."""
+    """Return what a response means. It came at `now_ms`, from which a Retry-After date counts. `attempt` is the
+    lease's.
+    """
     if status in REDIRECT_STATUSES:
         return Judgement(outcome=Outcome.REDIRECTED, reason="")
     if status in RETRY_STATUSES or 500 <= status < 600:
@@ -149,7 +151,7 @@ def judge_response(
 
 
 def too_busy(capture: Capture) -> Judgement | None:
-    """What an answer means whose server says that it is asked too much (429, 503); None for any other answer."""
+    """Return what a response means whose server is too busy (429, 503); None for any other response."""
     if capture.status not in BUSY_STATUSES:
         return None
     return judge_response(
@@ -162,7 +164,7 @@ def too_busy(capture: Capture) -> Judgement | None:
 
 
 def fault_of(status: int) -> Fault | None:
-    """What a status says of the host; None where it does its work."""
+    """Return what a status says about the host; None if the host works."""
     if status in BUSY_STATUSES:
         return Fault.BUSY
     if status == HTTP_FORBIDDEN:
@@ -171,9 +173,8 @@ def fault_of(status: int) -> Fault | None:
 
 
 def retry_after_ms(retry_after: str | None, now_ms: int) -> int | None:
-    """Milliseconds that a Retry-After asks for (RFC 9110, section 10.2.3), within 0 and an hour; None for none.
-
-    A date is taken as UTC where it does not say; one that has passed asks for nothing.
+    """Return the milliseconds that a Retry-After asks for (RFC 9110, section 10.2.3), between 0 and an hour; None if
+    there is none. A date without a zone is in UTC; a date that has passed asks for 0.
     """
     text = (retry_after or "").strip()
     if text.isascii() and text.isdecimal():
@@ -187,7 +188,7 @@ def retry_after_ms(retry_after: str | None, now_ms: int) -> int | None:
 
 
 def decode_location(location: str) -> str:
-    """A Location header, whose octets are latin-1 here: UTF-8 where they are that, as browsers have it."""
+    """Return a Location header, which was decoded as latin-1, as UTF-8 if it is valid UTF-8: so browsers read it."""
     try:
         return location if location.isascii() else location.encode("latin-1").decode()
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""`PageOptions`: how a crawl reads the answers of pages."""
+"""`PageOptions`: how a crawl reads the responses to pages."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ class PageOptions:
     """One value for all workers of a crawl, and for the recovery of their leases."""
 
     obey: tuple[str, ...] = ("nofollow",)
-    """Which requests of pages are obeyed (`extract.rights`): `nofollow`, `noarchive`."""
+    """Which directives of pages are obeyed (`extract.rights`): `nofollow`, `noarchive`."""
     cookies: bool = False
     """Whether cookies are kept and sent back."""
     traps: HostSwitch = ON
-    """On which hosts links that look like traps are not followed (`frontier.urls.trap`)."""
+    """The hosts on which links that look like traps are not followed (`frontier.urls.trap`)."""
 
 
 DEFAULT_OPTIONS = PageOptions()

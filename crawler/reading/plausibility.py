@@ -1,11 +1,10 @@
-"""`plausible`: whether what a confined process says of a page is something that the page of a lease can come to. Pure.
+"""`plausible`: whether a settlement from a confined process is one that the page of a lease can have. Pure.
 
-The page may have taken the process over, and then it is the page that speaks. It may lie about itself: about its
-links, its outcome, its notes. It may not
+The page may have taken over the process. Then it can lie about itself: about its links, its outcome, and the state of
+its next visit, which `frontier.request_state` cuts to its size. It must not
 
-1. name what is no canonical URL: bytes of a URL go into requests to other hosts;
-2. name URLs out of the scope of its lease, or ask for a priority, a depth, an interval or a note that its lease does
-   not give;
+1. name anything but canonical URLs, because bytes of a URL go into requests to other hosts;
+2. name URLs out of the scope of its lease, or ask for a priority, a depth or an interval that its lease does not allow;
 3. make up reasons that cannot be shown, or hold its host for longer than a server may ask for.
 """
 
@@ -17,17 +16,15 @@ from storage.warc.dropped import REASON
 SKETCHES = 1 << 32
 
 
-def plausible(lease: Lease, ended: Settlement) -> bool:
-    """Return whether a settlement that was said to end the lease may end it. The lease that it names itself does not
-    count.
-    """
-    waits = (ended.retry_after_ms or 0, ended.hold_ms)
+def plausible(lease: Lease, settlement: Settlement) -> bool:
+    """Return whether a settlement may end a lease. The lease in the settlement itself is ignored."""
+    waits = (settlement.retry_after_ms or 0, settlement.hold_ms)
     return (
-        (not ended.reason or REASON.fullmatch(ended.reason) is not None)
-        and ended.has_sent_request
-        and 0 <= (ended.sketch or 0) < SKETCHES
+        (not settlement.reason or REASON.fullmatch(settlement.reason) is not None)
+        and settlement.has_sent_request
+        and 0 <= (settlement.sketch or 0) < SKETCHES
         and all(0 <= wait <= LONGEST_WAIT_MS for wait in waits)
-        and all(_is_found(lease, each) for each in ended.discoveries)
+        and all(_is_found(lease, each) for each in settlement.discoveries)
     )
 
 

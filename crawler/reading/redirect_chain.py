@@ -1,17 +1,18 @@
-"""`Chain`: the redirects that led to a URL, and whether a redirect that leads back to one of them is followed. Pure.
+"""The redirects that led to a URL, and whether a redirect that leads back to one of them is followed. Pure.
 
-The frontier asks for a page once, so a redirect that leads back would end nowhere. Servers send back for two good
+The frontier leases a page once, so a redirect that leads back would end nowhere. Servers redirect back for two good
 reasons:
 
 1. A cookie. A client without it is redirected, and redirected back (`/` to `/`, or `/` to `/welcome` to `/`). If
-   cookies are kept, the page is asked for again, with the cookie. If not, the reason is `needs_cookie`.
+   cookies are kept, the page is requested again, with the cookie. If not, the reason is `needs_cookie`.
 2. A spelling: `/%7Eann` to `/~ann`, `?b=2&a=1` to `?a=1&b=2`, `?utm_source=x` to the same URL without it. The page is
-   asked for again in the spelling that the server wants.
+   requested again in the spelling of the server.
 
 Whatever the server does, one chain requests a page at most `MAX_REQUESTS_PER_PAGE` times.
 
-A chain is bytes, and travels in the state of the URL (`frontier.request_state`). Each exchange takes eleven:
-six of a hash of the page, four of a hash of the requested form, one that says whether the answer set a cookie.
+A chain is bytes, and travels in the request state of the URL (`frontier.request_state`). Each exchange takes eleven
+bytes: six of a hash of the page, four of a hash of the requested form, and one that says whether the response set a
+cookie.
 """
 
 from hashlib import blake2b

@@ -1,9 +1,8 @@
-"""`Rendered`: what a browser made of a page, and the note of it that the archive keeps.
+"""`RenderedPage`: a page as a browser rendered it, and the report about it in the archive.
 
-The note is the block of a WARC metadata record (`application/warc-fields`): how the rendering ended, what it took,
-what the page was refused, and where its scripts would have gone (`outlink`, as Heritrix writes it). Together with the
-DOM it is all that decides how the page's lease ends, so that a worker which takes up what a dead one archived decides
-the same.
+The report is the block of a WARC metadata record (`application/warc-fields`): how the rendering ended, how long it
+took, which requests of the page were refused, and where its scripts would have gone (`outlink`, as Heritrix writes it).
+Report and DOM decide how the page's lease ends, so a worker that recovers the archive of a dead one decides the same.
 """
 
 from collections.abc import Mapping
@@ -14,19 +13,19 @@ from uuid import UUID, uuid5
 from core import Capture
 
 RenderProblem = Literal["", "render_crash", "render_memory", "render_timeout"]
-"""Why a page is not what a reader would have seen: its tab crashed, or took too much memory, or was not done in time.
-After `render_timeout` the DOM is there as it was by then, if there is one at all; after the others there is none."""
+"""Why the DOM is not what a reader would have seen: the tab crashed, took too much memory, or was not done in time.
+After `render_timeout` there may be the DOM of that moment; after the others there is none."""
 DOM_CONTENT_TYPE = "text/html; charset=utf-8"
-"""Of a DOM, whatever the page itself was."""
+"""Content-Type of a DOM, whatever that of the page was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """One exchange that the page asked for while it was rendered."""
+    """One exchange that the page requested while it was rendered."""
 
     capture: Capture
     kind: str
-    """What the browser wanted it for: `script`, `stylesheet`, `xhr` (and so `fetch`), `preflight`."""
+    """What the browser needed it for: `script`, `stylesheet`, `xhr` (which includes `fetch`), `preflight`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +39,16 @@ class RenderReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPage:
-    """One page as its browser had it in the end."""
+    """One page at the end of its rendering."""
 
     url: str
-    """As it was asked for."""
+    """The requested URL."""
     html: bytes
-    """The DOM with its doctype, in UTF-8; empty where the browser gave none."""
+    """The DOM with its doctype, in UTF-8; empty if the browser returned none."""
     title: str
     subresources: tuple[Subresource, ...]
     refusals: Mapping[str, int]
-    """What the page was refused, by reason (`crawler.render.request_rules`), and how often."""
+    """Number of the page's requests that were refused, by reason (`crawler.render.request_rules`)."""
     report: RenderReport = field(default_factory=RenderReport)
     started_ms: int
     """UTC, milliseconds since the epoch."""
@@ -59,22 +58,22 @@ class RenderedPage:
 
 
 def dom_id(page: UUID) -> UUID:
-    """Id of the record that holds the DOM of a page, by the id of the page's own."""
+    """Return the id of the record with the DOM of a page; `page` is the id of the page's own record."""
     return uuid5(page, "rendered")
 
 
 def report_id(page: UUID) -> UUID:
-    """Id of the record that holds the note."""
+    """Return the id of the record with the report."""
     return uuid5(page, "rendering")
 
 
 def subresource_id(page: UUID, number: int) -> UUID:
-    """Id of the response record of a part."""
+    """Return the id of the response record of a subresource."""
     return uuid5(page, f"part-{number}")
 
 
 def encode_report(rendered: RenderedPage) -> bytes:
-    """The note's block."""
+    """Return the block of the report's record."""
     lines = [
         ("rendering", rendered.report.problem or "done"),
         ("browser", rendered.browser),
@@ -87,11 +86,11 @@ def encode_report(rendered: RenderedPage) -> bytes:
 
 
 def decode_report(block: bytes) -> RenderReport | None:
-    """What `encode` made, read back; None for any other block."""
+    """Return the report that `encode_report` encoded; None for any other block."""
     lines = [line.partition(": ") for line in block.decode(errors="replace").split("\r\n")]
-    name, _, said = lines[0]
-    problem = "" if said == "done" else said
+    name, _, ending = lines[0]
+    problem = "" if ending == "done" else ending
     if name != "rendering" or problem not in get_args(RenderProblem):
         return None
-    went = tuple(value for name, _, value in lines if name == "outlink")
-    return RenderReport(problem=cast("RenderProblem", problem), navigations=went)
+    navigations = tuple(value for name, _, value in lines if name == "outlink")
+    return RenderReport(problem=cast("RenderProblem", problem), navigations=navigations)

@@ -1,13 +1,13 @@
-"""`entries`: what a sitemap lists (sitemaps.org 0.9): urlset, sitemapindex, RSS, Atom or a text of URLs. Pure.
+"""The entries of a sitemap (sitemaps.org 0.9): urlset, sitemapindex, RSS, Atom or a text of URLs. Pure.
 
-1. It is a stream: octets come in pieces, entries go out, and no more is kept than one tag or text (`LONGEST`).
-2. It is read tag by tag and not as XML: what is broken (an `&` alone, a tag that is never closed, a namespace that is
-   none, an end in the middle) costs no more than the entry it stands in. No entity is known but XML's own five and
-   numbers; there is nothing to expand, and nothing to fetch.
-3. A `loc` counts in a `url` or `sitemap`, and not in what lies in these (`image:loc`). Of a feed's entries it is the
-   link, or the `guid` of one that has none; the other languages that a `url` names (`xhtml:link`) are entries as
+1. A sitemap is a stream: bytes come in pieces, entries go out, and only one tag or text is held (`MAX_TOKEN_CHARS`).
+2. It is read tag by tag and not as XML. An error (a bare `&`, a tag that is never closed, an undeclared namespace, an
+   end in the middle) costs only the entry in which it is. Only XML's five entities and numeric references are known, so
+   there is nothing to expand, and nothing to fetch.
+3. A `loc` counts as a child of `url` or `sitemap`, and not below their children (`image:loc`). The URL of a feed's
+   entry is its link, or its `guid` if it has no link. The other languages of a `url` (`xhtml:link`) are entries as
    well.
-4. The time it takes is linear in the octets, whatever they are.
+4. The time is linear in the bytes, whatever they are.
 """
 
 import codecs
@@ -22,13 +22,13 @@ from itertools import chain
 from storage.warc.payload import decode_content
 
 MOST_ENTRIES = 50_000
-"""Of one file, as the protocol has it."""
+"""Entries of one file, as in the protocol."""
 MOST_BYTES = 50 << 20
-"""Of one file, unpacked, as the protocol has it."""
+"""Bytes of one unpacked file, as in the protocol."""
 MAX_TOKEN_CHARS = 64 << 10
 """Characters of one tag, text or comment."""
 MOST_TAGS = 2_000_000
-"""Of one file; what comes behind is not read. 50,000 entries of 40 tags each."""
+"""Tags of one file; the rest is not read. 50,000 entries of 40 tags each."""
 LONGEST_URL = 8_192
 """Characters of a URL as written."""
 _PIECE = 64 << 10
@@ -75,7 +75,7 @@ class SitemapListing:
 
 
 def read_sitemap(body: bytes) -> SitemapListing:
-    """What is taken of a sitemap, which may be packed by gzip."""
+    """Return the entries of a sitemap, which may be packed by gzip."""
     problem = None
     for _ in range(_PACKED_AT_MOST):
         if body.startswith(_GZIP):
@@ -94,7 +94,7 @@ def read_sitemap(body: bytes) -> SitemapListing:
 
 
 def iterate_entries(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
-    """Every entry, in order, as soon as it is whole."""
+    """Yield every entry, in order, as soon as it is whole."""
     texts = filter(None, _decoded(pieces))
     for text in texts:
         begin = text.lstrip(" \t\r\n\ufeff")

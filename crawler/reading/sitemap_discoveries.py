@@ -1,15 +1,15 @@
-"""What robots.txt and sitemaps list, as discoveries. Pure.
+"""The URLs that robots.txt files and sitemaps list, as discoveries. Pure.
 
-1. A sitemap is read where its host is the one that names it, or where the crawl's scope admits it: a robots.txt may
-   send to other hosts (sitemaps.org, cross-submits), a crawl goes no further than it was told.
-2. It has the depth of the page that its robots.txt was read for, or of the index that lists it. What it lists is as
-   the links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed.
-   Where the page is asked for once more so is the sitemap, but of what it lists only what is new.
-3. Indexes may list indexes, `DEEPEST` in a row.
-4. What a list of seeds lists (a note that says `seeds`, or `crawler.reading.seedlist`) are seeds: as deep as the list
-   itself, however deep links are followed. Where the list is asked for once more so are they, but of a list that is
-   re-scraped only what is new.
-5. What is listed is no trap, whatever it looks like (`Discovery.listed`): lists end.
+1. A sitemap is read if its host is the host that names it, or if the crawl's scope admits it. A robots.txt may name
+   sitemaps of other hosts (sitemaps.org, cross-submits), but a crawl stays within its scope.
+2. A sitemap has the depth of the page for which its robots.txt was read, or of the index that lists it. Its entries are
+   like links of that page: one deeper, and admitted by the scope. So no sitemap is read whose entries would not be
+   followed. If the page is requested again, the sitemap is too, but only its new entries are.
+3. Indexes may list indexes, `MAX_INDEX_DEPTH` in a row.
+4. The entries of a list of seeds (a request state of kind `seeds`, or `crawler.reading.page_response.is_seed_list`) are
+   seeds, as deep as the list itself, however deep links are followed. If the list is requested again, its entries are
+   too; of a list that is re-scraped, only the new ones.
+5. A listed URL is no trap, whatever it looks like (`Discovery.listed`), because lists end.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -25,12 +25,12 @@ MAX_INDEX_DEPTH = 3
 
 
 def may_read_sitemap(lease: Lease, url: Url) -> bool:
-    """Whether a sitemap may be read that the host of a lease names."""
+    """Return whether a sitemap may be read that the host of a lease names."""
     return url.host == lease.url.host or lease.scope.admits(url)
 
 
 def robots_sitemaps(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, ...]:
-    """The sitemaps that the robots.txt of a page's origin names."""
+    """Return the discoveries of the sitemaps that the robots.txt of a page's origin names."""
     return (
         tuple(_sitemaps(lease, sitemaps, RequestState(kind="sitemap"), lease.generation))
         if lease.follows_links
@@ -65,7 +65,7 @@ def sitemap_discoveries(
 
 
 def is_all_out_of_scope(lease: Lease, entries: Iterable[SitemapEntry]) -> bool:
-    """Whether a list of seeds lists something, and nothing that the scope admits."""
+    """Return whether a list of seeds has entries, and the scope admits none of them."""
     if lease.state.kind == "sitemap":
         return False
     lists = False

@@ -1,25 +1,25 @@
-"""`sketch`: 32 bits of what a page says, the same for pages that say the same in another dress. Pure.
+"""`sketch`: 32 bits of the text of a page, the same for pages with the same text in another layout. Pure.
 
-Rules. Of a page counts the set of words that stand between its tags, without those that a generator fills in:
+The sketch depends on the set of words between the tags of a page, without the words that a generator fills in:
 
-1. Markup, attributes (and so link targets), comments, scripts and styles say nothing; neither do capitals, and neither
-   does the order or the number of words: a list sorted in another way is the same page.
+1. Markup, attributes (and so link targets), comments, scripts and styles are ignored. So are capitals, and the order
+   and the number of words: a list sorted in another way is the same page.
 2. A word with a digit is a number, a date, a token or a session: left out. In scripts that do not part words by
    spaces (`2027年3月`) the digits are left out and the rest counts.
 3. Names of months and days are left out, in the languages of `_CALENDAR`. In another language an endless calendar
    has twelve texts.
 4. Words of the URL are left out, host name and query among them: a page that echoes what it was asked for ("no
    results for x") has one sketch for all x. An honest page has other words as well.
-5. Of the words that are left every second is taken, by a hash: pages whose text is chosen from few words, as the twelve
-   months of an unknown language or the goods of a small shop behind twenty filters, have the fewer sketches, while
-   honest pages differ in many words (measured: docs/guides/traps.md).
-6. Looked at are the first 1 MB of a page, of these the first 128 KB without scripts and styles, and of these the
-   first 16 KB of text: the cost is linear and bounded.
+5. A hash chooses every second word of the rest. Pages whose text is chosen from few words (the twelve months of an
+   unknown language, the goods of a small shop behind twenty filters) have fewer sketches then, while honest pages
+   differ in many words (measured: docs/guides/traps.md).
+6. Only the first 1 MB of a page is read, of this the first 128 KB without scripts and styles, and of this the first
+   16 KB of text. So the cost is linear and bounded.
 
-A page without words has the sketch 0. Such pages are all alike: nothing can be learned from the text of the next, and
-a host that has only such pages (empty shells that a script fills) is one that answers everything with the same page.
+A page without words has the sketch 0. Such pages are all alike: the text of the next one shows nothing new. A host with
+only such pages (empty shells that a script fills) answers every request with the same page.
 
-Cost: what finding the links of the page takes (measured on 1,000 pages of manuals, 55 KB on average).
+Cost: as much as finding the links of the page (measured on 1,000 pages of manuals, 55 KB on average).
 """
 
 import re
@@ -28,19 +28,19 @@ from urllib.parse import unquote_to_bytes
 from zlib import crc32
 
 MOST_BYTES = 1 << 20
-"""Bytes of a page that are looked at. Some begin with 300 KB of styles."""
+"""Bytes of a page that are read. Some pages begin with 300 KB of styles."""
 MOST_MARKUP = 128 << 10
 """Bytes of these outside of comments, scripts and styles."""
 MOST_PIECES = 4_096
-"""Comments, scripts and styles that are taken out; behind the last nothing is looked at."""
+"""Comments, scripts and styles that are removed; nothing behind the last one is read."""
 MOST_TEXT = 16 << 10
 """Bytes of text: more than the largest menus."""
 
 MAX_CACHED_WORDS = 32_768
-"""Words whose value is: some 4 MB."""
+"""Words whose value is cached: some 4 MB."""
 
 EMPTY_SKETCH = 0
-"""The sketch of a page that says nothing."""
+"""The sketch of a page without words."""
 
 _HALF = 1 << 20  # a bit that the 16 bits which the frontier keeps do not have
 _OPENS = re.compile(rb"<(?:s(?:cript|tyle)\b|!--)")
@@ -84,7 +84,7 @@ _CALENDAR = frozenset(
 
 
 def sketch(html: str | bytes, url: str) -> int:
-    """What the page at `url` (any form of it) says, in 32 bits. Never raises.
+    """Return the sketch of the page at `url` (any form of it). Never raise.
 
     Bytes are read as UTF-8; in another encoding the words still differ where they differ, except in UTF-16.
     """
@@ -98,7 +98,9 @@ def sketch(html: str | bytes, url: str) -> int:
 
 
 class _Values(dict[bytes, int]):
-    """What words add: a cache, for the same words stand on every page of a site; half as dear to ask as `lru_cache`."""
+    """The values of words: a cache, because the pages of a site share words. A look-up takes half as long as in
+    `lru_cache`.
+    """
 
     def __missing__(self, word: bytes) -> int:
         if len(self) >= MAX_CACHED_WORDS:
@@ -111,8 +113,8 @@ _VALUES = _Values()
 
 
 def _value(word: bytes) -> int:
-    """What a word adds; each value counts once. Nothing for one that is left out; 1 for one of the half that is not
-    taken, so that only a page without words has the sketch 0.
+    """Return the value of a word; the sketch is the sum of the distinct values. It is 0 for an ignored word, and 1 for
+    a word that the hash does not choose, so that only a page without words has the sketch 0.
     """
     if b"0" in word:
         return 0 if word.isascii() else _value(word.replace(b"0", b""))
@@ -132,7 +134,7 @@ def _words(text: bytes) -> set[bytes]:
 
 
 def _visible_markup(markup: bytes) -> bytes:
-    """Without what no reader sees. What is not closed swallows the rest, as in a browser."""
+    """Return the markup that a reader sees. An element that is not closed extends to the end, as in a browser."""
     kept: list[bytes] = []
     at = size = 0
     while size < MOST_MARKUP and len(kept) < MOST_PIECES:

@@ -1,16 +1,16 @@
-"""`Shares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an argument,
-in seconds.
+"""`SlotShares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an
+argument, in seconds.
 
 A worker holds a slot, and the memory of a capture, for every open lease. A domain may have any number of host names,
-and each may answer one byte at a time: without a bound they hold all slots until their time-outs, and nobody else is
-asked anything.
+and each may answer one byte at a time. Without a bound they would hold all slots until their time-outs, and no other
+host would be requested.
 
-1. A domain is admitted to a slot while it holds fewer than `FACTOR` times the slots that are free (Choudhury and
-   Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998). So one busy domain leaves a
-   quarter of the slots free, two leave a seventh, and a domain that holds nothing is admitted while any slot is free.
-   A worker with fewer than four slots has too few to share.
-2. A domain that has not answered yet holds one slot: it answers when a page of it comes within `PATIENCE_S`. So many
-   new domains are no more than as many slots, however many hosts each has.
+1. A domain is admitted to a slot while it holds fewer than `SLOTS_PER_FREE_SLOT` times the slots that are free
+   (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998). So one busy domain
+   leaves a quarter of the slots free, two leave a seventh, and a domain that holds nothing is admitted while any slot
+   is free. A worker with fewer than four slots has too few to share.
+2. A domain that has not answered yet holds one slot, however many hosts it has. It has answered once a page of it
+   arrives within `PATIENCE_S`.
 3. A domain is slow while an exchange of it lasts longer than that, and for `SLOW_S` after one that did. All slow
    domains share half of the slots; beyond that they are admitted as one domain is by rule 1. So the others have half,
    however many the slow ones are.
@@ -29,31 +29,31 @@ from frontier.urls.scope import registered_domain
 SLOTS_PER_FREE_SLOT = 3
 """Slots that a domain may hold for each free one."""
 PATIENCE_S = 5.0
-"""Most pages of the open web come within some tenths of a second. Who wants to hold a slot all the time has to take
-it anew so often, and others may be quicker."""
+"""Seconds. Most pages of the open web arrive within some tenths of a second. A domain that would hold a slot all the
+time has to take it again after this time, and others may be quicker."""
 SLOW_S = 600.0
-"""Five times as long as an exchange may last (`wire.limits`, with the usual time-out): who stalls once is trusted
-again when the others had four fifths of the time."""
+"""Seconds: five times as long as an exchange may last (`wire.limits`, with the usual time-out). A domain that stalls
+once is trusted again when the others had four fifths of the time."""
 SHORTEST_WAIT_S = 0.05
 LONGEST_WAIT_S = 300.0
-"""A host waits no longer, however many of its domain do: the domain's servers may have become quicker."""
+"""Seconds that a host waits at most, however many hosts of its domain wait: their servers may have become quicker."""
 MAX_IDLE_DOMAINS = 10_000
 """Domains without an open lease whose speed is remembered."""
 _SMOOTHING = 8
-"""The mean follows an exchange by one part in so many, as RFC 6298 smooths round trips."""
+"""An exchange moves the mean by one part in so many, as RFC 6298 smooths round trips."""
 
 
 @dataclass(slots=True)
 class _Domain:
     slot_starts: deque[float] = field(default_factory=deque)
-    """When the held slots were taken, oldest first. Whose slot it was does not matter for the mean."""
+    """When the held slots were taken, oldest first. The mean does not depend on whose slot it was."""
     mean_s: float = 0.0
     waiting_host: str = ""
     """The host that was put off last."""
     next_turn_at: float = 0.0
     """When that host may come again."""
     answers: bool = False
-    """A page of it came in time."""
+    """Whether a page of the domain arrived in time."""
     slow_until: float = -inf
 
     def is_slow(self, now: float) -> bool:
@@ -89,8 +89,8 @@ class SlotShares:
         return domain.next_turn_at - now
 
     def over(self, token: int, now: float, elapsed_s: float | None = None) -> None:
-        """The exchange of a lease is over. `elapsed_s` is how long the host of a page took to answer; None for what
-        is no page, or brought no answer.
+        """Note that the exchange of a lease is over. `elapsed_s` is how long the host of a page took to answer; None
+        for a robots.txt, and without an answer.
         """
         name, since = self._held.get(token, ("", now))
         domain = self._domains.get(name)
@@ -113,7 +113,7 @@ class SlotShares:
             self._forget()
 
     def _most(self, domain: _Domain, now: float, slots: int) -> int:
-        """How many slots a domain may hold, the one that it asks for included."""
+        """Return how many slots a domain may hold, the new one included."""
         most = SLOTS_PER_FREE_SLOT * (slots - len(self._held))
         if not domain.is_slow(now):
             return most if domain.answers else min(most, 1)
@@ -128,4 +128,4 @@ class SlotShares:
             del self._domains[name]
 
     def __repr__(self) -> str:
-        return f"<shares: {len(self._held)} slots of {len(self._domains)} domains>"
+        return f"<slot shares: {len(self._held)} slots of {len(self._domains)} domains>"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from core import Capture
 from crawler import recover, run_worker
 from crawler.archive_filter import MOST_OUTLINKS
-from crawler.lease_result import lease_result
+from crawler.lease_result import lease_result, page_result
 from crawler.reading import page_reading
-from crawler.reading.page_options import PageOptions
+from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
 from frontier import canonicalize
@@ -100,6 +100,16 @@ def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
     plain = lease_result(*args, archive_filter=None, known_urls=set())
     assert plain == lease_result(*args, archive_filter=everything, known_urls=set())
     assert plain.records == ((capture, RECORD_ID),)
+
+
+def test_a_redirect_keeps_its_target_whether_the_frontier_knows_it_or_not():
+    """In this process and in one of its own: a spider hears that it leads on."""
+    moved = captured(301, headers=(("Location", "/there"),))
+    args, known = (lease("http://example.org/"), moved, RECORD_ID), {"http://example.org/there"}
+    here = lease_result(*args, archive_filter=nothing, known_urls=known)
+    beside = page_result(*args, nothing, DEFAULT_OPTIONS).to_lease_result(args[0], here.records, known)
+    assert here == beside
+    assert [found.url.text for found in here.decision.discoveries] == ["http://example.org/there"]
 
 
 @pytest.mark.parametrize("screen", [None, nothing, everything])

@@ -171,7 +171,7 @@ def test_domains_that_hold_nothing_are_forgotten_in_the_end():
     for token in range(MAX_IDLE_DOMAINS + 50):
         shares.admit(token, f"d{token}.test", 0.0, slots=SLOTS)
         shares.release(token, 0.0)
-    assert repr(shares) == f"<shares: 0 slots of {MAX_IDLE_DOMAINS} domains>"
+    assert repr(shares) == f"<slot shares: 0 slots of {MAX_IDLE_DOMAINS} domains>"
 
 
 def test_a_dozen_hosts_of_one_domain_that_drip_do_not_hold_up_another_site(crawl, names, site):
