@@ -35,30 +35,30 @@ from storage.warc.records import PAYLOAD_LIMIT, mime_of
 from storage.warc.revisit import Revisit
 
 MOST_OUTLINKS = 32 << 20
-"""Bytes of a page's links: one that has more is archived whole. So the record stays within what a reader takes."""
+"""Bytes of a page's links. A page with more is archived whole, because a reader refuses longer metadata records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatePage:
-    """What a screen sees of an answer."""
+    """What an archive filter sees of a response."""
 
     url: str
     status: int
     headers: Headers
     mime: str
-    """Of the Content-Type, without parameters, in lower case; empty where there is none."""
+    """The Content-Type without parameters, in lower case; empty if the response has none."""
     body: bytes
-    """Without transfer and content encoding."""
+    """The body without transfer and content encoding."""
     truncated: Truncation | None
 
     def header(self, name: str) -> str | None:
-        """Value of the first header of that name, in any case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
+        """Return the value of the first header of that name, in any case; None if there is none."""
+        lowered = name.lower()
+        return next((value for key, value in self.headers if key.lower() == lowered), None)
 
 
 ArchiveFilter = Callable[[CandidatePage], str | None]
-"""The reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
+"""Returns the reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
 
 
 def lease_result(
@@ -72,28 +72,28 @@ def lease_result(
     response: PageResponse | None = None,
     rendered: RenderedPage | None = None,
 ) -> LeaseResult:
-    """Return how the lease of a page ends that was answered. `response` is the capture's, if the caller has made it
-    already.
+    """Return how the lease of a page ends if a response came. The page is read once.
 
-    The page is read once. The discoveries leave out URLs whose text is in `known_urls`.
+    `response` is the capture's, if the caller has made it already. The discoveries leave out URLs whose text is in
+    `known_urls`.
     """
     response = response or leased_response(lease, capture, record_id)
     is_list = is_sitemap(lease) or is_seed_list(lease, response)
     if rendered is not None:
         response = with_dom(response, rendered.html, rendered.report)
-    # A page of which its browser did not see all is not judged by what it saw.
+    # The filter does not judge a page that its browser saw only in part.
     filters = archive_filter is not None and not (rendered is not None and rendered.report.problem)
     may_drop = not (is_list or capture.status in REDIRECT_STATUSES) and (
         filters or "noarchive" in options.obey
     )
-    # The record of a dropped page has all links that are followed, also those that the frontier has.
+    # The record of a dropped page has all links that are followed, including those that the frontier knows.
     reading = read_page(lease, response, frozenset() if may_drop else known_urls, options)
     dropped = None
     if may_drop:
         dropped = _dropped(lease, capture, response, reading, archive_filter if filters else None, options)
     settlement = without_known(reading.settlement, known_urls) if may_drop else reading.settlement
     records = ((capture, record_id),)
-    if dropped is not None:  # there is no record that a next visit could refer to
+    if dropped is not None:  # without a note: the next visit has no record to refer to
         return LeaseResult(
             lease=lease,
             records=records,
@@ -114,7 +114,7 @@ def lease_result(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageResult:
-    """How the lease of a page ends, without what whoever asked has already: the lease's worker, and the records."""
+    """How the lease of a page ends, without what the caller has already: the lease's worker, and the records."""
 
     settlement: Settlement
     dropped: DroppedPage | None
@@ -129,7 +129,7 @@ class PageResult:
         known_urls: Container[str],
         rendered: RenderedPage | None = None,
     ) -> LeaseResult:
-        """Return the end of that lease; URLs whose text is in `known` are not told again."""
+        """Return how that lease ends. The discoveries leave out URLs whose text is in `known_urls`."""
         return LeaseResult(
             lease=lease,
             records=records,
@@ -146,33 +146,34 @@ def page_result(
     lease: Lease,
     capture: Capture,
     record_id: UUID,
-    screen: ArchiveFilter | None,
+    archive_filter: ArchiveFilter | None,
     options: PageOptions,
     rendered: RenderedPage | None = None,
 ) -> PageResult:
-    """Return what `to_lease_result` says of the answer to a page, with all links."""
-    made = lease_result(
+    """Return how the lease of a page ends if a response came, with all its links."""
+    result = lease_result(
         lease,
         capture,
         record_id,
-        archive_filter=screen,
+        archive_filter=archive_filter,
         known_urls=frozenset(),
         options=options,
         rendered=rendered,
     )
-    assert isinstance(made.decision, Settlement)
+    assert isinstance(result.decision, Settlement)
     return PageResult(
-        settlement=made.decision,
-        dropped=made.dropped,
-        metadata=made.metadata,
-        revisit=made.revisit,
-        robots=made.robots,
+        settlement=result.decision,
+        dropped=result.dropped,
+        metadata=result.metadata,
+        revisit=result.revisit,
+        robots=result.robots,
     )
 
 
-def without_known(whole: Settlement, known: Container[str]) -> Settlement:
-    """The settlement without what the frontier was told before."""
-    return replace(whole, discoveries=tuple(link for link in whole.discoveries if link.url.text not in known))
+def without_known(settlement: Settlement, known_urls: Container[str]) -> Settlement:
+    """Return the settlement without the discoveries whose URL text is in `known_urls`."""
+    unknown = tuple(link for link in settlement.discoveries if link.url.text not in known_urls)
+    return replace(settlement, discoveries=unknown)
 
 
 def _capture_metadata(lease: Lease, capture: Capture, reading: PageReading) -> CaptureMetadata:
@@ -186,12 +187,12 @@ def _capture_metadata(lease: Lease, capture: Capture, reading: PageReading) -> C
     )
 
 
-def _rights_facts(said: Rights) -> tuple[tuple[str, str], ...]:
-    """What a page says of its use, in the words in which it is recorded."""
+def _rights_facts(rights: Rights) -> tuple[tuple[str, str], ...]:
+    """Return what a page says about its use, under the names by which the archive records it."""
     facts = (
-        ("robots", ",".join(said.robots)),
-        ("tdmReservation", said.tdm_reservation),
-        ("tdmPolicy", said.tdm_policy),
+        ("robots", ",".join(rights.robots)),
+        ("tdmReservation", rights.tdm_reservation),
+        ("tdmPolicy", rights.tdm_policy),
     )
     return tuple((name, value) for name, value in facts if value)
 
@@ -204,8 +205,8 @@ def _dropped(
     archive_filter: ArchiveFilter | None,
     options: PageOptions,
 ) -> DroppedPage | None:
-    """Return what is archived in place of a page that asks for that or that the filter drops; None for a page that is
-    archived.
+    """Return what is archived in place of a page, if the page asks not to be archived or the filter drops it; None if
+    the page is archived.
     """
     is_private = "noarchive" in options.obey and "noarchive" in _rights(lease, response, reading).robots
     if archive_filter is None and not is_private:
@@ -213,7 +214,7 @@ def _dropped(
     page = _candidate(capture, response)
     reason = "noarchive" if is_private or archive_filter is None else archive_filter(page)
     outlinks = tuple(found.url.wire for found in reading.settlement.discoveries)
-    # What was judged to be no page can be judged so again from its record alone.
+    # A soft error is archived whole, because a recovery can judge it again only by its body.
     is_soft_error = reading.settlement.reason in SOFT_ERRORS
     if reason is None or is_soft_error or sum(map(len, outlinks)) > MOST_OUTLINKS:
         return None
@@ -242,7 +243,7 @@ def _candidate(capture: Capture, response: PageResponse) -> CandidatePage:
 
 
 def _rights(lease: Lease, response: PageResponse, reading: PageReading) -> Rights:
-    """Return what a page says of its use. One whose markup had no part in its reading (it is as it was, or is asked
-    for again) is looked at now.
+    """Return what a page says about its use. If its markup had no part in its reading (the page is unchanged, or is
+    requested again), read the markup now.
     """
     return reading.rights if reading.has_read_markup else rights_of(response, lease.url.wire)

@@ -9,7 +9,7 @@ from storage.warc.compression import Compression
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSettings:
-    """`archive = "kept"` leaves out pages that the cheap filters drop: a note with the reason takes their place."""
+    """With `archive = "kept"` a note with the reason takes the place of each page that the cheap filters drop."""
 
     archive: Annotated[
         Literal["all", "kept"],

@@ -1,4 +1,4 @@
-"""What the crawler calls itself, and what it calls the records it makes."""
+"""The User-Agent of a crawl, and the ids of the records that it archives."""
 
 from importlib.metadata import version
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -7,15 +7,15 @@ from core.product import PRODUCT_TOKEN
 
 
 def user_agent(contact: str) -> str:
-    """`thresher/VERSION (+contact)`."""
+    """Return `thresher/VERSION (+contact)`."""
     return f"{PRODUCT_TOKEN}/{version(PRODUCT_TOKEN)} (+{contact})"
 
 
 def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
-    """Return the id of the response record that a lease yields: always the same one.
+    """Return the id of the response record of a lease: always the same one.
 
-    So a worker that takes up what a dead one left can tell which leases are archived already. `hop` counts the
-    redirects that a robots.txt was followed through; a page has none.
+    So the recovery of a dead worker can tell which of its leases are archived already. `hop` counts the redirects that
+    led from the leased robots.txt to this response; a page has 0.
     """
     return uuid5(NAMESPACE_URL, f"thresher:{crawl}/{worker}/{token}/{hop}")
 
@@ -23,7 +23,7 @@ def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
 def spider_record_id(crawl: str, worker: str, token: int) -> UUID:
     """Return the id of the response record of a page that a user's spider reads (`crawler.spiders`).
 
-    It is none that `crawler.replay.replay` looks for: what the spider makes of a page is not in the archive, so a
-    page whose lease a dead worker held is fetched again.
+    `crawler.replay.replay` does not look for this id. The archive does not have what the spider makes of a page, so a
+    page whose worker died is fetched again.
     """
     return record_id(crawl, f"{worker}/guest", token)

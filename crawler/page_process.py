@@ -1,14 +1,15 @@
-"""`Aside`: pages that are read in a process of their own, one at a time.
+"""`PageProcess`: read pages in a process of their own, one at a time.
 
-1. What may take longer than the event loop can wait is read there (`is_heavy`), and what may have killed a worker
-   (`Lease.orphan`).
-2. A page that kills the process, by whatever a parser or a decoder does with it, or keeps it for longer than
-   `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
-3. What reading a page raises is raised here as a `Failure`, which costs that page as well.
-4. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
-5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type, and something that
-   the page can come to (`crawler.reading.plausibility`): it may be the page that speaks. A process that answers
-   anything else is replaced.
+1. A page is read there if that may take longer than the event loop can wait (`is_heavy`), or if the page may have
+   killed a worker before (`Lease.is_recovered`).
+2. A page that makes its parser or decoder kill the process, or that takes longer than `PAGE_TIMEOUT_S`, fails with the
+   reason `parser_crash`. It costs no other page: a new process reads the next one.
+3. If reading a page raises, `PageProcess.call` raises a `Failure`, and that page alone fails.
+4. The process starts with the first page that needs it, may allocate `MAX_MEMORY_BYTES`, and ends with the process that
+   started it.
+5. The process is confined (`isolation`). A page may have taken it over, so its answer must be a value of the expected
+   type, and a result that the page can have (`crawler.reading.plausibility`). A process that answers anything else is
+   replaced.
 """
 
 import asyncio
@@ -30,29 +31,30 @@ from isolation import ConfinementLimits, WorkerProcess, confine
 T = TypeVar("T")
 
 HEAVY_PAGE_BYTES = 512 << 10
-"""Bytes of a page, decoded, beyond which it may take longer to read than the event loop can wait."""
-MOST_LINKS = 4_000
-"""Elements that may be links of which the same holds: each takes as long as a hundred other tags, some 10 µs."""
+"""Bytes of a decoded page beyond which reading it may take longer than the event loop can wait."""
+HEAVY_PAGE_LINKS = 4_000
+"""Elements that may be links, beyond which the same holds: each takes as long as a hundred other tags, some 10 µs."""
 _SHORTEST_LINK = len("<a href=x")
 _LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
-"""`a`, `area`, `link`, `meta`, `frame`, `iframe`, by what they begin with."""
+"""Matches the beginnings of `a`, `area`, `link`, `meta`, `frame` and `iframe`."""
 PAGE_TIMEOUT_S = 60.0
-"""For one page; the slowest 10 MiB take 5 s."""
-MOST_MEMORY = 4 << 30
-"""Bytes: what a page of 100 MB takes, several times."""
+"""Seconds for one page; the slowest 10 MiB take 5 s."""
+MAX_MEMORY_BYTES = 4 << 30
+"""Bytes that the process may allocate: several times what a page of 100 MB takes."""
 MAX_RESULT_BYTES = 256 << 20
-"""Bytes of what a page comes to; its links are most of it."""
+"""Bytes of one result; links are most of it."""
 RESULT_PREFIX, FAILURE_PREFIX = b"+", b"-"
-"""How an answer begins: what `work` returned follows, or the texts of the failure that it raised."""
+"""First byte of an answer. The value that `work` returned follows, or the texts of the failure that it raised."""
 MAX_FAILURE_BYTES = 16 << 10
-"""Bytes of these texts: it may be the page that speaks."""
+"""Bytes of these texts, at most: a page that has taken over the process may choose them."""
 
 
 class PageProcess:
-    """The process; begun anew where it is gone."""
+    """The process. The next page starts another if it is gone."""
 
     def __init__(self, *, timeout_s: float = PAGE_TIMEOUT_S) -> None:
-        self._longest_s = timeout_s
+        """Give each page `timeout_s` seconds. Start no process yet."""
+        self._timeout_s = timeout_s
         self._process: WorkerProcess | None = None
         self._lock = asyncio.Lock()
 
@@ -63,10 +65,10 @@ class PageProcess:
         returns: type[T],
         accepts: Callable[[T], bool] = lambda _: True,
     ) -> T | None:
-        """Return what `work`, a function of a module, returns there; None where the process did not live to tell, or
-        tells what is no value of that type or not to be accepted.
+        """Return what `work`, a function of a module, returns in the process.
 
-        Raises `Failure` for whatever `work` raises. `accepts` is called in a thread.
+        Return None if the process died before it answered, or answered something that is not of type `returns` or that
+        `accepts` refuses. Raise `Failure` for whatever `work` raises. `accepts` is called in a thread.
         """
         async with self._lock:
             answer = await asyncio.to_thread(self._request, pickle.dumps((work, args)))
@@ -86,62 +88,62 @@ class PageProcess:
         if process is not None:
             process.close()
 
-    def _request(self, question: bytes) -> bytes | None:
+    def _request(self, call: bytes) -> bytes | None:
         if self._process is not None and self._process.exitcode() is not None:
-            self.close()  # somebody else ended it, between two pages
+            self.close()  # it ended between two pages
         if self._process is None:
             self._process = WorkerProcess(_serve, is_confined=True)
         process = self._process
-        with suppress(EOFError, OSError), process.within(self._longest_s):
-            process.pipe.send_bytes(question)
+        with suppress(EOFError, OSError), process.within(self._timeout_s):
+            process.pipe.send_bytes(call)
             return process.pipe.recv_bytes(MAX_RESULT_BYTES)
         self.close()
         return None
 
     def __repr__(self) -> str:
-        return f"<aside: {self._process or 'no process'}>"
+        return f"<page process: {self._process or 'not started'}>"
 
 
 def crashed_settlement(lease: Lease) -> Settlement:
-    """How the lease of a page ends that its reader did not survive."""
+    """Return how the lease of a page ends that killed its reader."""
     return settlement_for(lease, PARSER_CRASH)
 
 
 def is_heavy(html: bytes) -> bool:
-    """Whether a page may take long to read."""
-    if len(html) < MOST_LINKS * _SHORTEST_LINK:
+    """Return whether a page may take longer to read than the event loop can wait."""
+    if len(html) < HEAVY_PAGE_LINKS * _SHORTEST_LINK:
         return False
-    return len(html) > HEAVY_PAGE_BYTES or (html.count(b"<") > MOST_LINKS < len(_LINK.findall(html)))
+    return len(html) > HEAVY_PAGE_BYTES or (html.count(b"<") > HEAVY_PAGE_LINKS < len(_LINK.findall(html)))
 
 
 def _serve(pipe: Connection) -> None:
     is_confined = False
     with suppress(EOFError, OSError):
         while True:
-            work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports what `work` needs
+            work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent; it imports what `work` needs
             if not is_confined:
-                confine(ConfinementLimits(memory_bytes=MOST_MEMORY))
+                confine(ConfinementLimits(memory_bytes=MAX_MEMORY_BYTES))
                 is_confined = True
             try:
                 answer = RESULT_PREFIX + msgspec.msgpack.encode(work(*args))
             except MemoryError:
-                return  # it is the page's fault, and who knows what is left
-            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+                return  # the page fails; the process ends, because its memory may be in any state
+            except Exception as error:  # noqa: BLE001 - the parent raises it
                 failure = error if isinstance(error, Failure) else Failure.from_exception(READING_STEP, error)
-                told = (str(failure), failure.reason, failure.traceback)
-                answer = FAILURE_PREFIX + "\0".join(told).encode(errors="replace")
+                texts = (str(failure), failure.reason, failure.traceback)
+                answer = FAILURE_PREFIX + "\0".join(texts).encode(errors="replace")
             pipe.send_bytes(answer)
 
 
 def _decoded(answer: bytes, returns: type[T], accepts: Callable[[T], bool]) -> T:
-    said = msgspec.msgpack.decode(memoryview(answer)[1:], type=returns)
-    if not accepts(said):
-        raise msgspec.ValidationError("no process says that whose page has not taken it over")
-    return said
+    result = msgspec.msgpack.decode(memoryview(answer)[1:], type=returns)
+    if not accepts(result):
+        raise msgspec.ValidationError("the page cannot have this result: it has taken over the process")
+    return result
 
 
 def _failure(answer: bytes) -> Failure:
-    """The failure that the process tells of, or says that it tells of."""
+    """Return the failure that an answer reports. A page may have chosen its texts."""
     texts = answer[:MAX_FAILURE_BYTES].decode(errors="replace").split("\0")
     text, reason, traceback = (*texts, "", "", "")[:3]
     printable = "".join(each if each.isprintable() else " " for each in text)

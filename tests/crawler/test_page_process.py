@@ -16,7 +16,7 @@ import crawler.reading.page_reading
 import crawler.replay.replay
 from core import Failure
 from crawler import recover, run_worker
-from crawler.page_process import HEAVY_PAGE_BYTES, MOST_LINKS, PageProcess, is_heavy
+from crawler.page_process import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS, PageProcess, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.directory_store import DirectoryStore
@@ -127,10 +127,10 @@ async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
 
 def test_long_pages_and_those_of_many_links_are_heavy():
     assert is_heavy(b"x" * (HEAVY_PAGE_BYTES + 1))
-    assert is_heavy(b"<a href=x" * (MOST_LINKS + 1))
-    assert is_heavy(b"<IFRAME/src=x>" * (MOST_LINKS + 1))
+    assert is_heavy(b"<a href=x" * (HEAVY_PAGE_LINKS + 1))
+    assert is_heavy(b"<IFRAME/src=x>" * (HEAVY_PAGE_LINKS + 1))
     assert not is_heavy(b"x" * HEAVY_PAGE_BYTES)
-    assert not is_heavy(b"<a href=x>" * MOST_LINKS + b"<abbr>" * 20_000)
+    assert not is_heavy(b"<a href=x>" * HEAVY_PAGE_LINKS + b"<abbr>" * 20_000)
 
 
 @pytest.fixture
