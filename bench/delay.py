@@ -1,4 +1,4 @@
-"""How much later than its delay a host is requested, and what a worker asks of the frontier meanwhile.
+"""Measure how much later than its delay a host is requested, and what a waiting worker costs the frontier.
 
 usage: python bench/delay.py [--delay SECONDS ...] [--pages N] [--workers N] [--idle SECONDS]
 

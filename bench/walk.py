@@ -3,13 +3,13 @@
 usage: python bench/walk.py [--show]
 
 One worker crawls a site on loopback: a robots.txt, and two pages of which the first links to the second. The walk is
-that of the second: nothing else is under way then but the heartbeat. `sys.setprofile` sees every call of a function
-of `crawler/`, in every thread, from the first one after the frontier has granted the lease to the call that closes it
+that of the second page: at that time only the heartbeat runs besides. `sys.setprofile` sees every call of a function of
+`crawler/`, in every thread, from the first call after the frontier has granted the lease to the call that closes it
 (`Scheduler.close_leases`).
 
-A *room* is a file; all of `crawler/wire` is one room, for it is a library of its own behind `Client`. A *stay* is a
-run of calls in one room. `returns` are the stays in a room that the walk had left before: stays less rooms. A
-coroutine that goes on is no call. With --show the stays are listed. Prints one JSON line.
+A *room* is a file; all of `crawler/wire` is one room, because it is a library of its own behind `Client`. A *stay* is a
+run of calls in one room. `returns` counts the stays in rooms that the walk had left before: stays minus rooms. A
+coroutine that resumes is not a call. With --show the bench lists the stays. It prints one JSON line.
 """
 
 import argparse
