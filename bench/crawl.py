@@ -63,8 +63,8 @@ def main() -> None:
 
 
 def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """Measure one crawl from an empty frontier. A crawl of one page measures what a command costs before its first page;
-    that cost is subtracted.
+    """Measure one crawl from an empty frontier. A crawl of one page measures what a command costs before its first
+    page; that cost is subtracted.
     """
     thresher = [sys.executable, "-m", "pipeline"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
