@@ -26,7 +26,7 @@ class Rotation:
     max_age_ms: int
 
     def is_due(self, *, size: int, age_ms: int, flow: GateState | None) -> bool:
-        """Return whether a file of `size` bytes that is `age_ms` old must be sealed. `flow` is None if nobody follows."""
+        """Return whether a file of `size` bytes and this age must be sealed; without a follower `flow` is None."""
         if flow is None:
             return size >= self.max_bytes or age_ms >= self.max_age_ms
         if flow.shut and age_ms >= SHUT_AGE_MS:

@@ -1,4 +1,4 @@
-"""`targets`: where the links of a page lead, each once, in its order. Pure.
+"""`link_targets`: where the links of a page lead, each once, in its order. Pure.
 
 1. `frontier.urls.canonical` says what a link stands for. What is no URL that is crawled, or one that a trap would make
    (`frontier.urls.trap`) on a host where traps are looked for, is left out.

@@ -1,4 +1,4 @@
-"""`Answer`: what a server said, as far as links and outcome need it: of a capture, or of a record in the archive."""
+"""`PageResponse`: a response, as far as links and outcome need it; from a capture or from a record in the archive."""
 
 import re
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""`Chain`: the redirects that led to a URL, and whether a redirect that leads back to one of them is followed. Pure.
+"""The redirects that led to a URL, and whether a redirect that leads back to one of them is followed. Pure.
 
 The frontier asks for a page once, so a redirect that leads back would end nowhere. Servers send back for two good
 reasons:
@@ -22,8 +22,8 @@ from frontier.page_key import page_key
 
 MAX_REQUESTS_PER_PAGE = 3
 MAX_EXCHANGES = 33
-"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each
-asked for `MAX_REQUESTS_PER_PAGE` times."""
+"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.MAX_REDIRECTS`),
+and each page is requested `MAX_REQUESTS_PER_PAGE` times."""
 BYTES = 11
 _PAGE, _FORM = 6, 4
 

@@ -1,4 +1,4 @@
-"""`Rendered`: what a browser made of a page, and the note of it that the archive keeps.
+"""`RenderedPage`: what a browser made of a page, and the note of it that the archive keeps.
 
 The note is the block of a WARC metadata record (`application/warc-fields`): how the rendering ended, what it took,
 what the page was refused, and where its scripts would have gone (`outlink`, as Heritrix writes it). Together with the

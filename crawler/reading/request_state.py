@@ -1,4 +1,4 @@
-"""`Note`: what a crawler writes on a URL for whoever fetches it next (`Discovery.note`). Pure.
+"""`RequestState`: what a crawler writes on a URL for whoever fetches it next (`Discovery.note`). Pure.
 
 The first octet is the version, the second the kind, then come fields in any order: a letter, the number of octets in
 two octets, and these. A field that is empty is not there, one that is not known is passed over. What is of another

@@ -1,4 +1,4 @@
-"""`is_list`: whether a seed was answered with a list of further seeds: a sitemap, an index, a feed, or a text of
+"""`is_seed_list`: whether a seed was answered with a list of further seeds: a sitemap, an index, a feed, or a text of
 URLs. Pure.
 
 A user who seeds `https://example.org/sitemap.xml` or a feed wants the pages that it lists. This holds for seeds and

@@ -1,4 +1,4 @@
-"""`entries`: what a sitemap lists (sitemaps.org 0.9): urlset, sitemapindex, RSS, Atom or a text of URLs. Pure.
+"""`read_sitemap`: what a sitemap lists (sitemaps.org 0.9): urlset, sitemapindex, RSS, Atom or a text of URLs. Pure.
 
 1. It is a stream: octets come in pieces, entries go out, and no more is kept than one tag or text (`LONGEST`).
 2. It is read tag by tag and not as XML: what is broken (an `&` alone, a tag that is never closed, a namespace that is

@@ -1,4 +1,4 @@
-"""`Poll`: when a worker asks the frontier for leases. Pure: the time is an argument, in seconds of any steady clock.
+"""`LeasePoll`: when a worker calls the frontier for leases. Pure: the time is an argument, in seconds of any clock.
 
 1. The frontier names the time at which something may be leased (`Leases.soonest_ms`); then it is asked, and not before.
 2. An event at this worker (a lease is settled or given back) may bring something at any time: it is asked at once.

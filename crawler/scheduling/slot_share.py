@@ -1,5 +1,5 @@
-"""`Shares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an argument,
-in seconds.
+"""`SlotShares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an
+argument, in seconds.
 
 A worker holds a slot, and the memory of a capture, for every open lease. A domain may have any number of host names,
 and each may answer one byte at a time: without a bound they hold all slots until their time-outs, and nobody else is
