@@ -328,7 +328,7 @@ def holds(chosen, **least):
 
 
 def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
-    chosen = play(tmp_path, urls=300, hosts=60, workers=2, processes=4, kill=5, restart=2, crawl_delay_ms=60)
+    chosen = play(tmp_path, urls=300, hosts=60, processes=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
     assert holds(chosen)["grants"] >= 360
 
 
