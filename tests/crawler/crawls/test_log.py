@@ -275,5 +275,5 @@ def test_a_line_without_a_request_that_can_be_repeated_is_an_error(broken):
     line = log_line.LogLine(
         time_ms=1, url="http://a.test/", kind="page", outcome="failed", request={"scope": "any"}
     )
-    with pytest.raises(CorruptData, match="cannot be asked again"):
+    with pytest.raises(CorruptData, match="has no request that can be repeated"):
         discovery_from_line(replace(line, **broken))
