@@ -13,7 +13,7 @@ class ArchiveSettings:
 
     archive: Annotated[
         Literal["all", "kept"],
-        Key('or "kept": what the cheap filters drop leaves a note with its reason, no page'),
+        Key('or "kept": a page that the cheap filters drop leaves only a note with the reason'),
     ] = "all"
     compression: Annotated[
         Compression, Key('of archive files; or "zstd": smaller, but few tools read it yet')

@@ -367,7 +367,7 @@ def test_a_request_that_cannot_be_carried_ends_the_worker_in_one_line(crawl, sit
     assert crawl.stats.leased == 1
 
 
-def test_nothing_is_fetched_past_the_frontier(crawl, site, project):
+def test_nothing_is_fetched_without_the_frontier(crawl, site, project):
     code = """
     class Past(scrapy.Spider):
         name = "past"
@@ -378,7 +378,7 @@ def test_nothing_is_fetched_past_the_frontier(crawl, site, project):
     """
     site.answers["/"] = page("x")
     crawl.seed(f"{site.url}/")
-    with pytest.raises(InputError, match="asked for past the frontier"):
+    with pytest.raises(InputError, match="asked for without the frontier"):
         run_worker(crawl.config("w", spider=project.spider_spec(code, "Past")))
     assert "/x" not in site.paths
 
