@@ -378,7 +378,7 @@ def test_nothing_is_fetched_without_the_frontier(crawl, site, project):
     """
     site.answers["/"] = page("x")
     crawl.seed(f"{site.url}/")
-    with pytest.raises(InputError, match="asked for without the frontier"):
+    with pytest.raises(InputError, match="was requested without the frontier"):
         run_worker(crawl.config("w", spider=project.spider_spec(code, "Past")))
     assert "/x" not in site.paths
 
