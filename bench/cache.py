@@ -1,4 +1,4 @@
-"""What a hit and a miss of the block cache cost, how good its eviction is, and what it costs at many blocks.
+"""Measure a hit and a miss of the block cache, the quality of its eviction, and its cost with many blocks.
 
 usage: python bench/cache.py [--directory DIR] [--blocks 100000]
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def hits(root: Path, length: int, reads: int) -> dict[str, float]:
-    """The same block again and again, in turns with the plain file."""
+    """Measure reads of one block, in turns with reads of a plain file."""
     data = os.urandom(length)
     cache, plain = Cache(root / f"hits-{length}", GIB), root / f"plain-{length}"
     cache.get("bucket/name", lambda: data)
@@ -83,7 +83,7 @@ def hits(root: Path, length: int, reads: int) -> dict[str, float]:
 
 
 def misses(root: Path, length: int) -> dict[str, float]:
-    """New blocks, in turns with new plain files."""
+    """Measure writes of new blocks, in turns with writes of new plain files."""
     data = os.urandom(length)
     cache, plain = Cache(root / "misses", 4 * GIB), root / "plain"
     plain.mkdir()
@@ -101,7 +101,7 @@ def misses(root: Path, length: int) -> dict[str, float]:
 
 
 def zipf(root: Path) -> dict[str, float]:
-    """Hit rates of one sequence of reads."""
+    """Measure the hit rates of one sequence of reads."""
     weights = 1 / np.arange(1, KEYS + 1)
     keys = [
         str(key) for key in np.random.default_rng(1).choice(KEYS, READS, p=weights / weights.sum()).tolist()
@@ -120,7 +120,7 @@ def zipf(root: Path) -> dict[str, float]:
 
 
 def rate(directory: Path, keys: list[str]) -> float:
-    """Hits a read, of blocks of one page."""
+    """Return the hits a read, with blocks of one page."""
     cache = Cache(directory, CAPACITY * PAGE)
     for key in keys:
         cache.get(key, lambda: b"x" * 3000)
@@ -129,7 +129,7 @@ def rate(directory: Path, keys: list[str]) -> float:
 
 
 def exact_lru(keys: list[str]) -> float:
-    """Hits a read, of as many blocks."""
+    """Return the hits a read of an exact LRU of as many blocks."""
     kept: OrderedDict[str, None] = OrderedDict()
     found = 0
     for key in keys:
@@ -144,7 +144,7 @@ def exact_lru(keys: list[str]) -> float:
 
 
 def eviction(root: Path, blocks: int) -> dict[str, float]:
-    """Misses into a full cache, and into the same one with more room."""
+    """Measure misses into a full cache, and into the same one with more room."""
     directory = root / "eviction"
     numbers = iter(range(blocks + 2 * MISSES))
     cache = Cache(directory, blocks * PAGE)
@@ -178,12 +178,12 @@ def eviction(root: Path, blocks: int) -> dict[str, float]:
 
 
 def unexpected_fetch() -> bytes:
-    """The fetch of a hit."""
+    """Fail: a hit must not fetch."""
     raise AssertionError("fetched, although it was in the cache")
 
 
 def cpu(work: Callable[[], object], times: int) -> float:
-    """CPU microseconds a call."""
+    """Return the CPU microseconds of a call."""
     begun = seconds()
     for _ in range(times):
         work()
@@ -191,7 +191,7 @@ def cpu(work: Callable[[], object], times: int) -> float:
 
 
 def seconds() -> float:
-    """User and system time of this process."""
+    """Return the user and system time of this process, in seconds."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,4 +1,4 @@
-"""What the catalog costs beside reading the Manifests themselves, in a directory and in an S3 server, in one run.
+"""Compare the catalog with reading the Manifests themselves, in a directory and in an S3 server, in one run.
 
 usage: python bench/catalog.py [--parts N]
 
@@ -99,7 +99,7 @@ def put_manifest(store: Store, step: str, number: int) -> None:
 
 
 def timed(work: Callable[[], object]) -> list[float]:
-    """CPU and wall seconds."""
+    """Return the CPU and wall seconds of a call."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return [round(time.process_time() - cpu, 3), round(time.perf_counter() - wall, 3)]

@@ -27,7 +27,7 @@ from demo.web import Web
 from frontier.link.embedded import embedded_server
 
 PEERS = {"optimum": ("crawl_optimum.py", "optimum"), "scrapy-redis": ("crawl_scrapy.py", "scrapy")}
-"""Script and requirements, by name."""
+"""Script and requirements of each peer, by name."""
 TOML = """
 [project]
 contact = "mailto:bench@example.org"
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--scope", default="host")
-    parser.add_argument("--keep", help="project directory to use and leave behind")
+    parser.add_argument("--keep", help="use this project directory, and keep it")
     parser.add_argument("--peer", action="append", default=[], choices=PEERS)
     args = parser.parse_args()
     with ExitStack() as stack:
@@ -63,8 +63,9 @@ def main() -> None:
 
 
 def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """One crawl from an empty frontier. What a command costs before its first page is measured by a crawl of one
-    page, and taken off."""
+    """Measure one crawl from an empty frontier. A crawl of one page measures what a command costs before its first
+    page; that cost is subtracted.
+    """
     thresher = [sys.executable, "-m", "pipeline"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
     subprocess.run(
@@ -97,7 +98,7 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 
 
 def peer(name: str, seeds: list[str], pages: int, ours: float) -> dict[str, object]:
-    """The same crawl by another crawler, with CPU of its own process alone beside all of ours."""
+    """Measure the same crawl by another crawler. Its CPU is that of its own process alone."""
     with tempfile.TemporaryDirectory() as directory, embedded_server(Path(directory) / "redis") as address:
         command = [*environments.command(*PEERS[name]), "--redis", address, "--pages", str(pages)]
         said = subprocess.check_output([*command, "--warc", f"{directory}/peer.warc.gz", *seeds], text=True)
@@ -106,7 +107,7 @@ def peer(name: str, seeds: list[str], pages: int, ours: float) -> dict[str, obje
 
 
 class CommandCost(NamedTuple):
-    """What one command cost."""
+    """The costs of one command."""
 
     cpu_s: float
     wall_s: float
@@ -115,7 +116,7 @@ class CommandCost(NamedTuple):
 
 
 def time_command(command: list[str], env: dict[str, str]) -> CommandCost:
-    """Run a crawl; CPU of it and of every process that it waited for."""
+    """Run a crawl. Return the CPU seconds of it and of every process that it waited for."""
     before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     stats = json.loads(subprocess.check_output(command, env=env, text=True, stderr=subprocess.DEVNULL))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,9 +1,10 @@
-"""How much later than its delay a host is requested, and what a worker asks of the frontier meanwhile.
+"""Measure how much later than its delay a host is requested, and what a waiting worker costs the frontier.
 
 usage: python bench/delay.py [--delay SECONDS ...] [--pages N] [--workers N] [--idle SECONDS]
 
 The script crawls one host on loopback for each --delay (default: 0.02, 0.2 and 1 s), and measures, at the server, the
-time from the end of each response to the start of the next request. `extra_ms` is that time minus the delay. Then it
+time from the end of each response to the start of the next request. The keys `extra_ms_mean`, `extra_ms_max` and
+`extra_ms_min` are that time minus the delay. Then it
 requests two pages of a host --idle seconds apart, and counts what happens between them: the calls of functions on the
 frontier's server, and the CPU time of the worker processes. It prints one JSON line for each.
 """

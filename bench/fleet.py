@@ -1,25 +1,23 @@
-"""A fleet of workers under which everything breaks, and what they saw of the frontier held against its promises.
+"""Run a fleet of workers while processes, server, network and clock fail, and check the frontier's promises.
 
-usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--partitions N] [--hands N] [--workers N] [--batch N]
+usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--partitions N] [--processes N] [--workers N] [--batch N]
        [--seed N] [--kill SECONDS] [--restart SECONDS] [--loss SECONDS] [--jump SECONDS] [--drop %] [--lose %]
-       [--twice %]
-       [--again %] [--delay %] [--freeze %] [--die %] [--hot N] [--limit-s SECONDS]
+       [--twice %] [--again %] [--delay %] [--freeze %] [--die %] [--hot N] [--limit-s SECONDS]
 
-One embedded server, a proxy before it, and --hands processes of --workers workers each, which lease, wait some
-milliseconds, release and settle, until every URL is settled or --limit-s seconds are over. Meanwhile, on average
-every so many seconds:
+The bench starts one embedded server, a proxy in front of it, and --processes processes of --workers workers each. The
+workers lease, wait some milliseconds, release and settle, until every URL is settled or --limit-s seconds are over.
+Meanwhile the bench injects faults. Each option gives the mean seconds between two faults of its kind:
 
---kill      a process gets SIGKILL, and another takes its place
---restart   the server gets SIGKILL, and is started again from its append-only file
---loss      the same, and what it wrote in up to its last second is cut off the file, as by a loss of power
---jump      the server's clock is moved by an hour, on or back (needs the package libfaketime)
+--kill      kills a process with SIGKILL; another process takes its place
+--restart   kills the server with SIGKILL, and starts it again from its append-only file
+--loss      does the same, and cuts off the file what the server wrote in up to its last second, like a power loss
+--jump      moves the server's clock by an hour, forward or back (needs the package libfaketime)
 
---drop, --lose, --twice, --again, --delay and --freeze are the per cent of requests that meet a fault of `ProxyFaults`.
-A worker is ended at --die per cent of the points between two calls; another takes its leases back, or they expire.
-With --hot, the processes keep the tail of the queues in storage, and bring it back.
+--drop, --lose, --twice, --again, --delay and --freeze are the percentages of requests that meet a fault of
+`ProxyFaults`. At --die per cent of the points between two calls, a worker ends; another worker reclaims its leases, or
+they expire. With --hot, the processes move the tail of the queues into storage, and bring it back.
 
-Prints one JSON line (`judge.py` says what is held against what), and ends with 1
-where a promise was broken.
+The bench prints one JSON line, and exits with 1 if a promise is broken. `bench/fleet_judge.py` has the rules.
 """
 
 import argparse
@@ -45,9 +43,9 @@ from redis import Redis
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.hand import CRAWL, run_process
-from bench.ledger import Span
-from bench.play import ROOTS, Scenario, discovery
+from bench.facts import Span
+from bench.fleet_process import CRAWL, run_process
+from bench.scenario import ROOTS, Scenario, discovery
 from frontier import CrawlSettings, Frontier, Stats
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
@@ -55,14 +53,14 @@ from tests.frontier.proxy import proxy
 
 POLL_S = 0.05
 CLOCK = "clock"
-"""File that says how far the server's clock is off."""
+"""File with the offset of the server's clock."""
 
 
 @dataclass(kw_only=True)
 class FaultInjector:
-    """Starts processes and the server, and ends them."""
+    """Starts and kills the processes and the server."""
 
-    play: Scenario
+    scenario: Scenario
     stack: ExitStack
     random: Random
     counts: Counter[str] = field(default_factory=Counter)
@@ -73,12 +71,12 @@ class FaultInjector:
     _sizes: list[tuple[int, Path, int]] = field(default_factory=list)
 
     def run(self) -> None:
-        """Until every process has come to its end by itself, or the time is over."""
-        over = time.monotonic() + self.play.limit_s
-        for _ in range(self.play.hands):
+        """Inject faults until every process has ended by itself, or the time is over."""
+        deadline = time.monotonic() + self.scenario.limit_s
+        for _ in range(self.scenario.processes):
             self.start()
         due = {name: self._next(name) for name in ("kill", "restart", "loss", "jump")}
-        while self.processes and time.monotonic() < over:
+        while self.processes and time.monotonic() < deadline:
             time.sleep(POLL_S)
             self._measure()
             self._collect_ended()
@@ -88,49 +86,50 @@ class FaultInjector:
                     self.counts[name] += 1
                     due[name] = self._next(name)
         if self.losses and not self.processes:
-            # All may have seen the end when the server forgot it.
+            # Every process may have ended because all was settled, and then the server lost settlements.
             self.start()
-            while self.processes and time.monotonic() < over:
+            while self.processes and time.monotonic() < deadline:
                 time.sleep(POLL_S)
                 self._collect_ended()
 
     def _collect_ended(self) -> None:
-        """Forget the processes that have come to their end."""
+        """Remove the processes that have ended. Exit if one failed."""
         for generation, process in list(self.processes.items()):
             if process.poll() is not None:
                 if process.returncode != 0:
                     raise SystemExit(f"a process of workers ended with {process.returncode}")
                 del self.processes[generation]
 
-    def start(self, heir_of: int | None = None) -> None:
-        """One more process."""
+    def start(self, recovers: int | None = None) -> None:
+        """Start a process; let it recover leases of the killed generation `recovers`."""
         generation = next(self._generation)
-        words = ["--hand", str(generation), *(["--heir-of", str(heir_of)] if heir_of is not None else [])]
-        self.processes[generation] = start_script(self.play, *words)
+        words = ["--generation", str(generation)]
+        words += ["--recovers", str(recovers)] if recovers is not None else []
+        self.processes[generation] = start_script(self.scenario, *words)
 
     def kill(self) -> None:
-        """One process less, and one more."""
+        """Kill a process, and start another in its place."""
         generation = self.random.choice(sorted(self.processes))
         end(self.processes.pop(generation))
         self.start(generation)
 
     def restart(self) -> None:
-        """The server dies and comes back."""
+        """Kill the server, and start it again."""
         self._kill_server()
         self._start_server()
 
     def loss(self) -> None:
-        """The server comes back without what it wrote last."""
+        """Kill the server, cut off what it wrote last, and start it again."""
         begin, path, size = self.random.choice(self._sizes)
         end = self._kill_server()
-        if path == newest_log(self.play):
+        if path == newest_log(self.scenario):
             os.truncate(path, size)
             self.losses.append(Span(begin, end))
         self._start_server()
 
     def jump(self) -> None:
-        """The server's clock moves."""
-        file = self.play.dir / CLOCK
+        """Move the server's clock."""
+        file = self.scenario.dir / CLOCK
         self.breaks.append(now())
         hours = int(file.read_text()) // 3600
         set_clock(file, 3600 * self.random.choice([hour for hour in (-1, 0, 1) if hour != hours]))
@@ -138,18 +137,18 @@ class FaultInjector:
         self.breaks.append(now())
 
     def end(self) -> None:
-        """No process any more."""
+        """Kill all processes."""
         for process in self.processes.values():
             end(process)
 
     def _next(self, name: str) -> float:
-        every = getattr(self.play, name)
+        every = getattr(self.scenario, name)
         return time.monotonic() + every * self.random.uniform(0.5, 1.5) if every else float("inf")
 
     def _measure(self) -> None:
-        """How long the append-only file is; what was answered before is in it."""
+        """Record the length of the append-only file: it holds every change that was answered before."""
         begin = now()
-        path = newest_log(self.play)
+        path = newest_log(self.scenario)
         self._sizes = [
             *(seen for seen in self._sizes if begin - seen[0] < 10**9),
             (begin, path, path.stat().st_size),
@@ -157,11 +156,11 @@ class FaultInjector:
 
     def _kill_server(self) -> int:
         self.breaks.append(now())
-        os.kill(int((self.play.state / "server.pid").read_text()), signal.SIGKILL)
+        os.kill(int((self.scenario.state / "server.pid").read_text()), signal.SIGKILL)
         return now()
 
     def _start_server(self) -> None:
-        self.stack.enter_context(prompt_server(self.play))
+        self.stack.enter_context(prompt_server(self.scenario))
         self.breaks.append(now())
         self._sizes.clear()
         self._measure()
@@ -173,42 +172,42 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         process.kill()
 
 
-def newest_log(play: Scenario) -> Path:
-    """The append-only file that the server writes."""
-    logs = (play.state / "appendonlydir").glob("*.incr.aof")
+def newest_log(scenario: Scenario) -> Path:
+    """Return the append-only file that the server writes."""
+    logs = (scenario.state / "appendonlydir").glob("*.incr.aof")
     return max(logs, key=lambda path: int(path.name.split(".")[-3]))
 
 
 def set_clock(file: Path, seconds: int) -> None:
-    """Tell a server under libfaketime how far its clock is off."""
+    """Set the offset of the clock of a server under libfaketime."""
     new = file.with_suffix(".new")
     new.write_text(f"{seconds:+d}\n")
     new.replace(file)
 
 
 @contextmanager
-def prompt_server(play: Scenario) -> Iterator[str]:
+def prompt_server(scenario: Scenario) -> Iterator[str]:
     """Run a server that writes each change to its append-only file before it answers; return its address.
 
-    With `everysec` a server whose disk is slow answers up to two seconds before it writes: a kill would lose as much,
-    and nobody could say what.
+    With `appendfsync everysec` a server whose disk is slow answers up to two seconds before it writes. A kill would
+    lose these writes, and nobody could say which.
     """
-    with embedded_server(play.state) as address:
+    with embedded_server(scenario.state) as address:
         with Redis.from_url(address) as redis_client:
             redis_client.config_set("appendfsync", "no")
         yield address
 
 
 @contextmanager
-def with_movable_clock(play: Scenario) -> Iterator[None]:
-    """Servers that are started meanwhile have a clock that `set_clock` moves."""
-    import libfaketime  # noqa: PLC0415 - only who asks for jumps needs it
+def with_movable_clock(scenario: Scenario) -> Iterator[None]:
+    """Let `set_clock` move the clock of the servers that are started within this context."""
+    import libfaketime  # noqa: PLC0415 - only --jump needs it
 
     library = next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"))
-    set_clock(play.dir / CLOCK, 0)
+    set_clock(scenario.dir / CLOCK, 0)
     words = {
         "LD_PRELOAD": str(library),
-        "FAKETIME_TIMESTAMP_FILE": str(play.dir / CLOCK),
+        "FAKETIME_TIMESTAMP_FILE": str(scenario.dir / CLOCK),
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
@@ -220,56 +219,56 @@ def with_movable_clock(play: Scenario) -> Iterator[None]:
             del os.environ[name]
 
 
-def start_script(play: Scenario, *words: str) -> "subprocess.Popen[bytes]":
-    """This file, as another process; with a clock that nobody moves."""
+def start_script(scenario: Scenario, *words: str) -> "subprocess.Popen[bytes]":
+    """Run this file in another process, whose clock nobody moves."""
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.Popen(
-        [sys.executable, __file__, *play.arguments(), *words], env=environment, stdout=subprocess.PIPE
+        [sys.executable, __file__, *scenario.arguments(), *words], env=environment, stdout=subprocess.PIPE
     )
 
 
-def run_fleet(play: Scenario) -> dict[str, Any]:
-    """Let it happen; what was done, and what follows."""
-    from bench.judge import judge, read  # noqa: PLC0415 - numpy, which is nothing for the processes of workers
+def run_fleet(scenario: Scenario) -> dict[str, Any]:
+    """Run the fleet and the faults. Return the figures and the violations."""
+    from bench.fleet_judge import judge, read  # noqa: PLC0415 - the processes of workers need no numpy
 
-    play.dir.mkdir(parents=True)
+    scenario.dir.mkdir(parents=True)
     with ExitStack() as stack:
-        if play.jump:
-            stack.enter_context(with_movable_clock(play))
-        address = stack.enter_context(prompt_server(play))
-        asyncio.run(seed_crawl(play, address))
-        time.sleep(1.1 if play.loss else 0)  # the seeds are on the disk
-        stack.callback(play.proxy_socket.unlink, missing_ok=True)
-        between_ = start_script(play, "--between")
-        stack.callback(end, between_)
-        while not play.proxy_socket.exists():
+        if scenario.jump:
+            stack.enter_context(with_movable_clock(scenario))
+        address = stack.enter_context(prompt_server(scenario))
+        asyncio.run(seed_crawl(scenario, address))
+        time.sleep(1.1 if scenario.loss else 0)  # the server writes the seeds to disk
+        stack.callback(scenario.proxy_socket.unlink, missing_ok=True)
+        proxy_process = start_script(scenario, "--proxy")
+        stack.callback(end, proxy_process)
+        while not scenario.proxy_socket.exists():
             time.sleep(POLL_S)
-        breaker = FaultInjector(play=play, stack=stack, random=Random(play.seed))
-        stack.callback(breaker.end)
+        injector = FaultInjector(scenario=scenario, stack=stack, random=Random(scenario.seed))
+        stack.callback(injector.end)
         begun = time.monotonic()
-        breaker.run()
+        injector.run()
         wall_s = time.monotonic() - begun
-        between_.terminate()
-        met = json.loads(between_.communicate()[0])
+        proxy_process.terminate()
+        fault_counts = json.loads(proxy_process.communicate()[0])
         stats = asyncio.run(frontier_counts(address))
     verdict = judge(
-        read(sorted(play.dir.glob("*.facts"))),
-        lease_ms=play.lease_ms,
-        partitions=play.partitions,
-        breaks=breaker.breaks,
-        losses=breaker.losses,
+        read(sorted(scenario.dir.glob("*.facts"))),
+        lease_ms=scenario.lease_ms,
+        partitions=scenario.partitions,
+        breaks=injector.breaks,
+        losses=injector.losses,
     )
     expired = stats.reasons.get("failed:lease_expired", 0)
-    untold = stats.seen - verdict.figures["urls_settled"] - verdict.figures["urls_settled_untold"]
+    unseen = stats.seen - verdict.figures["urls_settled"] - verdict.figures["urls_settled_untold"]
     rules = {
         "what waits, is leased or is settled is what was added": stats.seen
         == stats.waiting + stats.leased + stats.later + sum(stats.outcomes.values())
     }
     if stats.is_drained:
         rules |= {
-            "every page that can be found is known": stats.seen == play.urls
-            or bool(expired and stats.seen < play.urls),
-            "every page was settled by a worker, or expired too often": untold in range(expired + 1),
+            "every page that can be found is known": stats.seen == scenario.urls
+            or bool(expired and stats.seen < scenario.urls),
+            "every page was settled by a worker, or expired too often": unseen in range(expired + 1),
         }
     verdict.violations += [f"not so: {rule}: {stats}" for rule, true in rules.items() if not true]
     return {
@@ -280,34 +279,34 @@ def run_fleet(play: Scenario) -> dict[str, Any]:
         "reasons": dict(stats.reasons),
         "wall_s": round(wall_s, 1),
         "grants_per_s": round(verdict.figures["grants"] / wall_s),
-        "broken": dict(breaker.counts),
-        "requests": met,
+        "broken": dict(injector.counts),
+        "requests": fault_counts,
         **verdict.figures,
         "violations": verdict.violations,
     }
 
 
-async def run_proxy(play: Scenario) -> None:
-    """The process of the proxy, until SIGTERM; says what it has done."""
-    over = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
-    server = Path((play.state / "socket").read_text().removesuffix("\n"))
-    async with proxy(server, play.proxy_socket, play.proxy_faults, seed=play.seed) as made:
-        await over.wait()
-    print(json.dumps(made.fault_counts))
+async def run_proxy(scenario: Scenario) -> None:
+    """Run the proxy until SIGTERM; print what it has done."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    server = Path((scenario.state / "socket").read_text().removesuffix("\n"))
+    async with proxy(server, scenario.proxy_socket, scenario.proxy_faults, seed=scenario.seed) as running:
+        await stop.wait()
+    print(json.dumps(running.fault_counts))
 
 
-async def seed_crawl(play: Scenario, address: str) -> None:
-    """Begin the crawl."""
+async def seed_crawl(scenario: Scenario, address: str) -> None:
+    """Create the crawl, and add its first pages."""
     link = await connect(address)
-    pace = CrawlSettings(min_delay_ms=play.min_delay_ms, min_ip_delay_ms=play.min_delay_ms)
-    frontier = await Frontier(link, CRAWL).open(pace, partitions=play.partitions)
-    await frontier.add([discovery(play, page) for page in range(min(ROOTS, play.urls))])
+    pace = CrawlSettings(min_delay_ms=scenario.min_delay_ms, min_ip_delay_ms=scenario.min_delay_ms)
+    frontier = await Frontier(link, CRAWL).open(pace, partitions=scenario.partitions)
+    await frontier.add([discovery(scenario, page) for page in range(min(ROOTS, scenario.urls))])
     await link.aclose()
 
 
 async def frontier_counts(address: str) -> Stats:
-    """What the frontier says in the end."""
+    """Return the frontier's counts."""
     link = await connect(address)
     stats = await (await Frontier(link, CRAWL).open()).stats()
     await link.aclose()
@@ -315,7 +314,7 @@ async def frontier_counts(address: str) -> Stats:
 
 
 def main() -> None:
-    """Read the command line; be what it says."""
+    """Run the fleet, or the part of it that the command line names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -324,20 +323,24 @@ def main() -> None:
         parser.add_argument(
             f"--{option.name.replace('_', '-')}", type=option.type, required=not default, **default
         )
-    parser.add_argument("--hand", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--heir-of", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--between", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--generation", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--recovers", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--proxy", action="store_true", help=argparse.SUPPRESS)
     args = vars(parser.parse_args())
-    generation, heir_of, is_proxy = (args.pop(name) for name in ("hand", "heir_of", "between"))
-    play = Scenario(**args)
+    generation, recovers, is_proxy = (args.pop(name) for name in ("generation", "recovers", "proxy"))
+    scenario = Scenario(**args)
     if generation is not None:
-        asyncio.run(run_process(play, generation, heir_of))
+        asyncio.run(run_process(scenario, generation, recovers))
     elif is_proxy:
-        asyncio.run(run_proxy(play))
+        asyncio.run(run_proxy(scenario))
     else:
-        shutil.rmtree(play.dir, ignore_errors=True)
-        report = run_fleet(play)
-        print(json.dumps({"bench": "fleet", "play": asdict(play) | {"dir": play.dir.name}, **report}))
+        shutil.rmtree(scenario.dir, ignore_errors=True)
+        report = run_fleet(scenario)
+        print(
+            json.dumps(
+                {"bench": "fleet", "scenario": asdict(scenario) | {"dir": scenario.dir.name}, **report}
+            )
+        )
         sys.exit(1 if report["violations"] else 0)
 
 

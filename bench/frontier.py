@@ -1,16 +1,17 @@
-"""What the frontier costs its server: time and memory a URL, by verb.
+"""Measure what the frontier costs its server: CPU time and memory of a URL, by verb.
 
 usage: python bench/frontier.py [--urls N] [--hosts H] [--grow M,M,...] [--giant N] [--delay MS] [--peer NAME ...]
 
-N URLs (bench/urls.py) are added to a crawl on an embedded server, found again, leased, released and settled; one in ten
-is added in random order (`scattered`, the worst case), the others as links of pages, of one host together. Server CPU
-is of all threads of its process; it has a core of its own, the client the other one, which asks and waits: rates are
-per second of server CPU, wall time is a hint. Prints one JSON line for each size.
+The bench adds N URLs (bench/urls.py) to a crawl on an embedded server, adds them again, leases, releases and settles
+them. One URL in ten is added in random order (`scattered`, the worst case); the others are added as links of pages,
+those of one host together. Server CPU is that of all threads of the server's process. The server has a core of its own,
+and the client has another one, so rates are per second of server CPU; wall time is only a hint. The bench prints one
+JSON line for each size.
 
---grow   sizes in millions, one after the other, each on a new server.
---giant  beside it, the grants of the other hosts with and without one host of so many URLs.
---peer   so many URLs (--peer-urls) through another queue, or none, on a server of the same kind:
-         `bench/peers/frontier_queues.py`.
+--grow   measures these sizes, in millions of URLs, one after another, each on a new server.
+--giant  also measures the grants of the other hosts with and without one host of N URLs.
+--peer   also puts --peer-urls URLs through another queue on a server of the same kind
+         (`bench/peers/frontier_queues.py`).
 """
 
 import argparse
@@ -74,22 +75,31 @@ def main() -> None:
     parser.add_argument("--urls", type=int, default=1_000_000)
     parser.add_argument("--hosts", type=int, default=100_000)
     parser.add_argument("--server", choices=["embedded"], default="embedded")
-    parser.add_argument("--grow", help="sizes in millions, such as 1,10,50")
-    parser.add_argument("--again", type=int, default=1_000_000, help="known URLs added again, at most")
-    parser.add_argument("--drain", type=int, default=500_000, help="pages leased and settled; 0 for all")
+    parser.add_argument("--grow", help="measure these sizes, in millions of URLs, such as 1,10,50")
+    parser.add_argument("--again", type=int, default=1_000_000, help="add at most N URLs again")
+    parser.add_argument("--drain", type=int, default=500_000, help="lease and settle N pages; 0 for all")
     parser.add_argument(
-        "--hot", type=int, default=0, help="URLs that stay in memory, the others go into storage"
+        "--hot",
+        type=int,
+        default=0,
+        help="keep N URLs in memory, and move the others into storage; 0 keeps all",
     )
     parser.add_argument(
-        "--plain", action="store_true", help="lease and settle only: no release, nothing said of pages"
+        "--plain", action="store_true", help="only lease and settle: no release, and no sketches of pages"
     )
-    parser.add_argument("--probes", type=int, default=1_000_000, help="hashes that were never added")
+    parser.add_argument("--probes", type=int, default=1_000_000, help="probe N hashes that were never added")
     parser.add_argument(
-        "--dir", type=Path, help="where servers keep their files; a temporary directory if not said"
+        "--dir", type=Path, help="directory for the servers' files; the default is one for temporary files"
     )
-    parser.add_argument("--giant", type=int, default=0, help="URLs of one host")
-    parser.add_argument("--delay", type=int, default=1000, help="milliseconds, of --giant")
-    parser.add_argument("--seconds", type=float, default=10, help="of grants, of --giant")
+    parser.add_argument(
+        "--giant", type=int, default=0, help="measure one host of N URLs beside the others; 0 measures none"
+    )
+    parser.add_argument(
+        "--delay", type=int, default=1000, help="milliseconds between two requests to a host, with --giant"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=10, help="seconds of grants to measure, with --giant"
+    )
     parser.add_argument("--peer", action="append", default=[], choices=PEERS)
     parser.add_argument("--peer-urls", type=int, default=10_000)
     args = parser.parse_args()
@@ -106,7 +116,7 @@ def main() -> None:
 
 
 async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
-    """One size."""
+    """Measure one size."""
     urls = Urls(count, min(args.hosts, count))
     with start_server(args) as (address, meter), tempfile.TemporaryDirectory(dir=args.dir) as shelf:
         server = Redis.from_url(address)
@@ -162,37 +172,37 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
 
 
 async def add_all(frontier: Frontier, meter: Meter, name: str, urls: Urls, numbers: Iterable[int]) -> int:
-    """Add URLs, a batch being made while the server works on the one before; returns how many were known."""
-    known_ = 0
+    """Add URLs; prepare each batch while the server works on the batch before. Return how many were known."""
+    known = 0
     with meter.phase(name) as phase:
         under_way: asyncio.Task[Any] | None = None
         for some in batches(discoveries(urls, numbers), BATCH):
             if under_way:
-                known_ += (await under_way).known
+                known += (await under_way).known
             under_way = asyncio.create_task(frontier.add(some))
             await asyncio.sleep(0)
             phase.n += len(some)
         if under_way:
-            known_ += (await under_way).known
-    return known_
+            known += (await under_way).known
+    return known
 
 
 async def spilled(
     frontier: Frontier, meter: Meter, server: Redis, shelf: Path, most: int, before: int
 ) -> dict[str, object]:
-    """Put into storage what there is too much of, and what it costs there and here."""
+    """Move all but `most` waiting URLs into storage. Return what a URL costs there and in memory."""
     with meter.phase("spill") as phase:
         phase.n += await frontier.tail(DirectoryStore(shelf), max_in_memory=most).spill()
     stats = await frontier.stats()
     after = settled_memory(server)
     n = max(stats.tail, 1)
-    kept = sum(
+    tail_bytes = sum(
         server.memory_usage(key, samples=0) or 0 for key in server.scan_iter(f"{PREFIX}r:*", count=10_000)
     )
     return {
         "urls": stats.tail,
         "bytes_url_freed": round((before - after) / n, 1),
-        "bytes_url_ram": round(kept / n, 2),
+        "bytes_url_ram": round(tail_bytes / n, 2),
         "bytes_url_storage": round(bytes_below(shelf) / n, 1),
         "used_mb": round(after / 1e6, 1),
     }
@@ -201,7 +211,7 @@ async def spilled(
 async def drain(
     frontier: Frontier, link: Link, meter: Meter, pages: int, shelf: Path | None, *, plain: bool
 ) -> int:
-    """Lease, release, settle. Every host's robots.txt comes first, and is counted by itself."""
+    """Lease, release and settle. Every host's robots.txt comes first, and is counted separately."""
     draw = random.Random(3)
     done = 0
     tail = frontier.tail(DirectoryStore(shelf)) if shelf else None
@@ -211,12 +221,12 @@ async def drain(
                 phase.n += await tail.refill()
         with meter.phase("take"):
             leases = await frontier.lease(LEASE_BATCH, worker="bench", lease_ms=HOUR_MS)
-        taken = meter.phases.pop("take")
+        spent = meter.phases.pop("take")
         found = [lease for lease in leases if lease.kind is Kind.PAGE]
         if not leases:
             break
         kind = "lease" if len(found) == len(leases) else "lease_robots"
-        add(meter, kind, taken, len(leases))
+        add(meter, kind, spent, len(leases))
         if robots := [lease for lease in leases if lease.kind is Kind.ROBOTS]:
             with meter.phase("settle_robots") as phase:
                 await allow(link, robots)
@@ -237,7 +247,7 @@ async def drain(
 
 
 async def allow(link: Link, leases: Sequence[Lease]) -> None:
-    """Answer every robots.txt with "go on", in one round trip; workers have one for each."""
+    """Settle every robots.txt with "allow", in one round trip. Workers need a round trip for each."""
     await link.call(
         [
             Call("settle_robots", (f"{PREFIX}count",), (lease.token, "allow", b"", DAY_MS, 0, "", 0))
@@ -247,7 +257,7 @@ async def allow(link: Link, leases: Sequence[Lease]) -> None:
 
 
 async def measure_giant_host(args: argparse.Namespace) -> dict[str, object]:
-    """Grants of a crawl under a delay, with and without one host that has as many URLs as all others, or more."""
+    """Measure the grants of a crawl under a delay, with and without one host of --giant URLs."""
     return {
         "bench": "frontier-giant",
         "urls": args.urls,
@@ -260,7 +270,7 @@ async def measure_giant_host(args: argparse.Namespace) -> dict[str, object]:
 
 
 async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
-    """Lease and settle for some seconds; what the giant got, and what the others."""
+    """Lease and settle for --seconds seconds. Return the grants of the giant host and those of the others."""
     urls = Urls(args.urls, args.hosts)
     name = "www.giant.example"
     scope = Scope(kind="host", anchor=name)
@@ -277,14 +287,14 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
                 await frontier.add(some)
             phase.n += len(some)
         draw = random.Random(3)
-        took: list[float] = []
-        got = {"giant": 0, "others": 0, "hosts": set()}
+        waits_s: list[float] = []
+        granted = {"giant": 0, "others": 0, "hosts": set()}
         end = time.perf_counter() + args.seconds
         while time.perf_counter() < end:
             wall = time.perf_counter()
             with meter.phase("lease") as phase:
                 leases = await frontier.lease(LEASE_BATCH, worker="bench", lease_ms=HOUR_MS)
-            took.append(time.perf_counter() - wall)
+            waits_s.append(time.perf_counter() - wall)
             phase.n += len(leases)
             with meter.phase("end") as phase:
                 await frontier.release([HostRelease(lease=lease, elapsed_ms=50) for lease in leases])
@@ -294,24 +304,24 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
                 )
             phase.n += len(leases)
             for lease in leases:
-                got["giant" if lease.url.host == name else "others"] += 1
-                got["hosts"].add(lease.url.host)
-        took.sort()
+                granted["giant" if lease.url.host == name else "others"] += 1
+                granted["hosts"].add(lease.url.host)
+        waits_s.sort()
         await link.aclose()
         return {
             "phases": meter.report(),
-            "grants_giant": got["giant"],
-            "grants_others": got["others"],
-            "hosts": len(got["hosts"]),
-            "lease_ms_p50": round(1000 * took[len(took) // 2], 2),
-            "lease_ms_p99": round(1000 * took[len(took) * 99 // 100], 2),
+            "grants_giant": granted["giant"],
+            "grants_others": granted["others"],
+            "hosts": len(granted["hosts"]),
+            "lease_ms_p50": round(1000 * waits_s[len(waits_s) // 2], 2),
+            "lease_ms_p99": round(1000 * waits_s[len(waits_s) * 99 // 100], 2),
             "peak_rss_mb": round(meter.peak_rss() / 1e6, 1),
         }
 
 
 async def false_positives(link: Link, meter: Meter, probes: int) -> int:
-    """How many of so many hashes that were never added are taken for known. The probes are let in nowhere: their
-    budget is 0.
+    """Return how many of `probes` hashes that were never added the server takes for known. None of them is added,
+    because their budget is 0.
     """
     draw = random.Random(4)
     host = "probe.example"
@@ -319,17 +329,17 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
     for _ in range(0, probes, BATCH):
         pairs = [part for _ in range(BATCH) for part in (draw.randbytes(7), b"")]
         with meter.phase("probe") as phase:
-            ((_, told, *_),) = await link.call(
+            ((_, known, *_),) = await link.call(
                 [Call("add", (f"{PREFIX}count",), (0, host, host, BATCH, *pairs))]
             )
         phase.n += BATCH
-        found += told
+        found += known
     return found
 
 
 def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
-    """What a crawler would have made of some links: canonical already, of the scope of their host, found on another of
-    its pages.
+    """Yield the discoveries that a crawler would make of some links: canonical, in the scope of their host, and found
+    on another page of it.
     """
     scopes: dict[int, tuple[str, Scope]] = {}
     for number in numbers:
@@ -347,19 +357,19 @@ def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
 
 
 def fetched(lease: Lease, sketch: int | None) -> Settlement:
-    """A page that says something new, or nothing that anybody heard."""
+    """Return the settlement of a fetched page, with a sketch of its text or without."""
     return Settlement(lease=lease, outcome=Outcome.FETCHED, sketch=sketch)
 
 
 def batches(items: Iterable[Any], most: int) -> Iterator[list[Any]]:
-    """Lists of so many."""
+    """Yield lists of `most` items; the last may be shorter."""
     source = iter(items)
     while some := list(islice(source, most)):
         yield some
 
 
 def add(meter: Meter, name: str, spent: Any, n: int) -> None:
-    """Count a call by what it turned out to be."""
+    """Add the costs of a call to the phase that its result belongs to."""
     with meter.phase(name) as phase:
         pass
     phase.n += n
@@ -368,7 +378,7 @@ def add(meter: Meter, name: str, spent: Any, n: int) -> None:
 
 
 def pages_per_second(meter: Meter, names: Sequence[str]) -> int:
-    """Pages a second of server CPU that go through all of some phases."""
+    """Return the pages that go through all of some phases, a second of server CPU."""
     cost = sum(
         meter.phases[name].server_s / max(meter.phases[name].n, 1) for name in names if name in meter.phases
     )
@@ -376,30 +386,30 @@ def pages_per_second(meter: Meter, names: Sequence[str]) -> int:
 
 
 def settled_memory(server: Redis) -> int:
-    """Used memory once everything is written and no client has a long line."""
+    """Return the used memory once everything is written and the clients' buffers are empty."""
     time.sleep(2.5)
     return server.info("memory")["used_memory"]
 
 
 def sizes(server: Redis) -> dict[str, int]:
-    """Bytes of the keys that are not queues, each counted whole."""
+    """Return the bytes of each key that is not a queue."""
     names = ("seen", "hosts", "domains", "ready:1", "robots", "rings", "standings")
     return {name: server.memory_usage(f"{PREFIX}{name}", samples=0) or 0 for name in names}
 
 
 def bytes_below(folder: Path) -> int:
-    """Bytes of all files in a folder."""
+    """Return the bytes of all files below a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def stored(server: Redis) -> int:
-    """Bytes of the append-only files."""
+    """Return the bytes of the append-only files."""
     return server.info("persistence")["aof_current_size"]
 
 
 @contextmanager
 def start_server(args: argparse.Namespace) -> Iterator[tuple[str, Meter]]:
-    """A new server on the first core, this process on the others; its address and what measures it."""
+    """Start a server on the first core, with this process on the others. Yield its address and its meter."""
     cores = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(dir=args.dir) as directory:
         with embedded_server(Path(directory) / "frontier") as address:

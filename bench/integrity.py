@@ -1,4 +1,4 @@
-"""What it costs to notice a flipped bit in a table, and which flips go unseen, for three ways of reading.
+"""Measure the cost of detecting a flipped bit in a table, and the flips that stay undetected, for three ways to read.
 
 usage: python bench/integrity.py [--documents N] [--flips N]
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def documents(count: int) -> pa.Table:
-    """A table of that many, of some 4 kB of text each."""
+    """Return a table of documents of about 4 kB of text each."""
     draw = random.Random(1)
     words = ["".join(draw.choices(ascii_lowercase, k=draw.randrange(2, 11))) for _ in range(5_000)]
     rows = [
@@ -69,7 +69,7 @@ def documents(count: int) -> pa.Table:
 def measure(
     table: pa.Table, path: Path, read: Callable[[bytes], pa.Table], flips: int, *, checksums: bool
 ) -> dict[str, float]:
-    """Milliseconds to write and to read, and what became of the flips."""
+    """Return the milliseconds to write and to read, and the results of the flips."""
 
     def write() -> None:
         pq.write_table(table, path, compression="zstd", compression_level=3, write_page_checksum=checksums)
@@ -96,24 +96,24 @@ def measure(
 
 
 def read_plain(data: bytes) -> pa.Table:
-    """As Parquet is read."""
+    """Read plain Parquet."""
     return pq.read_table(pa.BufferReader(data), columns=COLUMNS)
 
 
 def read_pages(data: bytes) -> pa.Table:
-    """With the checksums of pages."""
+    """Read, and check the checksums of pages."""
     return pq.read_table(pa.BufferReader(data), columns=COLUMNS, page_checksum_verification=True)
 
 
 def read_hashed(data: bytes, digest: bytes) -> pa.Table:
-    """With the digest of the file."""
+    """Read, and check the digest of the file."""
     if hashlib.sha256(data).digest() != digest:
         raise ValueError("changed")
     return read_plain(data)
 
 
 def best_cpu_ms(work: Callable[[], object]) -> float:
-    """CPU milliseconds, best of 15."""
+    """Return the CPU milliseconds, the best of 15."""
     found = []
     for _ in range(15):
         begun = time.process_time()

@@ -1,10 +1,10 @@
-"""An archive of real pages for `bench/process.py`: folders of HTML files, and archives of pages, in one WARC file.
+"""Make one WARC file of real pages for `bench/process.py`, from folders of HTML files and archives of pages.
 
 usage: python bench/make_warc.py OUT.warc.gz --records N [--tree DIR ...] [--tar PAGES.tar.zst ...]
 
-Pages of 200 bytes to 1 MB are drawn in an order that depends on their names alone: the first N are the same whatever
-N is, on every machine. Each is a `response` record of warcio, answered with 200; like those of Common Crawl it has
-WARC-Identified-Payload-Type, without which datatrove guesses what a page is. Prints one JSON line.
+The pages have 200 bytes to 1 MB. Their order depends on their names alone, so the first N pages are the same on every
+machine. Each page is a `response` record of warcio with status 200. Like those of Common Crawl it has the header
+WARC-Identified-Payload-Type; without it datatrove guesses the type of a page. The script prints one JSON line.
 """
 
 import argparse
@@ -26,7 +26,7 @@ ENDINGS = (".html", ".htm", ".xhtml")
 
 
 def main() -> None:
-    """Write, and print the line."""
+    """Write the file, and print the line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def of_tree(root: Path) -> Iterator[tuple[str, Path]]:
-    """Addresses and files of a folder."""
+    """Yield the URLs and files of a folder."""
     for path in root.rglob("*"):
         is_page = path.name.lower().endswith(ENDINGS) and path.is_file() and not path.is_symlink()
         if is_page and SHORTEST <= path.stat().st_size <= LONGEST:
@@ -72,7 +72,7 @@ def of_tree(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def of_tar(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """Addresses and bytes of an archive."""
+    """Yield the URLs and bytes of an archive."""
     with (
         archive.open("rb") as file,
         zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file) as stream,

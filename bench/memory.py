@@ -4,7 +4,7 @@ usage: python bench/memory.py [--pages N] [--kilobytes K] [--every S]
 
 A server in a process of its own makes every page on request: about 100 links to other pages, words of its own, about
 K kilobytes. One worker crawls N pages. Resident memory of both processes is read every S seconds. Prints one JSON
-line: the highest value, in MB, until a tenth, a quarter, half and all of the pages. `growth` is the worker's memory
+line: the highest value, in MB, until a tenth, a quarter, half and all of the pages. `growth_mb` is the worker's memory
 at the end minus that at a quarter, because its caches are full by then.
 """
 

@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415 - each client is imported only in the process that measures it
-"""What a request to an S3 server costs with aioboto3, boto3 and obstore, and with `S3Store`, in one run.
+"""Measure requests to an S3 server with aioboto3, boto3 and obstore, and with `S3Store`, in one run.
 
 usage: python bench/s3_clients.py [--calls N] [--large-mb N] [--repeat N] [--peer obstore]
 
@@ -54,10 +54,10 @@ MARK, DIGEST = "thresher-mark", "thresher-sha256"
 
 
 class Client(Protocol):
-    """What is measured. Keys are whole."""
+    """The operations that are measured. Keys are complete names of objects."""
 
     def put(self, key: str, data: bytes) -> bool:
-        """Create an object; False if the name is taken."""
+        """Create an object; return False if the name is taken."""
         ...
 
     def read(self, key: str) -> bytes:
@@ -65,11 +65,11 @@ class Client(Protocol):
         ...
 
     def range(self, key: str, first: int, length: int) -> bytes:
-        """Read a range of the object that is there now."""
+        """Read a range of the object that is stored now."""
         ...
 
     def upload(self, key: str, path: Path) -> bool:
-        """Create an object from a file; False if the name is taken."""
+        """Create an object from a file; return False if the name is taken."""
         ...
 
     def list(self, prefix: str) -> int:
@@ -136,7 +136,7 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
-    """One round of one client: [CPU, wall] milliseconds of a call."""
+    """Measure one round of one client: [CPU, wall] milliseconds of a call."""
     begun = time.process_time()
     made: Client = CLIENTS[args.client](args.endpoint, args.bucket)
     found: dict[str, Any] = {
@@ -206,13 +206,13 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def memory_mb(field: str) -> float:
-    """VmRSS or VmHWM of this process, in MB."""
+    """Return VmRSS or VmHWM of this process, in MB."""
     status = Path("/proc/self/status").read_text()
     return round(int(status.partition(f"{field}:")[2].split()[0]) / 1024, 1)
 
 
 def put_arguments(data: bytes) -> dict[str, Any]:
-    """What `storage.s3.put` sends with an object."""
+    """Return the arguments that `storage.s3.put` sends with an object."""
     digest = hashlib.sha256(data)
     return {
         "Body": data,
@@ -223,26 +223,26 @@ def put_arguments(data: bytes) -> dict[str, Any]:
 
 
 def part(path: Path, number: int) -> tuple[bytes, str]:
-    """The bytes of a part, and their SHA-256 as S3 writes it."""
+    """Return the bytes of a part, and their SHA-256 as S3 writes it."""
     with path.open("rb") as file:
         data = os.pread(file.fileno(), PART_BYTES, (number - 1) * PART_BYTES)
     return data, base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
 def part_numbers(path: Path) -> range:
-    """The numbers of a file's parts."""
+    """Return the numbers of a file's parts."""
     return range(1, -(-path.stat().st_size // PART_BYTES) + 1)
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def client_config() -> Any:
-    """The configuration of `storage.s3.s3_client`, which this module must not import: it would import aioboto3 for
-    boto3 too.
+    """Return the configuration of `storage.s3.s3_client`, which this module must not import: it would import aioboto3
+    for boto3 too.
     """
     from botocore.config import Config
 
@@ -455,7 +455,7 @@ class Obstore:
         return True
 
     def upload_parts(self, key: str, path: Path) -> None:
-        """Overwrites: there is no condition for an upload in parts."""
+        """Upload in parts, and overwrite: an upload in parts takes no condition."""
         attributes = {MARK: os.urandom(16).hex(), DIGEST: file_digest(path)}
         self._obstore.put(
             self._store,

@@ -1,4 +1,4 @@
-"""Back-pressure: the last stage stalls for a minute under a running crawl. Does the crawl wait, and is anything lost?
+"""Stall the last stage under a running crawl, and check that the crawl waits and that nothing is lost.
 
 usage: python bench/stall.py --seed URL [--seed URL ...] [--stall SECONDS] [--backlog SIZE]
 

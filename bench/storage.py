@@ -1,4 +1,4 @@
-"""What an operation costs in a directory and in an S3 server, in the same run.
+"""Measure the operations of a store in a directory and in an S3 server, in the same run.
 
 usage: python bench/storage.py [--puts N] [--large-mb N] [--repeat N]
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measure(store: Store, root: Path, args: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Wall and CPU milliseconds of one call of each operation."""
+    """Return the wall and CPU milliseconds of one call of each operation."""
     size = args.large_mb << 20
     large = root / "large"
     large.write_bytes(os.urandom(size))
@@ -97,7 +97,7 @@ def measure(store: Store, root: Path, args: argparse.Namespace) -> dict[str, dic
 
 
 def best_round(work: Callable[[int], None], rounds: range, calls: int) -> dict[str, float]:
-    """Of the round with the least CPU."""
+    """Return the figures of the round with the least CPU."""
     costs = []
     for each in rounds:
         wall, cpu = time.perf_counter(), time.process_time()

@@ -45,14 +45,14 @@ class CandidatePage:
 
 
 ArchiveFilter = Callable[[CandidatePage], str | None]
-"""The reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
+"""Returns the reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
 
 
 def dropped_page(
     capture: Capture, reading: PageReading, settlement: Settlement, archive_filter: ArchiveFilter | None
 ) -> DroppedPage | None:
-    """Return what is archived in place of a page that asks for that or that the filter drops; None for a page that is
-    archived.
+    """Return what is archived in place of a page, if the page asks not to be archived or the filter drops it; None if
+    the page is archived.
     """
     page = _candidate(capture, reading)
     reason = "noarchive" if reading.forbids_archive or archive_filter is None else archive_filter(page)

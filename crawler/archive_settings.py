@@ -9,11 +9,11 @@ from storage.warc.compression import Compression
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSettings:
-    """`archive = "kept"` leaves out pages that the cheap filters drop: a note with the reason takes their place."""
+    """With `archive = "kept"` a note with the reason takes the place of each page that the cheap filters drop."""
 
     archive: Annotated[
         Literal["all", "kept"],
-        Key('or "kept": what the cheap filters drop leaves a note with its reason, no page'),
+        Key('or "kept": a page that the cheap filters drop leaves only a note with the reason'),
     ] = "all"
     compression: Annotated[
         Compression, Key('of archive files; or "zstd": smaller, but few tools read it yet')

@@ -1,12 +1,12 @@
-"""`DecodedBytes`: how many bytes of decoded bodies a worker holds at once. Who wants more waits.
+"""`DecodeBudget`: how many bytes of decoded bodies a worker holds at once. A body that needs more waits.
 
-A response of 64 KiB may stand for 64 MiB (`storage.warc.records.PAYLOAD_LIMIT`). What the steward reads itself it
-decodes up to `crawler.page_process.HEAVY`, and leaves longer bodies to another process, one at a time. A browser and
-a user's spider are given whole bodies, which they hold for as long as they like: these are counted here.
+A response of 64 KiB may decode to 64 MiB (`storage.warc.records.PAYLOAD_LIMIT`). The lease handler itself decodes a
+page up to `crawler.page_process.HEAVY_PAGE_BYTES`, and leaves longer bodies to another process, one at a time. A
+browser and a user's spider receive whole bodies and hold them as long as they like. This budget counts those bodies.
 
-1. A body of up to `SMALL` bytes is held without asking: a worker has few leases, and each has one.
-2. A longer one is decoded only when there is room for the longest that there may be; what it does not need of that is
-   free at once. Those that wait have their turn in the order in which they came.
+1. A body of up to `SMALL_BODY_BYTES` is not counted, because a worker has few leases, and each has one body.
+2. A longer body is decoded only when there is room for the longest body possible. The bytes that it turns out not to
+   need are free at once. Waiting bodies have their turn in the order in which they came.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class DecodedBody:
 
     body: bytes
     problem: str | None
-    """Why the body is not what was meant, if it is not (`storage.warc.payload`)."""
+    """Why the body could not be decoded as its headers say (`storage.warc.payload`); None if it could."""
     reserved_bytes: int
     """Bytes to `release` once nobody holds the body."""
 
@@ -38,9 +38,9 @@ class DecodedBody:
 class DecodeBudget:
     """The bytes of one worker."""
 
-    def __init__(self, most: int = MAX_BUDGET_BYTES) -> None:
-        """`most` is at least the longest body."""
-        self.free_bytes = most
+    def __init__(self, max_bytes: int = MAX_BUDGET_BYTES) -> None:
+        """Start with `max_bytes` free bytes: at least `PAYLOAD_LIMIT`, or a long body would wait for ever."""
+        self.free_bytes = max_bytes
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def decode(self, capture: Capture) -> DecodedBody:
@@ -50,12 +50,12 @@ class DecodeBudget:
         if problem != TOO_LONG:
             return DecodedBody(body, problem, 0)
         del body
-        if not encodings:  # the capture's own bytes, which are held already
+        if not encodings:  # the body is the capture's own bytes, which are in memory already
             return DecodedBody(*decode_content(capture.payload, "", PAYLOAD_LIMIT), 0)
         await self._reserve(PAYLOAD_LIMIT)
         body = b""
         try:
-            # A tenth of a second for the longest: too long for the event loop.
+            # The longest body takes a tenth of a second: too long for the event loop.
             body, problem = await asyncio.to_thread(decode_content, capture.payload, encodings, PAYLOAD_LIMIT)
         finally:
             self.release(PAYLOAD_LIMIT - len(body))
@@ -71,11 +71,11 @@ class DecodeBudget:
             self.release(decoded.reserved_bytes)
 
     def release(self, number: int) -> None:
-        """Say that so many bytes are held no longer."""
+        """Free bytes that nobody holds any more, and start the bodies that wait for them."""
         self.free_bytes += number
         while self._waiting and self.free_bytes >= PAYLOAD_LIMIT:
             first = self._waiting.popleft()
-            if not first.done():  # whoever waited may be gone
+            if not first.done():  # the waiting task may have been cancelled
                 self.free_bytes -= PAYLOAD_LIMIT
                 first.set_result(None)
 
@@ -93,4 +93,4 @@ class DecodeBudget:
             raise
 
     def __repr__(self) -> str:
-        return f"<decoded bytes: {self.free_bytes} free, {len(self._waiting)} wait>"
+        return f"<decode budget: {self.free_bytes} bytes free, {len(self._waiting)} waiting>"

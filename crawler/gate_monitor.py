@@ -1,7 +1,7 @@
-"""`Gate`: what a worker knows of the crawl's flow, and how often it asks.
+"""`GateMonitor`: whether the crawl's back-pressure gate is open, as a worker knows it.
 
-The frontier itself grants nothing while the gate is shut. A worker that knows it asks for leases once a second
-and no oftener, and seals its archive file soon (`crawler.rotation`), for a follower sees sealed files only.
+The frontier itself grants no lease while the gate is shut. A worker that knows that the gate is shut requests leases at
+most once a second. It also seals its archive file soon (`crawler.rotation`), because a follower sees only sealed files.
 """
 
 import time
@@ -10,21 +10,22 @@ from collections.abc import Awaitable, Callable
 from frontier import GateState
 
 POLL_INTERVAL_S = 1.0
+"""Seconds between two reads of the gate's state."""
 
 
 class GateMonitor:
-    """The flow as of a second ago."""
+    """The gate's state, at most a second old."""
 
     def __init__(
         self,
         read_state: Callable[[], Awaitable[GateState | None]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`read_state` gives the flow (`Frontier.state`)."""
+        """Read the state with `read_state` (`Backlog.gate_state`)."""
         self._read_state, self._clock = read_state, clock
         self._read_at: float | None = None
         self.state: GateState | None = None
-        """None where nobody follows the crawl."""
+        """None if nobody follows the crawl."""
 
     @property
     def is_shut(self) -> bool:
@@ -32,13 +33,15 @@ class GateMonitor:
         return self.state is not None and self.state.shut
 
     async def may_lease(self) -> bool:
-        """Whether to ask for leases now: whenever one likes while it is open, once a second while it is shut."""
+        """Return whether the worker may request leases now: always while the gate is open, once a second while it is
+        shut.
+        """
         now = self._clock()
-        fresh = self._read_at is None or now - self._read_at >= POLL_INTERVAL_S
-        if fresh:
+        is_due = self._read_at is None or now - self._read_at >= POLL_INTERVAL_S
+        if is_due:
             self.state = await self._read_state()
             self._read_at = now
-        return fresh or not self.is_shut
+        return is_due or not self.is_shut
 
     def __repr__(self) -> str:
         return f"<gate: {'shut' if self.is_shut else 'open'}>"

@@ -1,7 +1,7 @@
-"""What the crawl's log says of the end of a lease (`storage.crawllog.log_line`), and what is asked again by such a
-line. Pure.
+"""The crawl log's line for the end of a lease (`storage.crawllog.log_line`), and the discovery that such a line
+restores. Pure.
 
-A line has all that the frontier knew of a URL: it is in none but the log once it is settled.
+A line has all that the frontier knew of a URL, because after the settlement only the log has it.
 """
 
 import base64
@@ -25,22 +25,22 @@ _OWN = frozenset({"url", "referrer", "scope", "state"})
 _IDENTITY, _STATE = "identity", "note"
 """Keys of a request: the canonical text of the URL if it differs from the requested form, and the request state."""
 _FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.name not in _OWN)
-"""Those that are written, where they are not what they are mostly."""
+"""All other fields, with their defaults; a line leaves out a field that has its default."""
 
 
 def exchange_line(
     lease: Lease,
-    answer: LeaseDecision,
+    decision: LeaseDecision,
     records: Sequence[tuple[Capture, UUID]],
     ref: RecordRef | None,
     now_ms: int,
     error: str = "",
 ) -> LogLine:
-    """Return the line of a lease that ended now; `ref` is where the last of its records lies."""
+    """Return the line of a lease that ended now. `ref` is the place of the last of its records."""
     captures = [capture for capture, _ in records]
     return _line(
         lease,
-        answer,
+        decision,
         time_ms=now_ms,
         status=captures[-1].status if captures else None,
         bytes=sum(len(capture.response) for capture in captures),
@@ -52,11 +52,11 @@ def exchange_line(
     )
 
 
-def record_line(lease: Lease, answer: LeaseDecision, record: ArchivedRecord, error: str = "") -> LogLine:
-    """Return the line of a lease that its worker did not live to settle, of the record that it left."""
+def record_line(lease: Lease, decision: LeaseDecision, record: ArchivedRecord, error: str = "") -> LogLine:
+    """Return the line of a lease whose worker died before it settled the lease. `record` is its last record."""
     return _line(
         lease,
-        answer,
+        decision,
         time_ms=record.date_ms,
         status=record.status,
         record=record.record_id,
@@ -82,7 +82,7 @@ def conclusion_line(page: FrontierSettlement) -> LogLine:
 
 
 def discovery_from_line(line: LogLine) -> Discovery:
-    """Return what was added that came to this line. Raise `CorruptData` for a line that says no such thing."""
+    """Return the discovery that a line restores. Raise `CorruptData` if the line has none."""
     try:
         request = dict(line.request)
         url = url_from_canonical(request.pop(_IDENTITY, line.url), line.url)
@@ -96,12 +96,12 @@ def discovery_from_line(line: LogLine) -> Discovery:
         )
     except (InputError, LookupError, ValueError, TypeError, AttributeError) as error:
         raise CorruptData(
-            f"the log of the crawl says what cannot be asked again of {line.url}: {error}"
+            f"the crawl's log: the line of {line.url} has no request that can be repeated: {error}"
         ) from error
 
 
 def lease_of_discovery(found: Discovery, attempt: int, token: int) -> Lease:
-    """Return a lease of a page as its worker had it, after so many attempts; `token` is 0 if it is not known."""
+    """Return a lease of a page as its worker had it, after `attempt` attempts. `token` is 0 if it is not known."""
     return Lease.from_discovery(
         found,
         kind=Kind.PAGE,
@@ -113,8 +113,8 @@ def lease_of_discovery(found: Discovery, attempt: int, token: int) -> Lease:
     )
 
 
-def _line(lease: Lease, answer: LeaseDecision, **said: Any) -> LogLine:
-    outcome, reason = _outcome(lease, answer)
+def _line(lease: Lease, decision: LeaseDecision, **exchange: Any) -> LogLine:
+    outcome, reason = _outcome(lease, decision)
     return LogLine(
         url=lease.url.wire,
         kind=lease.kind,
@@ -123,19 +123,19 @@ def _line(lease: Lease, answer: LeaseDecision, **said: Any) -> LogLine:
         referrer=lease.referrer,
         attempt=lease.attempt,
         token=lease.token if outcome == Outcome.REDIRECTED else 0,
-        request=_request(lease) if isinstance(answer, Settlement) else {},
-        **said,
+        request=_request(lease) if isinstance(decision, Settlement) else {},
+        **exchange,
     )
 
 
-def _outcome(lease: Lease, answer: LeaseDecision) -> tuple[str, str]:
-    match answer:
+def _outcome(lease: Lease, decision: LeaseDecision) -> tuple[str, str]:
+    match decision:
         case Settlement(outcome=Outcome.RETRY, reason=reason):
             return Outcome.FAILED if lease.is_last_attempt else RETRY, reason
         case Settlement(outcome=outcome, reason=reason):
             return outcome, reason
-        case RobotsRuling() if answer in {UNREADABLE, DEADLY}:
-            return Outcome.FAILED, answer.body.decode()
+        case RobotsRuling() if decision in {UNREADABLE, DEADLY}:
+            return Outcome.FAILED, decision.body.decode()
         case RobotsRuling(fault=None, rule=rule):
             return Outcome.FETCHED, rule
         case RobotsRuling(fault=fault, reason=reason) | RobotsRetry(fault=fault, reason=reason):

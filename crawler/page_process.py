@@ -1,13 +1,15 @@
-"""`PageProcess`: reads pages in a child process, one at a time.
+"""`PageProcess`: read pages in a process of their own, one at a time.
 
-1. It reads pages that the event loop could not wait for (`crawler.reading.page_response.is_heavy`), and pages that may
-   have killed a worker (`Lease.is_recovered`).
-2. A page fails with `parser_crash` if it kills the process, whatever a parser or a decoder does with it, or keeps the
-   process busy for longer than `PAGE_TIMEOUT_S`. No other page fails: a new process reads the next one.
-3. An exception that reading a page raises is raised here as a `Failure`, which costs that page as well.
-4. The process starts with the first page that needs it, may allocate `MOST_MEMORY`, and ends with its owner.
-5. The process is confined (`isolation`). A page may have taken it over, so its result must be a value of the expected
-   type, and one that the page can have (`crawler.reading.plausibility`). A process with any other result is replaced.
+1. A page is read there if that may take longer than the event loop can wait
+   (`crawler.reading.page_response.is_heavy`), or if the page may have killed a worker before (`Lease.is_recovered`).
+2. A page that makes its parser or decoder kill the process, or that takes longer than `PAGE_TIMEOUT_S`, fails with the
+   reason `parser_crash`. It costs no other page: a new process reads the next one.
+3. If reading a page raises, `PageProcess.call` raises a `Failure`, and that page alone fails.
+4. The process starts with the first page that needs it, may allocate `MAX_MEMORY_BYTES`, and ends with the process that
+   started it.
+5. The process is confined (`isolation`). A page may have taken it over, so its answer must be a value of the expected
+   type, and a result that the page can have (`crawler.reading.plausibility`). A process that answers anything else is
+   replaced.
 """
 
 import asyncio
@@ -27,21 +29,22 @@ T = TypeVar("T")
 
 PAGE_TIMEOUT_S = 60.0
 """Seconds for one page; the slowest 10 MiB take 5 s."""
-MOST_MEMORY = 4 << 30
-"""Bytes: several times what a page of 100 MB takes."""
+MAX_MEMORY_BYTES = 4 << 30
+"""Bytes that the process may allocate: several times what a page of 100 MB takes."""
 MAX_RESULT_BYTES = 256 << 20
-"""Bytes of one result; most of them are links."""
+"""Bytes of one result; links are most of it."""
 RESULT_PREFIX, FAILURE_PREFIX = b"+", b"-"
-"""First byte of a response: the result of `work` follows, or the texts of the failure that it raised."""
+"""First byte of an answer. The value that `work` returned follows, or the texts of the failure that it raised."""
 MAX_FAILURE_BYTES = 16 << 10
-"""Bytes of these texts: a page may have written them."""
+"""Bytes of these texts, at most: a page that has taken over the process may choose them."""
 
 
 class PageProcess:
-    """The process; a new one is started if the last one has ended."""
+    """The process. The next page starts another if it is gone."""
 
     def __init__(self, *, timeout_s: float = PAGE_TIMEOUT_S) -> None:
-        self._longest_s = timeout_s
+        """Give each page `timeout_s` seconds. Start no process yet."""
+        self._timeout_s = timeout_s
         self._process: WorkerProcess | None = None
         self._lock = asyncio.Lock()
 
@@ -52,10 +55,10 @@ class PageProcess:
         returns: type[T],
         accepts: Callable[[T], bool] = lambda _: True,
     ) -> T | None:
-        """Return the result of `work`, a function of a module, in the process; None if the process died, or if its
-        result is not of type `returns` or `accepts` refuses it.
+        """Return what `work`, a function of a module, returns in the process.
 
-        Raise `Failure` for any exception of `work`. `accepts` is called in a thread.
+        Return None if the process died before it answered, or answered something that is not of type `returns` or that
+        `accepts` refuses. Raise `Failure` for whatever `work` raises. `accepts` is called in a thread.
         """
         async with self._lock:
             answer = await asyncio.to_thread(self._request, pickle.dumps((work, args)))
@@ -75,14 +78,14 @@ class PageProcess:
         if process is not None:
             process.close()
 
-    def _request(self, question: bytes) -> bytes | None:
+    def _request(self, call: bytes) -> bytes | None:
         if self._process is not None and self._process.exitcode() is not None:
-            self.close()  # it was killed between two pages
+            self.close()  # it ended between two pages
         if self._process is None:
             self._process = WorkerProcess(_serve, is_confined=True)
         process = self._process
-        with suppress(EOFError, OSError), process.within(self._longest_s):
-            process.pipe.send_bytes(question)
+        with suppress(EOFError, OSError), process.within(self._timeout_s):
+            process.pipe.send_bytes(call)
             return process.pipe.recv_bytes(MAX_RESULT_BYTES)
         self.close()
         return None
@@ -95,15 +98,15 @@ def _serve(pipe: Connection) -> None:
     is_confined = False
     with suppress(EOFError, OSError):
         while True:
-            work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports what `work` needs
+            work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent; it imports what `work` needs
             if not is_confined:
-                confine(ConfinementLimits(memory_bytes=MOST_MEMORY))
+                confine(ConfinementLimits(memory_bytes=MAX_MEMORY_BYTES))
                 is_confined = True
             try:
                 answer = RESULT_PREFIX + msgspec.msgpack.encode(work(*args))
             except MemoryError:
-                return  # the page's fault, and the state of the process is unknown
-            except Exception as error:  # noqa: BLE001 - the caller raises it
+                return  # the page fails; the process ends, because its memory may be in any state
+            except Exception as error:  # noqa: BLE001 - the parent raises it
                 failure = error if isinstance(error, Failure) else Failure.from_exception(READING_STEP, error)
                 texts = (str(failure), failure.reason, failure.traceback)
                 answer = FAILURE_PREFIX + "\0".join(texts).encode(errors="replace")
@@ -113,12 +116,12 @@ def _serve(pipe: Connection) -> None:
 def _decoded(answer: bytes, returns: type[T], accepts: Callable[[T], bool]) -> T:
     result = msgspec.msgpack.decode(memoryview(answer)[1:], type=returns)
     if not accepts(result):
-        raise msgspec.ValidationError("the page has taken over the process: it cannot have this result")
+        raise msgspec.ValidationError("the page cannot have this result: it has taken over the process")
     return result
 
 
 def _failure(answer: bytes) -> Failure:
-    """Return the failure that the process reports; a page may have written its texts."""
+    """Return the failure that an answer reports. A page may have chosen its texts."""
     texts = answer[:MAX_FAILURE_BYTES].decode(errors="replace").split("\0")
     text, reason, traceback = (*texts, "", "", "")[:3]
     printable = "".join(each if each.isprintable() else " " for each in text)

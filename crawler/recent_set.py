@@ -1,16 +1,17 @@
-"""`Recent`: a set of texts that forgets the oldest.
+"""`RecentSet`: a bounded set of texts that evicts the oldest.
 
-It forgets many at once: a dict whose first entries were deleted one by one is walked from its beginning for each.
+It evicts many at once. A dict keeps the places of deleted entries, so to find its first entry after many deletions
+takes time for each of them.
 """
 
 from itertools import islice
 
 EVICTION_SHARE = 8
-"""The part that is forgotten at once: an eighth."""
+"""An eighth of the limit is evicted at once."""
 
 
 class RecentSet:
-    """Holds at most `limit` texts, and seven eighths of so many of those added last."""
+    """Holds at most `limit` texts, and always the last seven eighths of `limit` that were added."""
 
     __slots__ = ("_limit", "_texts")
 
@@ -25,7 +26,7 @@ class RecentSet:
         return len(self._texts)
 
     def add(self, text: str) -> None:
-        """Add it, or make it the newest."""
+        """Add a text, or make it the newest if it is there."""
         self._texts.pop(text, None)
         self._texts[text] = None
         if len(self._texts) > self._limit:
@@ -33,11 +34,11 @@ class RecentSet:
                 del self._texts[old]
 
     def clear(self) -> None:
-        """Take all of them out."""
+        """Remove all texts."""
         self._texts.clear()
 
     def toggle(self, text: str) -> None:
-        """Take it out where it is, add it where it is not."""
+        """Remove a text if it is there, otherwise add it."""
         if text in self._texts:
             del self._texts[text]
         else:

@@ -1,8 +1,8 @@
-"""When an open archive file is sealed although it could take more. Pure.
+"""`Rotation`: when an open archive file is sealed. Pure.
 
-A file that nobody waits for is sealed when it is full or old. One of a crawl that is followed is sealed sooner,
-for what is sealed is what can be processed; and at once where the follower holds the gate shut, for then it would
-not grow any more and never be seen.
+If nobody follows the crawl, a file is sealed when it is full or old. If the crawl is followed, a file is sealed sooner,
+because only sealed files can be processed. While the follower holds the gate shut, a file is sealed after
+`SHUT_AGE_MS`: it grows no more, and the gate stays shut until the follower has seen it.
 """
 
 from dataclasses import dataclass
@@ -11,24 +11,26 @@ from frontier import GateState
 
 FOLLOWED_BYTES = 64 << 20
 FOLLOWED_AGE_MS = 60_000
-PART_OF_LIMIT = 8
+"""Bytes and age at which a file of a followed crawl is sealed."""
+LIMIT_SHARE = 8
+"""A file of a followed crawl holds at most an eighth of the backlog that the follower allows."""
 SHUT_AGE_MS = 3_000
-"""What is in flight when the gate shuts comes into the same file."""
+"""Age at which a file is sealed while the gate is shut. Exchanges in flight when the gate shuts still go into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """What a file may come to while nobody follows the crawl."""
+    """The limits of a file if nobody follows the crawl."""
 
     max_bytes: int
     max_age_ms: int
 
     def is_due(self, *, size: int, age_ms: int, flow: GateState | None) -> bool:
-        """Whether a file of so many bytes, begun so long ago, is to be sealed."""
+        """Return whether a file of `size` bytes and this age must be sealed; without a follower `flow` is None."""
         if flow is None:
             return size >= self.max_bytes or age_ms >= self.max_age_ms
         if flow.shut and age_ms >= SHUT_AGE_MS:
             return True
-        # What lies in open files is not in the estimate: it is to be a small part of what the follower allows.
-        most = min(self.max_bytes, FOLLOWED_BYTES, max(flow.limit // PART_OF_LIMIT, 1))
-        return size >= most or age_ms >= min(self.max_age_ms, FOLLOWED_AGE_MS)
+        # The backlog does not count the bytes of open files, so they must be a small part of what the follower allows.
+        max_bytes = min(self.max_bytes, FOLLOWED_BYTES, max(flow.limit // LIMIT_SHARE, 1))
+        return size >= max_bytes or age_ms >= min(self.max_age_ms, FOLLOWED_AGE_MS)

@@ -7,7 +7,7 @@
 3. A worker whose heartbeats failed for too long, or whose name was taken over, stops with `TakeoverError`
    (`crawler.machine.heartbeat`). Another worker recovers its leases and files.
 4. A failure on our side (the server of the frontier, the disk) is raised after everything has stopped.
-5. Contact, delays, budgets and policy belong to the crawl (`Frontier.settings`). When an operator updates them, this
+5. Contact, delays, budgets and policy belong to the crawl (`Crawl.settings`). When an operator updates them, this
    worker uses the new delays, budgets and policy from its next lease on, and the new contact within one heartbeat.
 """
 
@@ -68,7 +68,7 @@ class WorkerConfig:
 
     crawl: str
     worker: str
-    """Names one life of one process; never used again."""
+    """Name of this run of one process; no other run ever has it."""
     redis: str = field(repr=False)
     """Address of the frontier's server: redis://, rediss:// or unix://."""
     store: Store
@@ -147,16 +147,16 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     )
     address_limiter = AddressLimiter(frontier, system.boot_clock, check_liveness=heartbeat.check)
     client = system.client(user_agent=name, settings=config.wire, on_request=address_limiter.start_request)
-    decoded = DecodeBudget()
-    renderer = _renderer(config, frontier, client, address_limiter, decoded)
+    decode_budget = DecodeBudget()
+    renderer = _renderer(config, frontier, client, address_limiter, decode_budget)
     identified += [client, *([renderer] if renderer else [])]
     uplink = Uplink(client, frontier.responsive_origins, heartbeat.send_now, clock=system.clock)
     await heartbeat.send()
-    beside = [asyncio.create_task(work) for work in (heartbeat.run(), activity.run())]
+    background = [asyncio.create_task(work) for work in (heartbeat.run(), activity.run())]
     try:
         if renderer is not None:
             await renderer.start()
-        enough = await _crawl(
+        is_closed_early = await _crawl(
             config,
             frontier,
             system,
@@ -167,10 +167,10 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
             heartbeat,
             activity,
             renderer,
-            decoded,
+            decode_budget,
         )
     finally:
-        for task in beside:
+        for task in background:
             task.cancel()
         await uplink.close()
         if renderer is not None:
@@ -179,7 +179,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     # A drain may leave leases that were granted but never started. All others are settled by now.
     await frontier.workers.reclaim(config.worker)
     await frontier.workers.deregister(config.worker)
-    return enough
+    return is_closed_early
 
 
 async def _crawl(
@@ -193,8 +193,9 @@ async def _crawl(
     heartbeat: Heartbeat,
     activity: Activity,
     renderer: "Renderer | None",
-    decoded: DecodeBudget,
+    decode_budget: DecodeBudget,
 ) -> bool:
+    """Return whether the user's spider has closed the crawl."""
     gate = GateMonitor(frontier.backlog.gate_state, system.clock)
     lease_ms = (
         round(config.wire.timeout * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
@@ -244,11 +245,11 @@ async def _crawl(
         archive_filter=config.archive_filter,
         renderer=renderer,
         activity=activity,
-        decode_budget=decoded,
+        decode_budget=decode_budget,
         options=PageOptions(obey=config.reading.obey, cookies=config.wire.cookies),
         page_process=system.page_process(),
     )
-    enough = False
+    is_closed_early = False
     watching = asyncio.create_task(_abort_on_expiry(lease_handler, heartbeat))
     try:
         if config.spider is None:
@@ -257,7 +258,7 @@ async def _crawl(
             activity.set_spider_active()
             from crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for spiders alone
 
-            enough = await run_spider(
+            is_closed_early = await run_spider(
                 config.spider, lease_handler, feeds, concurrency=config.scheduling.concurrency
             )
     finally:
@@ -267,7 +268,7 @@ async def _crawl(
     lease_handler.close()
     if lease_handler.error is not None:
         raise lease_handler.error
-    return enough
+    return is_closed_early
 
 
 async def _abort_on_expiry(lease_handler: LeaseHandler, heartbeat: Heartbeat) -> None:
@@ -298,25 +299,21 @@ def _renderer(
     frontier: Frontier,
     client: Client,
     address_limiter: AddressLimiter,
-    decoded: DecodeBudget,
+    decode_budget: DecodeBudget,
 ) -> "Renderer | None":
-    settings = config.rendering
-    if settings.render == "never":
+    if config.rendering.render == "never":
         return None
-    find_browser(settings.browser)  # raises if something is missing
+    find_browser(config.rendering.browser)  # raises if something is missing
     from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
     return Renderer(
+        frontier,
         client,
         address_limiter,
-        frontier,
-        mode=settings.render,
-        browser=settings.browser,
-        sandbox=settings.browser_sandbox,
+        settings=config.rendering,
+        wire=config.wire,
         user_agent=_user_agent(config, frontier),
-        timeout_s=config.wire.timeout,
-        most_bytes=config.wire.max_body,
-        decode_budget=decoded,
+        decode_budget=decode_budget,
     )
 
 

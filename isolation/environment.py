@@ -23,9 +23,9 @@ NO_HOME = "/nonexistent"
 
 def scrub_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a process that reads what strangers wrote, made from ours."""
-    kept = {
+    retained = {
         name: value
         for name, value in environment.items()
         if name in RETAINED_VARIABLES or name.startswith(RETAINED_PREFIX)
     }
-    return {**kept, **SINGLE_THREAD_VARIABLES, "HOME": NO_HOME}
+    return {**retained, **SINGLE_THREAD_VARIABLES, "HOME": NO_HOME}

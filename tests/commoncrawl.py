@@ -1,7 +1,7 @@
 """A small crawl made as Common Crawl makes its own, and a server that answers, and fails, as theirs does.
 
-`make` writes a directory: WARC, WAT and WET files with a gzip member a record, their paths lists, the CDX index in
-ZipNum blocks with its cluster.idx, and the columnar index in Parquet. `serving` serves it by ranges.
+`write_crawl` writes a directory: WARC, WAT and WET files with a gzip member a record, their paths lists, the CDX index in
+ZipNum blocks with its cluster.idx, and the columnar index in Parquet. `serve_files` serves it by ranges.
 """
 
 import base64

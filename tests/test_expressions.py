@@ -45,7 +45,7 @@ HANDED_OVER = {
 WRITTEN_INLINE = {
     # An expression that is made when the program runs, and one that it may be.
     "extract/wikitext/literals.py": [r"(?i)</ref\s*+>"],
-    "storage/inputs/arc.py": [],  # see `test_the_lines_of_an_arc`
+    "storage/inputs/arc.py": [],  # linear for a text without a line feed inside, and a line has none
     "pipeline/integrity/verify.py": [r"part-w-\d{12}\.json"],
 }
 

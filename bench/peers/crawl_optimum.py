@@ -1,11 +1,11 @@
-"""The least that a crawler in Python has to do: fetch, find links, know URLs again, archive. No politeness, no
-robots.txt, no failures.
+"""Crawl with the least work that a Python crawler can do: fetch, find links, drop known URLs, archive. It has no
+politeness, no robots.txt and no failures.
 
 usage: crawl_optimum.py --redis unix://PATH --pages N [--slots N] [--warc FILE] SEED...
 
 aiohttp fetches; lexbor finds `a[href]`; ada resolves it; a set in Redis, asked in pipelines, says which URLs are new;
-isal compresses one gzip member a response record. Links are followed on the hosts of the seeds. Prints one JSON line:
-CPU of this process, server apart.
+isal compresses one gzip member a response record. Links are followed on the hosts of the seeds. Prints one JSON line
+with the CPU of this process, without the server's.
 """
 
 import argparse
@@ -29,13 +29,13 @@ from redis import Redis
 from selectolax.lexbor import LexborHTMLParser
 
 ASKED_TOGETHER = 500
-"""Links that one round trip to Redis asks about."""
+"""Links in one round trip to Redis."""
 GZIP = 31
 """Window bits of zlib for a gzip member."""
 
 
 class Queue:
-    """URLs to fetch. Those that were found wait until `ASKED_TOGETHER` of them are there, or nothing else is left."""
+    """URLs to fetch. New links wait until there are `ASKED_TOGETHER` of them, or until no other URL is left."""
 
     def __init__(self, server: Redis, seeds: list[str]) -> None:
         self._server = server
@@ -47,7 +47,7 @@ class Queue:
         )
 
     def add(self, url: str) -> None:
-        """Let a URL wait, if it is on a host of the seeds and new."""
+        """Add a URL if it is new, and on a host of the seeds."""
         if url not in self._remembered and url.startswith(self._origins):
             self._remembered.add(url)
             self._found.append(url)
@@ -95,7 +95,7 @@ def record(
 
 
 async def crawl(queue: Queue, file: BinaryIO, pages: int, slots: int) -> tuple[int, int]:
-    """Fetch so many pages; return how many there were, and how many links they had."""
+    """Fetch the pages; return how many there were, and how many links they had."""
     begun = fetched = links = busy = 0
 
     async def slot(session: aiohttp.ClientSession) -> None:

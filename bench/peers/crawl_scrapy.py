@@ -2,8 +2,9 @@
 
 usage: crawl_scrapy.py --redis unix://PATH --pages N [--slots N] [--warc FILE] SEED...
 
-Scrapy's link extractor, scrapy-redis's scheduler and duplicate filter, a response record a page. robots.txt is not
-asked for, and there is no delay. Prints one JSON line: CPU of this process, and that of the Redis server apart.
+It uses Scrapy's link extractor and scrapy-redis's scheduler and duplicate filter, and writes a response record for each
+page. It requests no robots.txt, and has no delay. It prints one JSON line with the CPU of this process and, separately,
+that of the Redis server.
 """
 
 import argparse
@@ -39,7 +40,7 @@ class Site(RedisSpider):
         self.archived = self.found = 0
 
     def parse(self, response):
-        """Archive, and follow."""
+        """Archive the response, and follow its links."""
         fields = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in response.headers.items()
@@ -59,7 +60,7 @@ class Site(RedisSpider):
 
 
 def server_cpu_s(server: Redis) -> float:
-    """CPU seconds of the server so far."""
+    """Return the CPU seconds of the server so far."""
     used = server.info("cpu")
     return used["used_cpu_user"] + used["used_cpu_sys"]
 

@@ -1,7 +1,7 @@
 """Environments of the peers: a virtual environment for each requirements file beside this module.
 
-An environment lies in `build/peers/`, and is made when a bench asks for it first. It is made anew when its
-requirements file changes.
+An environment lies in `build/peers/`. It is created when a bench first needs it, and again when its requirements file
+changes.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ BUILD = PEERS.parents[1] / "build" / "peers"
 
 
 def python(requirements: str) -> str:
-    """Return the interpreter that has what `requirements`.txt pins. Raises `CalledProcessError` if pip cannot install
-    it."""
+    """Return the interpreter that has what `requirements`.txt pins. Raise `subprocess.CalledProcessError` if pip
+    cannot install it."""
     listed = PEERS / f"{requirements}.txt"
     stamp = hashlib.sha256(listed.read_bytes()).hexdigest()
     directory = BUILD / requirements
@@ -24,7 +24,7 @@ def python(requirements: str) -> str:
     if not done.exists() or done.read_text() != stamp:
         shutil.rmtree(directory, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", directory], check=True)
-        # The files are complete, so nothing is resolved. magic-html asks for Python 3.12 and works with 3.11.
+        # The files are complete, so pip resolves nothing. magic-html declares Python 3.12, and works with 3.11.
         pip = [directory / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run(
             [*pip, "--no-deps", "--ignore-requires-python", "-r", listed], check=True, stdout=sys.stderr

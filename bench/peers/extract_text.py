@@ -1,11 +1,11 @@
-"""Main text of pages by another extractor, for `bench/extract.py`.
+"""Extract the main text of pages with another tool, for `bench/extract.py`.
 
 usage: extract_text.py TOOL PAGES.tar.zst --names FILE
 
-TOOL is one of the keys of `TOOLS`. FILE has a name of a page a line. Prints a JSON line a page, as they lie in the
-archive: name, text, CPU seconds from bytes to text, and the error if there was one; then a line with the version. A
-page has 20 seconds; one that takes longer has no text. Comments of readers are off everywhere. Tools that give HTML
-have it turned to text by resiliparse, as it stands.
+TOOL is one of the keys of `TOOLS`. FILE has the name of one page in each line. The script prints a JSON line for each
+page, in the archive's order: name, text, CPU seconds from bytes to text, and the error if there was one. A last line
+has the version of the tool. A page that takes longer than 20 seconds has no text. Readers' comments are left out, if
+the tool can do that. If a tool returns HTML, resiliparse converts all of it to text.
 """
 
 # ruff: noqa: PLC0415 - each tool is imported in its own environment alone
@@ -29,21 +29,21 @@ Extract = Callable[[bytes], str | None]
 
 
 def trafilatura(**options: bool) -> Extract:
-    """trafilatura, which decodes by itself."""
+    """Return the extractor of trafilatura, which decodes by itself."""
     import trafilatura as tool
 
     return lambda page: tool.extract(page, include_comments=False, **options)
 
 
 def resiliparse() -> Extract:
-    """resiliparse's main content."""
+    """Return resiliparse's extractor of main content."""
     from resiliparse.extract.html2text import extract_plain_text
 
     return lambda page: extract_plain_text(characters(page), main_content=True, alt_texts=False)
 
 
 def justext() -> Extract:
-    """jusText with the stop words of all its languages, for it is told none."""
+    """Return jusText with the stop words of all its languages, because the language of a page is unknown."""
     import justext as tool
 
     words = frozenset(word for name in tool.get_stoplists() for word in tool.get_stoplist(name))
@@ -51,14 +51,14 @@ def justext() -> Extract:
 
 
 def readability() -> Extract:
-    """readability-lxml's summary."""
+    """Return readability-lxml's summary."""
     from readability import Document
 
     return lambda page: as_text(Document(characters(page)).summary(html_partial=True))
 
 
 def magic_html() -> Extract:
-    """magic-html's general extractor. lxml refuses characters with an encoding declaration, so that is cut off."""
+    """Return magic-html's general extractor. It cuts off an encoding declaration, which lxml refuses in a `str`."""
     from magic_html import GeneralExtractor
 
     tool = GeneralExtractor()
@@ -75,7 +75,7 @@ def characters(page: bytes) -> str:
 
 
 def as_text(html: str) -> str:
-    """Return all text of a piece of HTML, a line a block."""
+    """Return all text of a piece of HTML, one line for each block."""
     from resiliparse.extract.html2text import extract_plain_text
 
     return extract_plain_text(html, main_content=False, preserve_formatting=True)
@@ -91,7 +91,7 @@ TOOLS: dict[str, tuple[str, Callable[[], Extract]]] = {
     "readability": ("readability-lxml", readability),
     "magic-html": ("magic-html", magic_html),
 }
-"""The package and what makes the function, by name of the tool."""
+"""The package, and the function that makes the extractor, by the name of the tool."""
 
 
 def main() -> None:
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def extracted(extract: Extract, page: bytes) -> dict[str, object]:
-    """Text and cost of one page."""
+    """Return the text and the cost of one page."""
     begun, text, error = time.process_time(), None, ""
     signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
     try:

@@ -1,20 +1,20 @@
-"""What other queues in Redis cost the same server for the same URLs. For `bench/frontier.py`.
+"""Measure what other queues in Redis cost the same server for the same URLs, for `bench/frontier.py`.
 
 usage: frontier_queues.py PEER [--urls N] [--hosts H] ADDRESS
 
 PEER is one of
-- scrapy-redis: RFPDupeFilter and PriorityQueue, called as its Scheduler calls them: a round trip for each SADD, ZADD
-  and pop. Its pop takes the page out of Redis for good: no lease, no politeness, no retry of its own, order by
-  priority over all hosts.
-- crawlee: RedisRequestQueueClient, strategy `default` (exact sets), batches of 1,000, then fetch_next_request and
-  mark_request_as_handled. It has a lease of five minutes, but no politeness, and keeps every request for ever. It
-  keeps its counters in RedisJSON, which Valkey has not: these go to a hash here, which is cheaper. Its strategy
-  `bloom` needs RedisBloom and is not run.
-- floor: pipelined SADD of 20-byte hashes, ZADD of URLs and ZPOPMIN 500 at a time: what Redis asks for a set and a
-  queue without any rule.
+- scrapy-redis: RFPDupeFilter and PriorityQueue, called as its Scheduler calls them, with a round trip for each SADD,
+  ZADD and pop. Its pop removes the page from Redis. It has no lease, no politeness and no retry of its own, and orders
+  all hosts by priority.
+- crawlee: RedisRequestQueueClient with strategy `default` (exact sets) and batches of 1,000, then fetch_next_request
+  and mark_request_as_handled. It has a lease of five minutes, but no politeness, and keeps every request for ever. Its
+  counters are in RedisJSON, which Valkey does not have; here they are in a hash, which is cheaper. Its strategy `bloom`
+  needs RedisBloom and is not run.
+- floor: pipelined SADD of 20-byte hashes, ZADD of URLs and ZPOPMIN of 500 URLs at a time. This is what Redis needs for
+  a set and a queue without any rule.
 
-ADDRESS is of an empty server on this machine. Prints one JSON line: per phase server CPU, and used memory a URL when
-all wait and when all are done.
+ADDRESS is that of an empty server on this machine. The script prints one JSON line: the server's CPU for each phase,
+and the used memory of a URL when all wait and when all are done.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def scrapy_redis(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
-    """`Scheduler.enqueue_request` and `next_request`, less Scrapy around them."""
+    """Measure what scrapy-redis's Scheduler does in Redis, without Scrapy around it."""
     from scrapy import Request, Spider  # noqa: PLC0415
     from scrapy_redis.dupefilter import RFPDupeFilter  # noqa: PLC0415
     from scrapy_redis.queue import PriorityQueue  # noqa: PLC0415
@@ -104,7 +104,7 @@ def scrapy_redis(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
 
 
 def crawlee(server: Redis, address: str, meter: Meter, urls: Urls) -> int:
-    """The queue client alone."""
+    """Measure the queue client alone."""
     return asyncio.run(_crawlee(server, address, meter, urls))
 
 
@@ -139,13 +139,13 @@ async def _crawlee(server: Redis, address: str, meter: Meter, urls: Urls) -> int
 
 
 class Counters:
-    """In the place of the RedisJSON commands that crawlee's queue keeps its metadata with: fields of a hash."""
+    """Keeps the metadata of crawlee's queue in the fields of a hash, in place of RedisJSON."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     def set(self, key: str, path: str, value: Any, **_: bool) -> Any:
-        """A field, or all of them."""
+        """Set a field, or all of them."""
         fields = value if path == "$" else {path.removeprefix("$."): value}
         return self._client.hset(key, mapping={name: json.dumps(field) for name, field in fields.items()})
 
@@ -154,13 +154,13 @@ class Counters:
         return self._client.hincrby(key, path.removeprefix("$."), by)
 
     async def get(self, key: str) -> dict[str, Any] | None:
-        """All fields."""
+        """Return all fields."""
         found = await self._client.hgetall(key)
         return {name: json.loads(field) for name, field in found.items()} or None
 
 
 def floor(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
-    """A set and a sorted set."""
+    """Measure a set and a sorted set."""
     for name in ("new", "known"):
         for numbers in batches(urls.by_page(LINKS), BATCH):
             texts = [urls.url(number) for number in numbers]
@@ -187,13 +187,13 @@ def floor(server: Redis, _address: str, meter: Meter, urls: Urls) -> int:
 
 
 def batches(numbers: Iterator[int], most: int) -> Iterator[Sequence[int]]:
-    """Lists of so many."""
+    """Yield lists of `most` items; the last may be shorter."""
     while some := list(islice(numbers, most)):
         yield some
 
 
 def used_memory(server: Redis) -> int:
-    """Used memory once everything is written."""
+    """Return the used memory once everything is written."""
     time.sleep(2.5)
     return int(server.info("memory")["used_memory"])
 

@@ -1,4 +1,4 @@
-"""datatrove from a WARC file to documents: WarcReader, Trafilatura, JsonlWriter, in one worker.
+"""Run datatrove from a WARC file to documents, with WarcReader, Trafilatura and JsonlWriter in one worker.
 
 usage: process_datatrove.py --warc FILE [--timeout S]
 
@@ -23,7 +23,7 @@ from memory import peak_mb
 
 
 def cpu_s() -> float:
-    """User and system time of this process and of its children that ended."""
+    """Return the CPU seconds of this process and of its children that have ended."""
     usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 

@@ -30,7 +30,7 @@ _LOOKS_LIKE_HTML = re.compile(
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 HEAVY_PAGE_BYTES = 512 << 10
 """Bytes of a decoded page beyond which it may take longer to read than the event loop can wait."""
-MOST_LINKS = 4_000
+HEAVY_PAGE_LINKS = 4_000
 """Elements that may be links beyond which the same holds: each takes as long as a hundred other tags, some 10 µs."""
 _SHORTEST_LINK = len("<a href=x")
 _LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
@@ -156,9 +156,9 @@ def may_have_page(status: int) -> bool:
 
 def is_heavy(html: bytes) -> bool:
     """Return whether a page may take long to read."""
-    if len(html) < MOST_LINKS * _SHORTEST_LINK:
+    if len(html) < HEAVY_PAGE_LINKS * _SHORTEST_LINK:
         return False
-    return len(html) > HEAVY_PAGE_BYTES or (html.count(b"<") > MOST_LINKS < len(_LINK.findall(html)))
+    return len(html) > HEAVY_PAGE_BYTES or (html.count(b"<") > HEAVY_PAGE_LINKS < len(_LINK.findall(html)))
 
 
 def is_seed_list(lease: Lease, response: PageResponse) -> bool:

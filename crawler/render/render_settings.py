@@ -10,7 +10,7 @@ RenderMode = Literal["never", "auto", "always"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderSettings:
-    """`render = "auto"` opens HTML pages that say little without scripts."""
+    """With `render = "auto"` the browser opens only HTML pages that say little without scripts."""
 
     render: Annotated[
         RenderMode,

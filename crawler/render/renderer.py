@@ -11,7 +11,6 @@
 
 import asyncio
 import time
-from typing import Literal
 
 from core import Capture
 from crawler.decode_budget import DecodeBudget
@@ -20,18 +19,20 @@ from crawler.render.chromium.browser import Browser, start_browser
 from crawler.render.chromium.program import MAX_TABS, find_browser
 from crawler.render.page_lease import PageLease
 from crawler.render.render_need import render_need
+from crawler.render.render_settings import RenderSettings
 from crawler.render.subresource_cache import SubresourceCache
 from crawler.render.subresource_robots import SubresourceRobots
 from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import BrowserGoneError, render
 from crawler.robots.robots_txt import RobotsCache
 from crawler.uplink.address_limiter import AddressLimiter
-from crawler.wire import Client, utc_ms
+from crawler.wire import Client, WireSettings, utc_ms
 from frontier import Frontier, Lease
 from storage.warc.payload import decode_content
 from storage.warc.records import mime_of
 
 PAGES_A_BROWSER = 200
+"""Pages after which a browser is replaced."""
 SNIFF_BYTES = 512 << 10
 """Bytes of a page that are decoded to decide whether it needs a browser."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -42,30 +43,25 @@ class Renderer:
 
     def __init__(
         self,
+        frontier: Frontier,
         client: Client,
         address_limiter: AddressLimiter,
-        frontier: Frontier,
         *,
-        mode: Literal["auto", "always"],
-        browser: str,
-        sandbox: bool,
+        settings: RenderSettings,
+        wire: WireSettings,
         user_agent: str,
-        timeout_s: float,
-        most_bytes: int,
         decode_budget: DecodeBudget,
     ) -> None:
-        """`frontier` has the robots records of all origins. `browser` is the path of the program, or empty; `sandbox`
-        says whether its own sandbox is on. `timeout_s` and `most_bytes` bound one page and its DOM.
+        """Render with the browser of `settings`, under the robots rules that `frontier` has. `wire.timeout` is the time
+        for one page, in seconds, and `wire.max_body` bounds its DOM, in bytes.
 
         Raise `InputError` if there is no browser.
         """
         self._client, self._address_limiter = client, address_limiter
-        self._robots_cache, self._subresource_robots = (
-            RobotsCache(frontier),
-            SubresourceRobots(frontier.robots, utc_ms),
-        )
-        self._mode, self._program, self.user_agent = mode, find_browser(browser), user_agent
-        self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
+        self._robots_cache = RobotsCache(frontier)
+        self._subresource_robots = SubresourceRobots(frontier.robots, utc_ms)
+        self._settings, self._wire, self.user_agent = settings, wire, user_agent
+        self._program = find_browser(settings.browser)
         self._decode_budget = decode_budget
         self._tabs = asyncio.Semaphore(MAX_TABS)
         self._starting = asyncio.Lock()
@@ -79,7 +75,7 @@ class Renderer:
         """Start the browser. Raise `InputError` if it cannot have its sandbox, and `Unavailable` if it does not
         start.
         """
-        self._browser = await start_browser(self._program, sandbox=self._sandbox)
+        self._browser = await start_browser(self._program, sandbox=self._settings.browser_sandbox)
 
     async def render_page(self, lease: Lease, capture: Capture) -> RenderedPage | None:
         """Return what a browser makes of a captured page; None if the page is not to be rendered."""
@@ -103,15 +99,15 @@ class Renderer:
     def _should_render(self, capture: Capture) -> bool:
         if capture.status != 200 or capture.truncated or mime_of(capture.header("content-type")) not in HTML:
             return False
-        if self._mode == "always":
+        if self._settings.render == "always":
             return True
         body, _ = decode_content(capture.payload, capture.header("content-encoding") or "", SNIFF_BYTES)
         return render_need(body) is not None
 
     async def _render(self, lease: Lease, capture: Capture) -> RenderedPage:
         browser = await self._acquire_browser()
-        until = asyncio.get_running_loop().time() + self._timeout_s
-        parts = SubresourceFetcher(
+        deadline = asyncio.get_running_loop().time() + self._wire.timeout
+        fetcher = SubresourceFetcher(
             self._client,
             page=capture,
             lease=PageLease(
@@ -124,16 +120,16 @@ class Renderer:
             host_locks=self._hosts,
             cache=self._cache,
             decode_budget=self._decode_budget,
-            deadline=until,
+            deadline=deadline,
         )
         try:
             return await render(
                 browser,
                 capture,
-                parts,
+                fetcher,
                 user_agent=self.user_agent,
-                deadline=until,
-                most_bytes=self._most_bytes,
+                deadline=deadline,
+                most_bytes=self._wire.max_body,
             )
         finally:
             browser.open_pages -= 1
@@ -145,7 +141,9 @@ class Renderer:
             if now is None or not now.is_alive or now.is_over_memory or now.total_pages >= PAGES_A_BROWSER:
                 if now is not None:
                     self._old.add(now)
-                self._browser = now = await start_browser(self._program, sandbox=self._sandbox)
+                self._browser = now = await start_browser(
+                    self._program, sandbox=self._settings.browser_sandbox
+                )
             # Count it before another task runs: an old browser ends once no page is open in it.
             now.total_pages += 1
             now.open_pages += 1

@@ -1,5 +1,5 @@
-"""What is settled from the archive instead of the web. Entry point: `replay.recover`.
+"""Leases and whole frontiers that are recovered from the archive, without the web. The entry point is `replay.recover`.
 
-`replay` settles what dead workers archived. `restore` and `relink` make a lost frontier again from log and archive.
-`outbox` logs what the frontier settled by itself.
+`replay` settles the leases whose pages dead workers archived. `restore` and `relink` rebuild a lost frontier from the
+crawl's log and archive. `outbox` logs the pages that the frontier settled by itself.
 """

@@ -1,9 +1,9 @@
-"""`OutboxRelay`: what the frontier settled by itself goes into the crawl's log.
+"""`OutboxRelay`: write the pages that the frontier settled by itself into the crawl's log.
 
-1. The frontier keeps it until it is told that it is durable (`Frontier.unlogged`), so nothing is lost, whoever is
-   killed.
-2. Each batch is a sealed file of its own. So that these are few, a batch is taken when there is much, or when some has
-   waited for `PATIENCE_S`; `empty` takes all that is left.
+1. The frontier keeps each page until the relay acknowledges that its line is durable (`Frontier.acknowledge_batch`). So
+   no page is lost, whichever process is killed.
+2. Each batch is a sealed file of its own. To keep these files few, a batch is written when `BATCH_PAGES` pages wait, or
+   when one has waited for `MAX_WAIT_S`. `log_all` writes everything at once.
 """
 
 import asyncio
@@ -17,13 +17,14 @@ from storage.crawllog import log_writer
 from storage.store import Store
 
 BATCH_PAGES = 4_096
-"""Pages of a file, of each partition: some 2 MB, a tenth of that compressed."""
+"""Pages of one file from each partition: some 2 MB, a tenth of that compressed."""
 MAX_WAIT_S = 30.0
-LOOK_S = 1.0
+POLL_INTERVAL_S = 1.0
+"""Seconds between two looks at the number of waiting pages."""
 
 
 class OutboxRelay:
-    """The way into the log, for one command. Two at once may write a line twice."""
+    """Relays pages for one command. Two relays at once may write a line twice."""
 
     def __init__(
         self,
@@ -38,27 +39,27 @@ class OutboxRelay:
         self._clock, self._since, self._next = system.clock, math.inf, 0.0
 
     async def log_due(self) -> int:
-        """Log a batch if it is time; returns how many pages."""
+        """Log a batch if one is due; return how many pages were logged."""
         now = self._clock()
         if now < self._next:
             return 0
-        self._next = now + LOOK_S
-        there = (await self._frontier.stats()).unlogged
-        self._since = min(self._since, now) if there else math.inf
-        return await self._drain() if there >= BATCH_PAGES or now - self._since >= MAX_WAIT_S else 0
+        self._next = now + POLL_INTERVAL_S
+        unlogged = (await self._frontier.stats()).unlogged
+        self._since = min(self._since, now) if unlogged else math.inf
+        return await self._drain() if unlogged >= BATCH_PAGES or now - self._since >= MAX_WAIT_S else 0
 
     async def log_all(self) -> int:
-        """Log all there is; returns how many pages."""
+        """Log all pages that wait; return how many were logged."""
         logged = 0
         while True:
-            dug = await self._tail.refill_outbox()
-            taken = await self._drain()
-            logged += taken
-            if not dug and not taken:
+            refilled = await self._tail.refill_outbox()
+            drained = await self._drain()
+            logged += drained
+            if not refilled and not drained:
                 return logged
 
     async def _drain(self) -> int:
-        """Log a batch; returns how many pages."""
+        """Log a batch; return how many pages were logged."""
         batch = await self._frontier.unlogged_batch(BATCH_PAGES)
         if batch.settlements:
             stem = f"{self._crawl}-{self._writer}-{self._serial:05d}"
@@ -70,4 +71,4 @@ class OutboxRelay:
         return len(batch.settlements)
 
     def __repr__(self) -> str:
-        return f"<what the frontier of {self._crawl} settled by itself>"
+        return f"<outbox relay of {self._crawl}>"

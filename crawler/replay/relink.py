@@ -1,15 +1,15 @@
-"""`links`: what the archived pages of a file led to, for a frontier that is made from the archive.
+"""`archived_links`: the links of the archived pages of a file, for a frontier that is rebuilt from the archive.
 
-1. A page is understood by the rules by which it was settled (`crawler.reading.page_reading`), under the lease that
-   its line in the crawl's log tells of. So the same comes of it as came of it then; what the frontier knows already
-   is not asked again.
-2. Of a page whose payload is in another record (a revisit) the outlinks count that were noted beside it.
-3. A page that a user's spider read leads to what its callbacks found there, which no archive has: nothing is read of
+1. A page is read by the rules by which it was settled (`crawler.reading.page_reading`), under the lease that its line
+   in the crawl's log describes. So it has the same links as then. The frontier leaves out the URLs that it knows
+   already.
+2. If the payload of a page is in another record (a revisit), its links are the outlinks in the metadata record beside
    it.
-4. A page is read aside (`crawler.page_process`): one that kills what reads it, or makes it raise, leads to nothing.
-   The log says why.
-5. A page of which the log says nothing is known, and leads to nothing, unless it is said how far its links are to be
-   followed.
+3. A page that a user's spider read has no links: the archive does not have what the callbacks found.
+4. A page is read in another process (`crawler.page_process`). A page that kills its reader, or makes it raise, has no
+   links; a warning says why.
+5. A page without a line in the log has no links, unless the caller says how far they are followed
+   (`unlogged_discovery`).
 """
 
 import logging
@@ -30,7 +30,7 @@ from crawler.replay.replay import archived_response
 from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
 from storage.crawllog.log_line import LogLine
 from storage.store import Store
-from storage.warc.capture_metadata import decode as decode_notes
+from storage.warc.capture_metadata import decode as decode_metadata
 from storage.warc.dropped import DROPPED
 from storage.warc.dropped import decode as decode_dropped
 from storage.warc.exchange_records import metadata_id
@@ -50,30 +50,30 @@ async def archived_links(
     options: PageOptions,
     unlogged_discovery: Callable[[Url], Discovery] | None = None,
 ) -> AsyncIterator[tuple[Discovery, ...]]:
-    """Yield what each page of an archive file leads to. `lines` are those of its records, by record id.
+    """Yield the links of each page of an archive file. `lines` are the log lines of its records, by record id.
 
-    `unlogged` says what a page of which there is no line is taken for.
+    `unlogged_discovery` returns the discovery that stands for a page without a line; None reads no such page.
     """
-    aside = PageProcess()
+    page_process = PageProcess()
     try:
         with store.open(name) as file:
-            for record, beside in _pages(read_records(file, name=name)):
+            for record, attached in _pages(read_records(file, name=name)):
                 found: tuple[Discovery, ...] = ()
                 try:
                     with failure_boundary(READING_STEP):
-                        under = _lease(record, lines.get(record.record_id), unlogged_discovery)
-                        if under is not None:
-                            found = await _discoveries(under, record, beside, options, aside)
+                        lease = _lease(record, lines.get(record.record_id), unlogged_discovery)
+                        if lease is not None:
+                            found = await _discoveries(lease, record, attached, options, page_process)
                 except Failure as failure:
                     LOGGER.warning("%s at %s: %s", name, record.ref.offset, failure)
                 if found:
                     yield found
     finally:
-        aside.close()
+        page_process.close()
 
 
 def is_page(record: ArchivedRecord) -> bool:
-    """Whether a record is what came of a page, and no part of one, and no robots.txt."""
+    """Return whether a record is the response of a page, and not of a subresource or a robots.txt."""
     return (
         record.type in {"response", REVISIT, DROPPED}
         and not record.resource_type
@@ -82,21 +82,21 @@ def is_page(record: ArchivedRecord) -> bool:
 
 
 def _pages(records: Iterator[ArchivedRecord]) -> Iterator[tuple[ArchivedRecord, RecordsById]]:
-    """Each page with the records that lie in front of it."""
-    beside: dict[str, ArchivedRecord] = {}
+    """Yield each page with the metadata and conversion records in front of it, by their ids."""
+    attached: dict[str, ArchivedRecord] = {}
     for record in records:
         if record.type in RENDERING_TYPES:
-            beside[record.record_id] = record
+            attached[record.record_id] = record
         elif record.type != "request":
             if is_page(record):
-                yield record, beside
-            beside = {}
+                yield record, attached
+            attached = {}
 
 
 def _lease(
     record: ArchivedRecord, line: LogLine | None, unlogged: Callable[[Url], Discovery] | None
 ) -> Lease | None:
-    """The lease that a page was fetched under; None where nothing is to be read of it."""
+    """Return the lease under which a page was fetched; None if the page is not to be read."""
     try:
         if line is not None:
             found = discovery_from_line(line)
@@ -116,54 +116,58 @@ def _lease(
 
 
 async def _discoveries(
-    under: Lease, record: ArchivedRecord, beside: RecordsById, options: PageOptions, aside: PageProcess
+    lease: Lease,
+    record: ArchivedRecord,
+    attached: RecordsById,
+    options: PageOptions,
+    page_process: PageProcess,
 ) -> tuple[Discovery, ...]:
     if record.type == DROPPED:
         dropped = decode_dropped(record.payload)
         return (
             ()
             if dropped is None
-            else settlement_of_dropped(under, dropped, record.date_ms, options).discoveries
+            else settlement_of_dropped(lease, dropped, record.date_ms, options).discoveries
         )
     page = _uuid(record.record_id)
     if page is None:
         return ()
     if record.type == REVISIT:
-        return _links_of_metadata(under, beside.get(metadata_id(page).urn), options)
-    answer = archived_response(record, page, beside)
-    if answer is None:
+        return _links_of_metadata(lease, attached.get(metadata_id(page).urn), options)
+    response = archived_response(record, page, attached)
+    if response is None:
         return ()
-    ended = await aside.call(
+    settlement = await page_process.call(
         partial(page_settlement, options=options),
-        under,
-        answer,
+        lease,
+        response,
         returns=Settlement,
-        accepts=partial(plausible, under),
+        accepts=partial(plausible, lease),
     )
-    return () if ended is None else ended.discoveries
+    return () if settlement is None else settlement.discoveries
 
 
 def _links_of_metadata(
-    under: Lease, notes: ArchivedRecord | None, options: PageOptions
+    lease: Lease, metadata: ArchivedRecord | None, options: PageOptions
 ) -> tuple[Discovery, ...]:
-    """What was noted of a page that leads on."""
-    if notes is None or not under.follows_links:
+    """Return the outlinks in a page's metadata record that a crawl follows."""
+    if metadata is None or not lease.follows_links:
         return ()
-    facts, outlinks = decode_notes(notes.payload)
+    facts, outlinks = decode_metadata(metadata.payload)
     if "nofollow" in options.obey and "nofollow" in facts.get("robots", "").split(","):
         return ()
     urls = (link_target(outlink, traps=options.traps) for outlink in outlinks)
     return tuple(
         Discovery(
             url=url,
-            scope=under.scope,
-            depth=under.depth + 1,
-            max_depth=under.max_depth,
-            referrer=under.url.wire,
-            interval_s=under.interval_s,
+            scope=lease.scope,
+            depth=lease.depth + 1,
+            max_depth=lease.max_depth,
+            referrer=lease.url.wire,
+            interval_s=lease.interval_s,
         )
         for url in urls
-        if url is not None and under.scope.admits(url)
+        if url is not None and lease.scope.admits(url)
     )
 
 

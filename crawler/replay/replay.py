@@ -1,22 +1,27 @@
-"""`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
+"""`recover`: settle what dead workers archived, so that nothing archived is fetched again.
 
-1. Their names are taken over (`Frontier.take_over`): should one live after all, nothing that it asks for is granted
-   or settled from then on. Whatever it settled before was durable before, so it is in the files that are read now.
+1. The frontier takes over the names of the dead workers (`Workers.take_over`). If one of them lives after all, the
+   frontier grants it nothing and settles nothing for it from then on. Whatever it settled before was durable before, so
+   that is in the files that are read now.
 2. Their open archive files, and their open files of the crawl's log, are sealed first
-   (`storage.archive.archive_writer.recover`, `storage.crawllog.log_writer.recover`).
-3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
-   record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
-   has the payload of the record that it refers to; where that is not to be had, the page is fetched again. Payloads
-   are held for one lease at a time: a worker has dozens, and each payload may have 64 MiB. It is read aside
-   (`crawler.page_process`), for it may be what its worker died of. One whose reading raises has failed. Its line is
-   in the log before it is settled: perhaps once more, for its worker may have written it.
-4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them
-   reads what they are for aside. So a page that kills what reads it kills one worker, and has failed. A page that
-   kills workers otherwise has failed when five have crashed while they held it (`Frontier.reclaim`).
+   (`storage.archive.archive_writer.recover_archives`, `storage.crawllog.log_writer.recover_log`).
+3. A lease that a dead worker still holds determines the id of its record (`crawler.lease_result.record_id`). If that
+   record is in the archive, it is read by the same rules as a fresh response, and settled.
+   - A revisit record has the payload of the record that it refers to. If that record is missing, the page is fetched
+     again.
+   - Payloads are in memory for one lease at a time, because a worker has dozens of leases, and each payload may have
+     64 MiB.
+   - The record is read in another process (`crawler.page_process`), because it may have killed its worker. If reading
+     it raises, the page fails.
+   - The line of a lease is in the log before the lease is settled. The log may then have two lines for it, because its
+     worker may have written one as well.
+4. All other leases were never archived. They go back to the frontier at once, marked as recovered: the next worker
+   reads their pages in another process. So a page that kills its reader kills one worker, and then fails. A page that
+   kills workers in another way fails when five have crashed while they held it (`Workers.reclaim`).
 
-May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
-changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
-writer or by a recovery that was killed, before its last leases were settled.
+A recovery may be killed at any moment and run again, and several may run at the same time: a record is in the archive
+or it is not, and settling a lease twice changes nothing. Sealed files are searched as well, the newest first, because a
+file may have been sealed before its last leases were settled: by its writer, or by a recovery that was killed.
 """
 
 import asyncio
@@ -38,8 +43,7 @@ from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_for, settlement_of_dropped
 from crawler.reading.page_response import PageResponse, with_dom
 from crawler.reading.plausibility import plausible
-from crawler.reading.rendered_page import decode_report as read_note
-from crawler.reading.rendered_page import dom_id, report_id
+from crawler.reading.rendered_page import decode_report, dom_id, report_id
 from crawler.render.rendering_archive import RENDERING_TYPES
 from crawler.robots.robots_txt import (
     DEADLY,
@@ -52,9 +56,8 @@ from crawler.robots.robots_txt import (
 from crawler.scheduling.lease_queue import BATCH
 from crawler.settler import settle_leases
 from frontier import Frontier, Kind, Lease, Settlement
-from storage.archive.archive_writer import recover_archives as seal_unfinished
-from storage.archive.open_files import open_archive_files as open_files
-from storage.archive.open_files import writer_and_serial
+from storage.archive.archive_writer import recover_archives
+from storage.archive.open_files import open_archive_files, writer_and_serial
 from storage.archive.originals import find_originals
 from storage.crawllog import log_writer
 from storage.crawllog.log_line import LogLine
@@ -65,7 +68,7 @@ from storage.warc.records import ArchivedRecord, read_records, record_at
 from storage.warc.revisit import REVISIT
 
 FindDead = Callable[[set[str]], Awaitable[set[str]]]
-"""Those of some workers that are dead."""
+"""Returns those of some workers that are dead."""
 RecordsById = Mapping[str, ArchivedRecord]
 RESPONSE_TYPES = frozenset({"response", REVISIT, DROPPED, *RENDERING_TYPES})
 
@@ -80,30 +83,30 @@ async def recover(
     crashed_workers: Container[str] = frozenset(),
     system: System = REAL_SYSTEM,
 ) -> int:
-    """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
+    """Recover the leases and files of a crawl's dead workers. Return how many leases were settled from the archive.
 
-    `options` are those of the crawl's workers; `crashed_workers` are those that died without a word. Workers are
-    known by their open archive files and by the leases that they hold. A worker is asked after only when it is known
-    by one of these, so one that says that it lives before it has either is never taken for dead.
+    `options` are those of the crawl's workers. `crashed_workers` are the dead workers that reported no error. Workers
+    are known by their open files and by the leases that they hold. `find_dead` receives only workers that have one of
+    these. So a worker that sends its first heartbeat before it has either never counts as dead.
     """
-    left = await asyncio.to_thread(_writers, store, crawl)
+    writers = await asyncio.to_thread(_writers, store, crawl)
     holders = await frontier.workers.holders()
-    gone = await find_dead(left | holders)
-    await frontier.workers.take_over(gone)
-    await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
-    await asyncio.to_thread(log_writer.recover_log, store, crawl, gone.__contains__)
-    sealed = await asyncio.to_thread(_sealed_files, store, crawl) if gone & holders else {}
+    dead = await find_dead(writers | holders)
+    await frontier.workers.take_over(dead)
+    await asyncio.to_thread(recover_archives, store, crawl, dead.__contains__)
+    await asyncio.to_thread(log_writer.recover_log, store, crawl, dead.__contains__)
+    sealed = await asyncio.to_thread(_sealed_files, store, crawl) if dead & holders else {}
     settled = 0
-    for writer in sorted(gone & holders):
+    for writer in sorted(dead & holders):
         settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
         await frontier.workers.reclaim(writer, is_worker_dead=True, has_crashed=writer in crashed_workers)
     return settled
 
 
 def _writers(store: Store, crawl: str) -> set[str]:
-    """Who has an open file."""
+    """Return the workers that have an open file."""
     return {
-        *(writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)),
+        *(writer_and_serial(crawl, name)[0] for name in open_archive_files(store, crawl)),
         *log_writer.open_writers(store, crawl),
     }
 
@@ -118,42 +121,42 @@ async def _replay(
     system: System,
 ) -> int:
     leases = await frontier.workers.leases(writer)
-    wanted = {urn for lease in leases for urn in _urns(crawl, lease)}
+    urns = {urn for lease in leases for urn in _urns(crawl, lease)}
     own = sealed.get(writer, [])
     others = (name for worker, names in sealed.items() if worker != writer for name in names)
-    heads = await asyncio.to_thread(_find, store, own, wanted)
+    heads = await asyncio.to_thread(_find, store, own, urns)
     payloads = await asyncio.to_thread(_payloads, store, [*own, *others], heads)
     batch: list[LeaseResult] = []
     lines: list[LogLine] = []
-    ended = 0
-    aside = system.page_process()
+    settled = 0
+    page_process = system.page_process()
     try:
         for lease in leases:
             records = await asyncio.to_thread(_whole, store, crawl, lease, heads, payloads)
-            finished = await _lease_result(crawl, lease, records, options, aside)
-            if finished is not None:
-                batch.append(finished)
+            result = await _lease_result(crawl, lease, records, options, page_process)
+            if result is not None:
+                batch.append(result)
                 last = _last_record(crawl, lease, records)
-                lines.append(record_line(lease, finished.decision, last, finished.error))
+                lines.append(record_line(lease, result.decision, last, result.error))
         stem = f"{crawl}-recovery-{system.unique_name()}-00000"
         await asyncio.to_thread(log_writer.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
             some = batch[first : first + BATCH]
             await settle_leases(frontier, some, is_worker_dead=True, clock_ms=system.clock_ms)
-            ended += len(some)
+            settled += len(some)
     finally:
-        aside.close()
-    return ended
+        page_process.close()
+    return settled
 
 
 def _last_record(crawl: str, lease: Lease, records: RecordsById) -> ArchivedRecord:
-    """The last record that a lease has in the archive."""
+    """Return the last record that a lease has in the archive."""
     hops = (record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(MAX_REDIRECTS + 1))
     return next(record for urn in reversed(list(hops)) if (record := records.get(urn)) is not None)
 
 
 def _sealed_files(store: Store, crawl: str) -> Mapping[str, list[str]]:
-    """Every writer's archive files, newest first."""
+    """Return every writer's sealed archive files, the newest first."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for name in store.list(f"warc/{crawl}/"):
         if compression_of(name):
@@ -162,23 +165,23 @@ def _sealed_files(store: Store, crawl: str) -> Mapping[str, list[str]]:
 
 
 def _urns(crawl: str, lease: Lease) -> list[str]:
-    """The ids that the records of a lease would have."""
+    """Return the ids that the records of a lease have, if they are archived."""
     if lease.kind is Kind.ROBOTS:
         return [record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(MAX_REDIRECTS + 1)]
     page = record_id(crawl, lease.worker, lease.token)
     return [each.urn for each in (page, report_id(page), dom_id(page))]
 
 
-def _find(store: Store, names: list[str], wanted: set[str]) -> dict[str, ArchivedRecord]:
-    """The wanted records of responses, and of what remains of them, without their payloads. Files older than one
-    without any are not read.
+def _find(store: Store, names: list[str], urns: set[str]) -> dict[str, ArchivedRecord]:
+    """Return the records with these ids, without their payloads. Read from the newest file on, and stop at the first
+    other file that has none of them.
     """
     found: dict[str, ArchivedRecord] = {}
-    for name in names if wanted else ():
+    for name in names if urns else ():
         here = {
             record.record_id: replace(record, payload=b"")
             for record in _response_records(store, name)
-            if record.record_id in wanted
+            if record.record_id in urns
         }
         if not here and name != names[0]:
             break
@@ -187,25 +190,25 @@ def _find(store: Store, names: list[str], wanted: set[str]) -> dict[str, Archive
 
 
 def _payloads(store: Store, names: list[str], found: dict[str, ArchivedRecord]) -> Mapping[str, RecordRef]:
-    """Where the payload of each record lies: that of a revisit record in the record that it refers to. Takes those
-    out of `found` whose payload is not there.
+    """Return where the payload of each record is: for a revisit record, in the record that it refers to. Remove the
+    records from `found` whose payload is missing.
 
-    A record that the server said is unchanged (304) needs none.
+    The record of a response that says "unchanged" (304) needs no payload.
     """
     payloads = {urn: record.ref for urn, record in found.items()}
-    same = {
+    revisits = {
         urn: record.revisit
         for urn, record in found.items()
         if record.type == REVISIT and not (record.revisit and record.revisit.profile == "server-not-modified")
     }
-    whole = find_originals(store, names, [revisit for revisit in same.values() if revisit])
-    for urn, revisit in same.items():
-        original = whole.get(revisit) if revisit else None
-        # A revisit is always marked as cut: for what was left out, not for what did not come.
+    originals = find_originals(store, names, [revisit for revisit in revisits.values() if revisit])
+    for urn, revisit in revisits.items():
+        original = originals.get(revisit) if revisit else None
+        # A revisit record is always marked as truncated, because its payload was left out, not because bytes are lost.
         if original is not None:
             found[urn] = replace(found[urn], truncated=None)
             payloads[urn] = original.ref
-        elif revisit and not revisit.refers_to:  # of the page's own last capture: nothing is read of it again
+        elif revisit and not revisit.refers_to:  # it repeats the page's last capture, which is not read again
             found[urn] = replace(found[urn], truncated=None)
         else:
             del found[urn]
@@ -219,7 +222,7 @@ def _whole(
     heads: Mapping[str, ArchivedRecord],
     payloads: Mapping[str, RecordRef],
 ) -> RecordsById:
-    """The records of one lease, with their payloads."""
+    """Return the records of one lease, with their payloads."""
     return {
         urn: replace(heads[urn], payload=record_at(store, payloads[urn]).payload)
         for urn in _urns(crawl, lease)
@@ -233,59 +236,57 @@ def _response_records(store: Store, name: str) -> Iterator[ArchivedRecord]:
 
 
 async def _lease_result(
-    crawl: str, lease: Lease, records: RecordsById, options: PageOptions, aside: PageProcess
+    crawl: str, lease: Lease, records: RecordsById, options: PageOptions, page_process: PageProcess
 ) -> LeaseResult | None:
     try:
         with failure_boundary(READING_STEP):
-            return await _read(crawl, lease, records, options, aside)
+            return await _read(crawl, lease, records, options, page_process)
     except Failure as failure:
-        answer = UNREADABLE if lease.kind is Kind.ROBOTS else settlement_for(lease, READING_FAILED)
-        return LeaseResult(lease=lease, decision=answer, error=failure.traceback)
+        decision = UNREADABLE if lease.kind is Kind.ROBOTS else settlement_for(lease, READING_FAILED)
+        return LeaseResult(lease=lease, decision=decision, error=failure.traceback)
 
 
 async def _read(
-    crawl: str, lease: Lease, records: RecordsById, options: PageOptions, aside: PageProcess
+    crawl: str, lease: Lease, records: RecordsById, options: PageOptions, page_process: PageProcess
 ) -> LeaseResult | None:
     if lease.kind is Kind.ROBOTS:
-        return await _robots(crawl, lease, records, aside)
+        return await _robots(crawl, lease, records, page_process)
     identity = record_id(crawl, lease.worker, lease.token)
     record = records.get(identity.urn)
     if record is None:
         return None
     if record.type == DROPPED:
-        remains = decode(record.payload)
-        if remains is None:
+        dropped = decode(record.payload)
+        if dropped is None:
             return None
         return LeaseResult(
-            lease=lease, decision=settlement_of_dropped(lease, remains, record.date_ms, options)
+            lease=lease, decision=settlement_of_dropped(lease, dropped, record.date_ms, options)
         )
-    answer = archived_response(record, identity, records)
-    if answer is None:
+    response = archived_response(record, identity, records)
+    if response is None:
         return None
-    ended = await aside.call(
+    settlement = await page_process.call(
         partial(page_settlement, options=options),
         lease,
-        answer,
+        response,
         returns=Settlement,
         accepts=partial(plausible, lease),
     )
-    return LeaseResult(
-        lease=lease,
-        decision=settlement_for(lease, PARSER_CRASH) if ended is None else replace(ended, lease=lease),
-    )
+    decision = settlement_for(lease, PARSER_CRASH) if settlement is None else replace(settlement, lease=lease)
+    return LeaseResult(lease=lease, decision=decision)
 
 
 def archived_response(
     record: ArchivedRecord, page: UUID, records: Mapping[str, ArchivedRecord]
 ) -> PageResponse | None:
-    """Return what a page answered, of the record of its response, whose id is `page`; None where that has no HTTP head.
+    """Return the response in a record whose id is `page`; None if the record has no HTTP head.
 
-    `records` are those beside it, by id: note and DOM of a page that was rendered lie in front of its response
+    `records` are the records beside it, by id: the report and the DOM of a rendered page precede its response
     (`crawler.render.rendering_archive`).
     """
     if record.status is None:
         return None
-    answer = PageResponse(
+    response = PageResponse(
         status=record.status,
         headers=record.headers,
         body=record.payload,
@@ -296,21 +297,23 @@ def archived_response(
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    note, dom = records.get(report_id(page).urn), records.get(dom_id(page).urn)
-    said = None if note is None else read_note(note.payload)
-    return answer if said is None else with_dom(answer, b"" if dom is None else dom.payload, said)
+    metadata, dom = records.get(report_id(page).urn), records.get(dom_id(page).urn)
+    report = None if metadata is None else decode_report(metadata.payload)
+    return response if report is None else with_dom(response, b"" if dom is None else dom.payload, report)
 
 
-async def _robots(crawl: str, lease: Lease, records: RecordsById, aside: PageProcess) -> LeaseResult | None:
-    """None where the chain of redirects was broken off: it is begun anew."""
+async def _robots(
+    crawl: str, lease: Lease, records: RecordsById, page_process: PageProcess
+) -> LeaseResult | None:
+    """Return how the lease of a robots.txt ends; None if its chain of redirects is incomplete, and so fetched again."""
     for hop in range(MAX_REDIRECTS + 1):
         record = records.get(record_id(crawl, lease.worker, lease.token, hop).urn)
         if record is None or record.status is None:
             return None
-        found = await aside.call(_meaning, lease, record, hop < MAX_REDIRECTS, returns=Meaning)
-        answer = DEADLY if found is None else found.ruling or found.again
-        if answer is not None:
-            return LeaseResult(lease=lease, decision=answer)
+        found = await page_process.call(_meaning, lease, record, hop < MAX_REDIRECTS, returns=Meaning)
+        decision = DEADLY if found is None else found.ruling or found.again
+        if decision is not None:
+            return LeaseResult(lease=lease, decision=decision)
     return None
 
 

@@ -1,9 +1,9 @@
-"""`restore`: what the files of an archive and of its log tell a frontier that is made from them.
+"""`restore`: rebuild a frontier from the files of an archive and of its log.
 
-1. What the log says was settled is settled as it was (`settle_logged`, `schedule_visits`).
-2. What is archived and in no log is settled as its record has it, under the reason `no_log` (`settle_archived`).
-3. After all of that, what archived pages led to waits, as far as it is unknown (`add_links`), and what was to be
-   tried again (`add_pending`).
+1. Pages that the log says were settled are settled again with the same outcome (`settle_logged`, `schedule_visits`).
+2. Archived pages that no log has are settled as their record says, with the reason `no_log` (`settle_archived`).
+3. After that, the links of archived pages wait, if the frontier does not know them (`add_links`), and so do the pages
+   that were to be tried again (`add_pending`).
 """
 
 import time
@@ -30,20 +30,20 @@ from storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
 UNLOGGED = "no_log"
-"""Reason of a page that is archived, and in no log."""
+"""Reason of an archived page that no log has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkScope:
-    """What pages of which the log says nothing are taken for."""
+    """The scope of archived pages that the log does not have."""
 
     scope: ScopeKind | None = None
-    """How far their links are followed; None follows none."""
+    """How far their links are followed; None follows no links."""
     max_depth: int | None = None
 
 
 async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
-    """Of a file of the log: settle its pages as they were; but those that are to be visited again
+    """Settle the pages of a log file with the outcomes that they had, except those that are visited again and again
     (`schedule_visits`).
     """
     found = (each for each in _restored_from_log(log_line.read(store, name)) if not each.discovery.interval_s)
@@ -52,8 +52,8 @@ async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
 
 
 async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
-    """Of files of the log: settle pages that are visited again and again as they were the last time, and let the next
-    visit fall due.
+    """Settle the pages of log files that are visited again and again with their last outcomes, and schedule their next
+    visits.
     """
     with last_lines(_visited(store, names)) as lines:
         found = _restored_from_log(lines)
@@ -62,7 +62,7 @@ async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]
 
 
 async def settle_archived(store: Store, frontier: Frontier, name: str, reach: LinkScope) -> None:
-    """Of an index: settle the pages that are archived and unknown; but those whose server asked for another attempt."""
+    """Settle the archived pages of an index that the frontier does not know, except those that are to be retried."""
     with store.open(name) as file:
         rows = ((row, _url(row.url)) for row in cdxj.read(file, name=name))
         pages = ((row, url) for row, url in rows if url is not None and _outcome(row) is not Outcome.RETRY)
@@ -75,7 +75,7 @@ async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Li
 
 
 async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
-    """Of a file of the log: let the pages wait that were to be tried again, and were not."""
+    """Add the pages of a log file that were to be tried again; the frontier leaves out those that it knows."""
     lines = (line for line in log_line.read(store, name) if line.kind == "page" and line.outcome == RETRY)
     found = (page for page in map(_discovery, lines) if page is not None)
     while batch := list(islice(found, BATCH)):
@@ -85,7 +85,7 @@ async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
 async def add_links(
     store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: LinkScope, options: PageOptions
 ) -> None:
-    """Of an archive file: let what its pages lead to wait. `logs` are the files of the log that tell of them."""
+    """Add the links of the pages of an archive file. `logs` are the log files that have lines of these pages."""
     tail = frontier.tail(store)
     lines: dict[str, LogLine] = {}
     for log in logs:
@@ -111,7 +111,7 @@ def _visited(store: Store, names: Sequence[str]) -> Iterator[tuple[str, LogLine]
 
 
 def _restored_from_log(lines: Iterable[LogLine]) -> Iterator[RestoredPage]:
-    """The pages that lines tell of; none of what is none to this release."""
+    """Yield the pages of lines. Leave out lines that this release cannot read."""
     for line in lines:
         if not line.is_final:
             continue
@@ -150,7 +150,7 @@ def _is_page(store: Store, row: cdxj.CdxjRow) -> bool:
 
 
 def _discovery(line: LogLine) -> Discovery | None:
-    """What a line tells of; None where that is nothing to this release."""
+    """Return the discovery of a line; None if this release cannot read it."""
     try:
         return discovery_from_line(line)
     except CorruptData:

@@ -159,8 +159,8 @@ async def fetch_robots(
     url, remaining_wait_ms = lease.url, MAX_TURN_WAIT_MS + 2 * MAX_REDIRECTS * address_limiter.host_delay_ms
     while True:
         found = await client.get(url, address_limiter.acquire_for(lease), max_body=MAX_ROBOTS_BYTES)
-        asked = not isinstance(found, Postponement) or found.has_sent_request
-        if asked and url.host != lease.url.host:
+        has_sent = not isinstance(found, Postponement) or found.has_sent_request
+        if has_sent and url.host != lease.url.host:
             await address_limiter.end_turn(
                 url.host, answer=too_busy(found) if isinstance(found, Capture) else None
             )

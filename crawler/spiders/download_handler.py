@@ -90,7 +90,7 @@ class SpiderDownloadHandler:
             case FetchFailure(reason=reason, detail=detail):
                 visit.exception = spider_exception(judge_failure(reason).outcome, reason, detail)
             case _:
-                visit.exception = IgnoreRequest("it was not asked for, and goes back to the frontier")
+                visit.exception = IgnoreRequest("it was not requested, and goes back to the frontier")
         raise visit.exception
 
     def _warn_unrendered(self, request: Request) -> None:
@@ -142,7 +142,7 @@ def _name(crawler: Crawler) -> str:
 def _start_visit(visit: Visit | None, request: Request, spider: str) -> Visit:
     if visit is None or visit.is_requested:
         raise InputError(
-            f"{spider}: {request} was asked for past the frontier; yield it from a callback instead"
+            f"{spider}: {request} was requested without the frontier; yield it from a callback instead"
         )
     for key in UNSUPPORTED_META.keys() & request.meta.keys():
         raise InputError(f"{spider}: {request} has meta[{key!r}]: {UNSUPPORTED_META[key]}")

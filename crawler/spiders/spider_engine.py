@@ -73,7 +73,7 @@ async def run_spider(
         configure_logging(crawler.settings)
         crawler.signals.connect(crawler.on_spider_error, signals.spider_error)
         watch = BlockingWatch(crawler.describe, crawler.interrupt)
-        beside = [asyncio.create_task(work) for work in (watch.run(), crawler.renew())]
+        background = [asyncio.create_task(work) for work in (watch.run(), crawler.renew())]
         try:
             await crawler.crawl_async(**dict(spec.arguments))
         except ThresherError:
@@ -83,9 +83,9 @@ async def run_spider(
                 f"spider {spec.class_path} cannot begin: {type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
         finally:
-            for task in beside:
+            for task in background:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*background, return_exceptions=True)
         return crawler.is_closed_early
 
 

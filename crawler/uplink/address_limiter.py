@@ -68,8 +68,8 @@ class AddressLimiter:
         self._check_liveness()
         if not self._delay_ms:
             return
-        entered = self._acquired_at.pop(address, None)
-        if entered is not None and self._clock() - entered <= MAX_REQUEST_LAG_S:
+        acquired_at = self._acquired_at.pop(address, None)
+        if acquired_at is not None and self._clock() - acquired_at <= MAX_REQUEST_LAG_S:
             return
         self._late.add(address)
         if len(self._late) == 1:
@@ -117,11 +117,11 @@ class AddressLimiter:
 
     async def _acquire_batch(self) -> None:
         await asyncio.sleep(BATCH_WINDOW_S)
-        asked, self._pending = self._pending, []
+        requests, self._pending = self._pending, []
         answers, self._waiters = self._waiters, []
         begun = self._clock()
         try:
-            waits = await self._frontier.acquire_addresses(asked)
+            waits = await self._frontier.acquire_addresses(requests)
         except Exception as error:  # noqa: BLE001 - every waiter raises whatever it is
             for answer in answers:
                 if not answer.done():
@@ -129,7 +129,7 @@ class AddressLimiter:
             return
         if len(self._acquired_at) > MAX_ACQUIRED:
             self._acquired_at.clear()
-        for (_, address), answer, wait in zip(asked, answers, waits, strict=True):
+        for (_, address), answer, wait in zip(requests, answers, waits, strict=True):
             if not wait:
                 self._acquired_at[address] = begun
             if not answer.done():  # the waiter was cancelled

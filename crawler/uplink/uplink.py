@@ -79,8 +79,8 @@ class Uplink:
     ) -> None:
         """Start without an outage.
 
-        `responsive` returns origins that answered before (`Frontier.responsive`). `report` is called when an outage
-        begins or ends, so that others can see `outage`. `clock` is the event loop's.
+        `responsive` returns origins that answered before (`Frontier.responsive_origins`). `report` is called when an
+        outage begins or ends, so that others can see `outage`. `clock` is the event loop's.
         """
         self._client, self._probes = client, client.probes
         self._responsive, self._report, self._clock = responsive, report, clock

@@ -281,15 +281,15 @@ class Client:
         h2 = exchange.url.origin not in self._http1_only
         begun, waited = time.monotonic(), 0.0
 
-        async def enter(where: str) -> int:
+        async def acquire(where: str) -> int:
             nonlocal waited
-            asked = time.monotonic()
+            acquiring_since = time.monotonic()
             try:
                 return await exchange.acquire(where)
             finally:
-                waited += time.monotonic() - asked
+                waited += time.monotonic() - acquiring_since
 
-        dialed = await dial.open(place, address, fallback, enter, h2=h2)
+        dialed = await dial.open(place, address, fallback, acquire, h2=h2)
         exchange.remaining_s -= time.monotonic() - begun - waited
         return dialed
 

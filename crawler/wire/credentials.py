@@ -52,10 +52,10 @@ def _credential(domain: str, table: Mapping[str, Any]) -> Credential:
     unknown = set(table) - _KEYS
     if unknown:
         raise InputError(f"{where}: unknown key {min(unknown)!r}; there are {', '.join(sorted(_KEYS))}")
-    given = table.get("headers", {})
-    if not isinstance(given, Mapping) or not isinstance(table.get("http", False), bool):
+    headers_table = table.get("headers", {})
+    if not isinstance(headers_table, Mapping) or not isinstance(table.get("http", False), bool):
         raise InputError(f"{where}: headers must be a table of strings, and http true or false")
-    headers = [(name, _value(f"{where}.headers", value)) for name, value in given.items()]
+    headers = [(name, _value(f"{where}.headers", value)) for name, value in headers_table.items()]
     if "user" in table or "password" in table:
         user, password = (_value(where, table.get(key, "")) for key in ("user", "password"))
         if not user or ":" in user:

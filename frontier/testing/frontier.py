@@ -37,7 +37,7 @@ _LONGEST_NAME = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
-    """Promises what `Frontier` helds, for one process and for as long as it lives. `clock` returns milliseconds and
+    """Promises what `Frontier` holds, for one process and for as long as it lives. `clock` returns milliseconds and
     never goes back.
     """
 

@@ -1,4 +1,4 @@
-"""A certificate authority of our own, and certificates that it should not have signed."""
+"""A certificate authority for tests, and the bad certificates that it signs."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -24,11 +24,11 @@ class Authority:
 
     @property
     def trust(self):
-        """A context that trusts this authority alone."""
+        """Return a context that trusts only this authority."""
         return ssl.create_default_context(cafile=self._root / "ca.pem")
 
     def server(self, *names, age_days=0, self_signed=False, alpn=("http/1.1",)):
-        """A server's context, for those names and addresses; `age_days` ago its certificate expired."""
+        """Return a server's context for these names and addresses. Its certificate expired `age_days` ago."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
         end = datetime.now(UTC) + (-age_days * DAY if age_days else DAY)

@@ -35,7 +35,7 @@ class Crawl:
         self.sandbox = True
 
     def config(self, worker, *, min_delay_s=0.0, min_ip_delay_s=0.0, timeout_s=3.0, budget=None, **changes):
-        """What a worker is told; the crawl has these delays and this budget from now on."""
+        """Return the configuration of a worker. From now on the crawl has these delays and this budget."""
         self.update(
             CrawlSettings(
                 contact="mailto:test@example.org",
@@ -57,7 +57,7 @@ class Crawl:
         return worker_config(**{**settings, **changes})
 
     def ask(self, question):
-        """The answer of an async function of the frontier."""
+        """Return what an async function of the frontier returns."""
 
         async def run():
             client = await connect(self.redis)
@@ -96,6 +96,6 @@ def crawl(redis, tmp_path, request):
 
 @pytest.fixture
 def names():
-    """Addresses of names, to be filled in; `names.asked` says which were looked up."""
+    """A name server whose names the test fills in; `names.asked` has the names that were looked up."""
     with NameServer().served() as served:
         yield served

@@ -1,4 +1,4 @@
-"""A parser that dies of pages with the mark on them: imported by name in processes that read pages."""
+"""A parser that kills its process at a marked page. Processes that read pages import it by name."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ def die(*_):
 
 
 def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links):
-    """What looks for the links of a page, and dies of them."""
+    """Find the links of a page; die at a marked one."""
     if MARK in html:
         die()
     return found(html, url, codec)
@@ -33,13 +33,13 @@ def page_result(*args, **options):
 
 
 def page_settlement(*args, **options):
-    """`crawler.reading.page_reading.page_settlement`, with that parser."""
+    """Do what `crawler.reading.page_reading.page_settlement` does, with that parser."""
     install_parser()
     return crawler.reading.page_reading.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):
-    """`crawler.reading.page_reading.page_settlement`, which raises for a page with the mark on it."""
+    """Do what `crawler.reading.page_reading.page_settlement` does; raise for a marked page."""
     return (
         fail()
         if MARK in found.body
@@ -48,24 +48,24 @@ def raising(lease, found, **options):
 
 
 def meaning(lease, found, base, follows):
-    """`crawler.robots.robots_txt.meaning`, which dies of a robots.txt with the mark on it."""
+    """Do what `crawler.robots.robots_txt.meaning` does; die at a marked robots.txt."""
     return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
 
 
 def read_sitemap(body, found=crawler.reading.page_reading.read_sitemap):
-    """What reads a sitemap, and dies of one with the mark on it."""
+    """Read a sitemap; die at a marked one."""
     return die() if MARK in body else found(body)
 
 
 def robots_record(lease, record, follows):
-    """What reads a robots.txt from the archive, and dies of it."""
+    """Read a robots.txt from the archive; die."""
     die()
 
 
 class UnexpectedError(Exception):
-    """What nobody thought of."""
+    """An exception that no code expects."""
 
 
 def fail(*_, **__):
-    """What raises, of whatever it reads."""
+    """Raise, whatever the arguments are."""
     raise UnexpectedError("of a page")

@@ -19,13 +19,13 @@ OWNERS = {
 
 
 def worker_config(**flat):
-    """The configuration of a worker; a setting of any owner may be named."""
+    """Return the configuration of a worker. `settings` may name a setting of any owner."""
     owned = {owner: _taken(flat, kind) for owner, kind in OWNERS.items()}
     return WorkerConfig(**flat, **{owner: OWNERS[owner](**made) for owner, made in owned.items()})
 
 
 def wire_client(user_agent, **flat):
-    """A client; a setting of the wire may be named."""
+    """Return a client. `settings` may name a setting of the wire."""
     return Client(user_agent=user_agent, settings=WireSettings(**_taken(flat, WireSettings)), **flat)
 
 

@@ -1,4 +1,4 @@
-"""A real server of h2 on loopback that misbehaves on purpose, and speaks HTTP/1.1 with those who ask for that."""
+"""A real h2 server on loopback that misbehaves on purpose, and speaks HTTP/1.1 with clients that want that."""
 
 import asyncio
 from contextlib import asynccontextmanager

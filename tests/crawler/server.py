@@ -20,7 +20,7 @@ def links(*targets, text="x"):
 
 
 def spelled(number):
-    """A word of its own for every number: what a page says counts without its digits."""
+    """Return a different word for every number, because digits do not count as text of a page."""
     return "".join("bcdfghjklm"[int(digit)] for digit in str(number))
 
 

@@ -1,4 +1,4 @@
-"""A crawl that archives only what its screen keeps comes to the same pages, and forgets none that it dropped."""
+"""A crawl with an archive filter fetches the same pages as one without, and leaves a note of each page that it drops."""
 
 import gzip
 from collections import Counter
@@ -43,7 +43,7 @@ def everything(_):
 
 
 def odd(found):
-    """Drops the pages with an odd number, and everything that is not there."""
+    """Drop the pages with an odd number, and every page that is missing."""
     if found.status != 200:
         return "status"
     return "odd" if found.url.rpartition("/")[2][-1:] in set("13579") else None
@@ -74,7 +74,7 @@ def captured(status=200, body=b"", headers=(), truncated=None):
     max_depth=st.sampled_from([None, 2]),
     known=st.booleans(),
 )
-def test_what_remains_of_a_dropped_page_ends_its_lease_as_the_page_would(
+def test_the_note_of_a_dropped_page_settles_its_lease_as_the_page_would(
     status, hrefs, truncated, retry_after, depth, max_depth, known
 ):
     body = "".join(f'<a href="{href}">x</a>' for href in hrefs).encode()
@@ -88,13 +88,13 @@ def test_what_remains_of_a_dropped_page_ends_its_lease_as_the_page_would(
     if status in {301, 302}:
         assert made.dropped is None
         return
-    # The note has no text to be sketched: what a dead worker saw of it is not heard.
+    # The note has no text, so a recovery makes no sketch.
     told_later = settlement_of_dropped(held, decode(encode(made.dropped)), 1_000_000)
     assert told_later == replace(whole, sketch=None)
     assert made.dropped.length == len(body)
 
 
-def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
+def test_a_kept_page_is_archived_and_settled_as_without_a_filter():
     capture = captured(body=b'<a href="/a">a</a>')
     args = (lease("http://example.org/"), capture, RECORD_ID)
     plain = lease_result(*args, archive_filter=None, known_urls=set())
@@ -135,7 +135,7 @@ def test_a_page_is_tokenized_once_whatever_is_obeyed(monkeypatch, screen):
 
 
 @pytest.mark.parametrize("status", [200, 404])
-def test_a_page_that_is_as_it_was_is_still_not_archived_if_it_asks_for_that(status):
+def test_an_unchanged_page_that_asks_not_to_be_archived_is_not_archived(status):
     body = b'<meta name=robots content="noarchive"><a href="/a">a</a>'
     capture = captured(status, body=body)
     sha256 = page_response(capture).sha256
@@ -151,7 +151,7 @@ def test_a_page_that_is_as_it_was_is_still_not_archived_if_it_asks_for_that(stat
     assert (made.dropped is not None) == (status == 200)
 
 
-def test_a_screen_sees_the_body_decoded_whatever_its_type():
+def test_a_filter_sees_the_decoded_body_of_any_type():
     seen = []
 
     def look(found):
@@ -181,7 +181,7 @@ def test_a_page_with_more_links_than_a_record_takes_is_archived_whole():
 
 
 def kinds(crawl):
-    """What lies in sealed files for each path: `response` or the reason for which there is none."""
+    """Return what sealed files have for each path: `response`, or the reason for which there is none."""
     found = Counter()
     for record in archived(crawl):
         if record.type in {"response", DROPPED}:
@@ -195,7 +195,7 @@ def expected(size):
     return Counter({("/robots.txt", "response"): 1, **pages})
 
 
-def test_what_is_dropped_leaves_a_note_and_its_links_are_followed(crawl, site):
+def test_a_dropped_page_leaves_a_note_and_its_links_are_followed(crawl, site):
     site.fallback = web(100)
     crawl.seed(f"{site.url}/1")
     run_worker(crawl.config("w", archive_filter=odd))
@@ -206,7 +206,7 @@ def test_what_is_dropped_leaves_a_note_and_its_links_are_followed(crawl, site):
     assert len(requests) == 51
 
 
-def test_redirects_and_robots_are_archived_and_every_other_answer_is_noted(crawl, site):
+def test_redirects_and_robots_txt_are_archived_and_every_other_dropped_response_leaves_a_note(crawl, site):
     site.answers |= {
         "/": links("/gone", "/moved", "/busy", "/text"),
         "/moved": redirect("/2"),
@@ -231,7 +231,7 @@ def test_redirects_and_robots_are_archived_and_every_other_answer_is_noted(crawl
 
 
 @pytest.mark.parametrize("after", [5, 60, 150])
-def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, after):
+def test_killed_and_run_again_every_page_is_archived_or_noted_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")
     process = start(crawl.config("killed", archive_filter=odd))
@@ -253,7 +253,7 @@ def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, afte
         {"body": b'<meta name="robots" content="noarchive"><a href="/x">x</a>'},
     ],
 )
-def test_a_page_that_asks_not_to_be_archived_leaves_a_note_where_that_is_obeyed(saying):
+def test_a_page_that_asks_not_to_be_archived_leaves_a_note_if_that_is_obeyed(saying):
     args = (lease("http://example.org/"), captured(**saying), RECORD_ID)
     kept = lease_result(*args, archive_filter=None, known_urls=set())
     assert kept.dropped is None

@@ -1,4 +1,4 @@
-"""How often a worker asks, and when it seals a file that could take more."""
+"""How often a worker reads the gate, and when it seals a file that is not full."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def gate(asked, told, clock):
     return GateMonitor(ask, clock)
 
 
-async def test_a_gate_that_nobody_shuts_admits_always_and_is_looked_at_once_a_second(asked):
+async def test_an_open_gate_always_admits_and_is_read_once_a_second(asked):
     clock = Clock()
     made = gate(asked, [None], clock)
     for _ in range(25):
@@ -44,7 +44,7 @@ async def test_a_gate_that_nobody_shuts_admits_always_and_is_looked_at_once_a_se
     assert len(asked) == 3
 
 
-async def test_a_shut_gate_admits_one_question_a_second(asked):
+async def test_a_shut_gate_admits_one_call_a_second(asked):
     clock, told = Clock(), [flow(shut=True)]
     made = gate(asked, told, clock)
     assert [await made.may_lease() for _ in range(3)] == [True, False, False]
@@ -71,11 +71,11 @@ async def test_a_shut_gate_admits_one_question_a_second(asked):
         (64 * MIB, 0, flow(shut=True), True),
     ],
 )
-def test_a_file_is_sealed_sooner_where_somebody_waits_for_it(size, age_ms, following, due):
+def test_a_file_of_a_followed_crawl_is_sealed_sooner(size, age_ms, following, due):
     assert PLAIN.is_due(size=size, age_ms=age_ms, flow=following) is due
 
 
-def test_limits_below_those_of_a_followed_crawl_hold_in_one_as_well():
+def test_smaller_limits_hold_in_a_followed_crawl_too():
     small = Rotation(max_bytes=1000, max_age_ms=1000)
     assert small.is_due(size=1000, age_ms=0, flow=flow())
     assert small.is_due(size=0, age_ms=1000, flow=flow())

@@ -1,4 +1,4 @@
-"""A worker holds few decoded bytes, however many bombs it is sent at once."""
+"""A worker holds few decoded bytes, however many decompression bombs it receives at once."""
 
 import asyncio
 import gzip
@@ -32,7 +32,7 @@ def bomb():
 
 
 class Waiting:
-    """The process of its own, before it has its turn; counts who waits."""
+    """A page process that never has its turn, and counts the calls that wait."""
 
     def __init__(self):
         self.asked, self.turn = 0, asyncio.Event()
@@ -42,7 +42,7 @@ class Waiting:
         await self.turn.wait()
 
 
-def steward(aside, screen=None, options=DEFAULT_OPTIONS):
+def lease_handler(page_process, screen=None, options=DEFAULT_OPTIONS):
     made = LeaseHandler(
         SimpleNamespace(crawl=SimpleNamespace(settings=CrawlSettings())),
         crawl="c",
@@ -57,7 +57,7 @@ def steward(aside, screen=None, options=DEFAULT_OPTIONS):
         decode_budget=DecodeBudget(),
         options=options,
     )
-    made._page_process = aside
+    made._page_process = page_process
     return made
 
 
@@ -78,33 +78,33 @@ PRIVATE = ("X-Robots-Tag", "noarchive")
     ],
     ids=["pages", "what is screened", "what is not to be archived"],
 )
-async def test_bombs_that_wait_to_be_read_are_not_held(bomb, headers, screen, obey):
-    aside = Waiting()
-    reader = steward(aside, screen, PageOptions(obey=obey))
+async def test_bombs_that_wait_to_be_read_take_no_memory(bomb, headers, screen, obey):
+    page_process = Waiting()
+    reader = lease_handler(page_process, screen, PageOptions(obey=obey))
     tracemalloc.start()
     try:
         found = FetchResult(result=capture(bomb, *headers, GZIP))
         reading = [asyncio.create_task(reader.read(lease(), found)) for _ in range(MANY)]
         await settle()
-        assert aside.asked == MANY
+        assert page_process.asked == MANY
         assert tracemalloc.get_traced_memory()[1] < MANY * 4 * HEAVY_PAGE_BYTES
     finally:
         tracemalloc.stop()
-        aside.turn.set()
+        page_process.turn.set()
     assert [ended.decision.reason for ended in await asyncio.gather(*reading)] == ["parser_crash"] * MANY
 
 
-async def test_what_is_short_is_read_at_once():
-    aside = Waiting()
+async def test_short_bodies_are_read_at_once():
+    page_process = Waiting()
     body = gzip.compress(b"<html><body><p>" + b"x" * HEAVY_PAGE_BYTES)
     page = capture(body, HTML, GZIP)
     short = capture(gzip.compress(b"<html><p>short"), HTML, GZIP)
-    ended = await steward(aside).read(lease(), FetchResult(result=short))
-    assert (ended.decision.outcome, aside.asked) == ("fetched", 0)
-    waiting = asyncio.create_task(steward(aside).read(lease(), FetchResult(result=page)))
+    ended = await lease_handler(page_process).read(lease(), FetchResult(result=short))
+    assert (ended.decision.outcome, page_process.asked) == ("fetched", 0)
+    waiting = asyncio.create_task(lease_handler(page_process).read(lease(), FetchResult(result=page)))
     await settle()
-    assert aside.asked == 1
-    aside.turn.set()
+    assert page_process.asked == 1
+    page_process.turn.set()
     await waiting
 
 
@@ -120,7 +120,13 @@ async def test_long_bodies_wait_until_there_is_room(bomb):
     held.release(done[0].reserved_bytes)
     await tasks[2]
     await settle()
-    assert [task.done() for task in tasks] == [True, True, True, False, False]  # in their order
+    assert [task.done() for task in tasks] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]  # in the order in which they came
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -129,7 +135,7 @@ async def test_long_bodies_wait_until_there_is_room(bomb):
     assert held.free_bytes == MAX_BUDGET_BYTES
 
 
-async def test_what_a_body_does_not_need_is_free_for_others():
+async def test_bytes_that_a_body_does_not_need_are_free_for_others():
     held, body = DecodeBudget(), gzip.compress(bytes(2 * SMALL_BODY_BYTES))
     found = [await held.decode(capture(body, HTML, GZIP)) for _ in range(10)]
     assert (
@@ -139,7 +145,7 @@ async def test_what_a_body_does_not_need_is_free_for_others():
     )
 
 
-async def test_short_and_plain_bodies_wait_for_nobody(bomb):
+async def test_short_and_unencoded_bodies_do_not_wait(bomb):
     held = DecodeBudget()
     for _ in range(2):
         await held.decode(capture(bomb, HTML, GZIP))
@@ -153,12 +159,12 @@ async def test_short_and_plain_bodies_wait_for_nobody(bomb):
         assert (found.reserved_bytes, found.problem) == (0, None)
 
 
-async def test_whoever_leaves_with_the_turn_in_hand_gives_it_back(bomb):
+async def test_a_task_that_is_cancelled_in_its_turn_releases_its_bytes(bomb):
     held = DecodeBudget()
     first = [await held.decode(capture(bomb, HTML, GZIP)) for _ in range(2)]
     waits = asyncio.create_task(held.decode(capture(bomb, HTML, GZIP)))
     await settle()
-    held.release(first[0].reserved_bytes)  # its turn; it has not heard of it yet
+    held.release(first[0].reserved_bytes)  # it has its turn, and has not run yet
     waits.cancel()
     with suppress(asyncio.CancelledError):
         await waits
@@ -166,7 +172,7 @@ async def test_whoever_leaves_with_the_turn_in_hand_gives_it_back(bomb):
     assert held.free_bytes == MAX_BUDGET_BYTES
 
 
-async def test_a_context_gives_back_what_it_held(bomb):
+async def test_a_context_releases_its_bytes(bomb):
     held = DecodeBudget()
     async with held.hold(capture(bomb, HTML, GZIP)) as body:
         assert (len(body), held.free_bytes) == (PAYLOAD_LIMIT, MAX_BUDGET_BYTES - PAYLOAD_LIMIT)

@@ -1,4 +1,4 @@
-"""What is under way when a worker is given up ends at once: others may ask the same host from then on."""
+"""If a worker may have been taken over, its exchanges end at once, because others may request the same hosts from then on."""
 
 import asyncio
 from types import SimpleNamespace
@@ -12,13 +12,13 @@ from tests.crawler.leases import lease
 
 
 class Slow:
-    """A client whose servers never come to an end."""
+    """A client whose servers never end their responses."""
 
     def __init__(self):
         self.asked, self.broken_off = asyncio.Event(), False
 
     def add_cookies(self, cookies):
-        """None are told."""
+        """Do nothing."""
 
     async def get(self, url, enter, headers=()):
         self.asked.set()
@@ -28,9 +28,9 @@ class Slow:
             self.broken_off = True
 
 
-async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
+async def test_an_exchange_is_aborted_when_its_worker_is_taken_over():
     client, stopped = Slow(), []
-    steward = LeaseHandler(
+    lease_handler = LeaseHandler(
         None,
         crawl="c",
         worker="w",
@@ -43,12 +43,12 @@ async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
         activity=Activity.make(),
         decode_budget=DecodeBudget(),
     )
-    exchange = asyncio.create_task(steward.exchange(lease()))
+    exchange = asyncio.create_task(lease_handler.exchange(lease()))
     await client.asked.wait()
     error = TakeoverError("not heard of")
-    steward.abort(error)
+    lease_handler.abort(error)
     async with asyncio.timeout(1):
         await exchange
     assert client.broken_off
     assert stopped
-    assert steward.error is error
+    assert lease_handler.error is error

@@ -1,4 +1,4 @@
-"""A page that kills what reads it costs that page: one worker at most, and none after it."""
+"""A page that kills its reader costs only itself, and at most one worker."""
 
 import asyncio
 import gzip
@@ -17,7 +17,7 @@ import crawler.replay.replay
 from core import Failure
 from crawler import recover, run_worker
 from crawler.page_process import PageProcess
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, MOST_LINKS, is_heavy
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.directory_store import DirectoryStore
@@ -46,7 +46,7 @@ def lie():
 
 
 def stall(begin):
-    """Begins an answer, and says no more."""
+    """Begin an answer, and never end it."""
     pipes = [number for number in range(3, 64) if is_socket(number)]
     os.write(*pipes, begin)
     time.sleep(600)
@@ -59,84 +59,84 @@ def is_socket(number):
 
 
 @pytest.fixture
-def aside():
-    aside = PageProcess(timeout_s=5)
-    yield aside
-    aside.close()
+def process():
+    process = PageProcess(timeout_s=5)
+    yield process
+    process.close()
 
 
-async def test_work_is_done_in_another_process(aside):
-    assert await aside.call(os.getpid, returns=int) != os.getpid()
+async def test_work_is_done_in_another_process(process):
+    assert await process.call(os.getpid, returns=int) != os.getpid()
 
 
 @pytest.mark.parametrize("end", [crashing_parser.die, exhaust, os.abort])
-async def test_a_process_that_dies_is_replaced(aside, end):
-    assert await aside.call(end, returns=int) is None
-    assert await aside.call(abs, -1, returns=int) == 1
+async def test_a_process_that_dies_is_replaced(process, end):
+    assert await process.call(end, returns=int) is None
+    assert await process.call(abs, -1, returns=int) == 1
 
 
-async def test_a_process_that_hangs_is_ended(aside):
-    aside._timeout_s = 0.5
-    assert await aside.call(time.sleep, 600, returns=int) is None
-    aside._timeout_s = 5
-    assert await aside.call(abs, -1, returns=int) == 1
+async def test_a_process_that_hangs_is_ended(process):
+    process._timeout_s = 0.5
+    assert await process.call(time.sleep, 600, returns=int) is None
+    process._timeout_s = 5
+    assert await process.call(abs, -1, returns=int) == 1
 
 
 @pytest.mark.parametrize("begin", [b"\0\0\1\0", b"\0\0"])
-async def test_a_process_that_does_not_finish_its_answer_is_ended(aside, begin):
-    await aside.call(abs, -1, returns=int)
-    aside._timeout_s = 0.5
-    assert await asyncio.wait_for(aside.call(stall, begin, returns=int), 10) is None
-    aside._timeout_s = 5
-    assert await aside.call(abs, -1, returns=int) == 1
+async def test_a_process_that_does_not_finish_its_answer_is_ended(process, begin):
+    await process.call(abs, -1, returns=int)
+    process._timeout_s = 0.5
+    assert await asyncio.wait_for(process.call(stall, begin, returns=int), 10) is None
+    process._timeout_s = 5
+    assert await process.call(abs, -1, returns=int) == 1
 
 
-async def test_a_process_that_hears_no_question_is_ended(aside):
-    await aside.call(abs, -1, returns=int)
-    os.kill(await aside.call(os.getpid, returns=int), signal.SIGSTOP)
-    aside._timeout_s = 0.5
-    question = b"x" * (16 << 20)  # more than a pipe holds
-    assert await asyncio.wait_for(aside.call(len, question, returns=int), 10) is None
-    aside._timeout_s = 5
-    assert await aside.call(abs, -1, returns=int) == 1
+async def test_a_process_that_does_not_read_its_pipe_is_ended(process):
+    await process.call(abs, -1, returns=int)
+    os.kill(await process.call(os.getpid, returns=int), signal.SIGSTOP)
+    process._timeout_s = 0.5
+    question = b"x" * (16 << 20)  # more bytes than a pipe holds
+    assert await asyncio.wait_for(process.call(len, question, returns=int), 10) is None
+    process._timeout_s = 5
+    assert await process.call(abs, -1, returns=int) == 1
 
 
-async def test_a_process_that_died_between_two_pages_costs_none(aside):
-    os.kill(await aside.call(os.getpid, returns=int), signal.SIGKILL)
+async def test_a_process_that_died_between_two_pages_costs_no_page(process):
+    os.kill(await process.call(os.getpid, returns=int), signal.SIGKILL)
     await asyncio.sleep(0.2)
-    assert await aside.call(abs, -1, returns=int) == 1
+    assert await process.call(abs, -1, returns=int) == 1
 
 
-async def test_what_work_raises_is_raised_with_its_traceback(aside):
+async def test_an_exception_of_the_work_is_raised_with_its_traceback(process):
     with pytest.raises(
         Failure, match=r"reading: ValueError: no \(page_process\.py:\d+ > test_page_process\.py:\d+\)"
     ) as raised:
-        await aside.call(fail, returns=int)
+        await process.call(fail, returns=int)
     assert raised.value.traceback.endswith("ValueError: no")
-    assert await aside.call(abs, -1, returns=int) == 1
+    assert await process.call(abs, -1, returns=int) == 1
 
 
-async def test_what_is_no_value_of_the_wanted_type_is_no_answer(aside):
-    assert await aside.call(lie, returns=int) is None
-    assert await aside.call(abs, -1, returns=int) == 1
+async def test_a_value_of_another_type_is_refused(process):
+    assert await process.call(lie, returns=int) is None
+    assert await process.call(abs, -1, returns=int) == 1
 
 
-async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
-    answers = await asyncio.gather(*(aside.call(abs, -n, returns=int) for n in range(20)))
+async def test_calls_at_the_same_time_are_answered_each_with_its_own(process):
+    answers = await asyncio.gather(*(process.call(abs, -n, returns=int) for n in range(20)))
     assert answers == list(range(20))
 
 
 def test_long_pages_and_those_of_many_links_are_heavy():
     assert is_heavy(b"x" * (HEAVY_PAGE_BYTES + 1))
-    assert is_heavy(b"<a href=x" * (MOST_LINKS + 1))
-    assert is_heavy(b"<IFRAME/src=x>" * (MOST_LINKS + 1))
+    assert is_heavy(b"<a href=x" * (HEAVY_PAGE_LINKS + 1))
+    assert is_heavy(b"<IFRAME/src=x>" * (HEAVY_PAGE_LINKS + 1))
     assert not is_heavy(b"x" * HEAVY_PAGE_BYTES)
-    assert not is_heavy(b"<a href=x>" * MOST_LINKS + b"<abbr>" * 20_000)
+    assert not is_heavy(b"<a href=x>" * HEAVY_PAGE_LINKS + b"<abbr>" * 20_000)
 
 
 @pytest.fixture
 def deadly(monkeypatch):
-    """Whoever looks for the links of a page with the mark on it dies of it."""
+    """Let every process die that looks for the links of a marked page."""
     monkeypatch.setattr(crawler.reading.page_reading, "extract_links", crashing_parser.links)
     monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
     monkeypatch.setattr(crawler.lease_handler, "meaning", crashing_parser.meaning)
@@ -151,7 +151,7 @@ def life(config):
     return process.exitcode
 
 
-def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
+def test_a_deadly_page_kills_one_worker_and_fails(crawl, site, deadly):
     others = "".join(f"<a href=/{n}>" for n in range(20))
     site.answers["/"] = page(f"<a href=/deadly>{others}")
     site.answers["/deadly"] = page(DEADLY.decode())
@@ -171,7 +171,7 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
 
 
 def everything(crawl, crashed):
-    """Take up what dead workers left."""
+    """Recover the leases and files of all workers."""
     crawl.ask(
         lambda frontier: recover(
             DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name, crashed_workers=crashed
@@ -180,7 +180,7 @@ def everything(crawl, crashed):
 
 
 def test_a_deadly_robots_txt_kills_one_worker_and_forbids_its_pages(crawl, site, deadly):
-    """It is read aside from then on; nobody knows what it allows, so its pages have failed. It is archived."""
+    """It is read in another process from then on. Nobody knows what it allows, so its pages fail. It is archived."""
     site.answers["/robots.txt"] = page(DEADLY, kind="text/plain")
     crawl.seed(f"{site.url}/1", f"{site.url}/2")
     assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
@@ -193,7 +193,7 @@ def test_a_deadly_robots_txt_kills_one_worker_and_forbids_its_pages(crawl, site,
     assert (line.outcome, line.reason) == ("failed", "parser_crash")
 
 
-def test_a_deadly_sitemap_kills_one_worker_and_has_failed(crawl, site, deadly):
+def test_a_deadly_sitemap_kills_one_worker_and_fails(crawl, site, deadly):
     site.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
     site.answers["/map.xml"] = page(b"<urlset>" + DEADLY, kind="text/xml")
     site.answers["/1"] = page("one")
@@ -218,8 +218,8 @@ def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monke
 
 
 @pytest.mark.slow
-def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, site, monkeypatch):
-    """Whatever kills, wherever: here before there is an answer, in the midst of slow pages that are asked for as well."""
+def test_a_page_that_kills_every_worker_that_requests_it_fails_alone(crawl, site, monkeypatch):
+    """The worker dies before the response, while other, slow pages are in flight."""
     whole = Client.get
 
     async def get(client, url, *arguments, **named):
@@ -265,7 +265,7 @@ def test_a_heavy_page_is_read_like_another(crawl, site):
     assert crawl.stats.outcomes[Outcome.FETCHED] == 2
 
 
-def test_what_a_dead_worker_held_is_an_orphan(crawl):
+def test_leases_of_a_dead_worker_are_recovered_leases(crawl):
     crawl.seed("http://example.org/")
 
     async def leased(frontier, worker):
@@ -288,8 +288,8 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
     assert crawl.ask(held) == [False, False, True, True]
 
 
-def test_what_the_errback_of_a_deadly_page_yields_is_taken(crawl, site, deadly, project):
-    """Whether it says nofollow is not looked for here, where its worker would die of it."""
+def test_requests_from_the_errback_of_a_deadly_page_are_accepted(crawl, site, deadly, project):
+    """The worker does not look for nofollow in the page, because that would kill it."""
     site.answers["/"] = page("<a href=/deadly>")
     site.answers["/deadly"] = page(DEADLY.decode() + " " * HEAVY_PAGE_BYTES)
     site.answers["/instead"] = page("instead of it")
@@ -305,6 +305,6 @@ def test_what_the_errback_of_a_deadly_page_yields_is_taken(crawl, site, deadly, 
             yield scrapy.Request(failure.request.url.replace("deadly", "instead"))
     """
     crawl.seed(f"{site.url}/")
-    assert life(crawl.config("w1", spider=project.guest(code, "Careful"))) == 0
+    assert life(crawl.config("w1", spider=project.spider_spec(code, "Careful"))) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert site.paths["/instead"] == 1

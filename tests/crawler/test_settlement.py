@@ -1,4 +1,4 @@
-"""What is logged of a lease bears a time at which its worker was certainly not given up."""
+"""The line of a lease has a time at which its worker was certainly alive."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ HOUR = 3_600_000
 
 
 class Clock:
-    """Stands, but for what is told to take its time."""
+    """A clock that stands, unless the test moves it."""
 
     def __init__(self):
         self.now_ms = 1_000
@@ -23,7 +23,7 @@ class Clock:
 
 
 async def test_a_line_that_is_written_late_has_the_time_at_which_its_batch_began():
-    """Its writer may have stood still, and others asked for the page: their line is the later one."""
+    """Its writer may have slept while others fetched the page: their line must be the later one."""
     clock, lines = Clock(), []
 
     async def settle(settlements, **_):

@@ -1,4 +1,4 @@
-"""Traps, as endless sequences of (URL, page), in the order in which a crawler would come to them."""
+"""Traps as endless sequences of (URL, page), in the order in which a crawler finds them."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -84,7 +84,7 @@ def token(number: int) -> str:
 
 
 def calendar(pattern: str, language: str = "en") -> Trap:
-    """One page a month, for ever. `pattern` gets year, month and the month's name."""
+    """Yield one page a month, for ever. `pattern` receives the year, the month and the month's name."""
     names = MONTHS[language]
     for number in count():
         year, month = 2020 + number // 12, number % 12
@@ -95,7 +95,7 @@ def calendar(pattern: str, language: str = "en") -> Trap:
 
 
 def days() -> Trap:
-    """One page a day, for ever, with the name of the day."""
+    """Yield one page a day, for ever, with the name of the day."""
     for number in count():
         day = date(2026, 1, 1) + timedelta(days=number)
         title = day.strftime("%A, %d %B %Y")
@@ -103,7 +103,7 @@ def days() -> Trap:
 
 
 def sessions(pattern: str) -> Trap:
-    """The same twelve pages, each time under a new session, which the text tells as well."""
+    """Yield the same twelve pages, each time under a new session, which is in the text too."""
     for number in count():
         name = f"page{number % 12}"
         body = f"<p>Your session is {token(number)}.</p><p>{['lorem', 'ipsum', 'dolor', 'sit', 'amet'][number % 5]}</p>"
@@ -111,7 +111,7 @@ def sessions(pattern: str) -> Trap:
 
 
 def same_page() -> Trap:
-    """Whatever is asked for, the same is answered."""
+    """Yield the same page under every URL."""
     for number in count():
         yield (
             f"http://a.test/{token(number)}/{token(-number)}.html",
@@ -120,7 +120,7 @@ def same_page() -> Trap:
 
 
 def soft_404() -> Trap:
-    """Not found, with status 200 and the path in the text."""
+    """Yield "not found" pages with status 200 and the path in the text."""
     words = ["red", "green", "blue", "tall", "small", "great", "old", "new", "warm", "cold"]
     for number in count():
         path = "/".join(words[number // 10**place % 10] for place in range(4))
@@ -129,7 +129,7 @@ def soft_404() -> Trap:
 
 
 def facets(goods: int) -> Trap:
-    """Twenty filters in every combination, over so many goods: each filter leaves about half of them."""
+    """Yield the lists of all combinations of twenty filters, each of which leaves about half of the goods."""
     for size in count(1):
         for chosen in combinations(range(20), size):
             query = "&".join(f"f{'abcdefghijklmnopqrst'[filter_]}=1" for filter_ in chosen)
@@ -143,7 +143,7 @@ def facets(goods: int) -> Trap:
 
 
 def pagination() -> Trap:
-    """Forty pages of a list, and then empty ones for ever."""
+    """Yield forty pages of a list, and then empty ones for ever."""
     for number in count(1):
         entries = (
             "".join(f"<li>{word(number * 10 + entry)}</li>" for entry in range(10)) if number <= 40 else ""
@@ -152,26 +152,26 @@ def pagination() -> Trap:
 
 
 def looping_relative_links() -> Trap:
-    """Relative links that never come home: /a/b/a/b/..."""
+    """Yield pages whose relative links loop: /a/b/a/b/..."""
     for number in range(1, 400):
         yield f"http://a.test/{'a/b/' * number}", page("Docs", "<p>See <a href='a/b/'>there</a>.</p>")
 
 
 def link_farm() -> Trap:
-    """Every name under a domain has one page."""
+    """Yield one page for every name under a domain."""
     for number in count():
         yield f"http://{word(number)}.farm.test/", page(word(number), f"<p>Buy {word(number)} here.</p>")
 
 
 def random_words() -> Trap:
-    """Random words: no two pages alike."""
+    """Yield pages of random words, no two alike."""
     for number in count():
         body = " ".join(word(number * 50 + place) for place in range(50))
         yield f"http://a.test/{word(number)}/{word(number + 1)}", page(word(number), f"<p>{body}</p>")
 
 
 def word(number: int) -> str:
-    """A word of letters, another for each number."""
+    """Return a word of letters, a different one for each number."""
     return "".join(
         "bdfgklmnprstvz"[byte % 14] + "aeiou"[byte // 14 % 5]
         for byte in sha256(str(number).encode()).digest()[:4]

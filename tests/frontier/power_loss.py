@@ -4,7 +4,7 @@ import os
 import signal
 
 from bench.fleet import newest_log
-from bench.play import Scenario
+from bench.scenario import Scenario
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 
@@ -13,17 +13,17 @@ class PowerLossServer:
     """A server that can be made to forget everything since a moment."""
 
     def __init__(self, folder, stack):
-        self._play, self._stack = Scenario(dir=folder), stack
-        self.address = stack.enter_context(embedded_server(self._play.state))
+        self._scenario, self._stack = Scenario(dir=folder), stack
+        self.address = stack.enter_context(embedded_server(self._scenario.state))
 
     def size(self):
-        return newest_log(self._play).stat().st_size
+        return newest_log(self._scenario).stat().st_size
 
     def lose_power(self, size):
         """Die, and come back as of when the append-only file had this size."""
-        os.kill(int((self._play.state / "server.pid").read_text()), signal.SIGKILL)
-        os.truncate(newest_log(self._play), size)
-        self._stack.enter_context(embedded_server(self._play.state))
+        os.kill(int((self._scenario.state / "server.pid").read_text()), signal.SIGKILL)
+        os.truncate(newest_log(self._scenario), size)
+        self._stack.enter_context(embedded_server(self._scenario.state))
 
 
 class PowerLossLink:

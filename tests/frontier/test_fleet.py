@@ -11,10 +11,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Cut
 from redis.exceptions import TimeoutError as Silence
 
+from bench.facts import Fact, FactLog, Kind, Span
 from bench.fleet import run_fleet
-from bench.judge import facts, judge, read
-from bench.ledger import Fact, FactLog, Kind, Span
-from bench.play import Scenario, crawl_delay_ms, least_delay_ms
+from bench.fleet_judge import facts, judge, read
+from bench.scenario import Scenario, crawl_delay_ms, least_delay_ms
 from tests.frontier.proxy import ProxyFaults, _messages, proxy
 
 MS = 1_000_000
@@ -328,7 +328,7 @@ def holds(chosen, **least):
 
 
 def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
-    chosen = play(tmp_path, urls=300, hosts=60, hands=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
+    chosen = play(tmp_path, urls=300, hosts=60, processes=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
     assert holds(chosen)["grants"] >= 360
 
 

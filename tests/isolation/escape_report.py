@@ -1,4 +1,4 @@
-"""Tries every escape twice, in a process without walls and in a cell, and prints what each got.
+"""Try every escape twice, in a process without walls and in a confined one, and print what each got.
 
 usage: python -c 'from tests.isolation.escape_report import main; main("DIRECTORY")'
 """
@@ -45,7 +45,7 @@ SHOWN = ("Uid", "CapEff", "NoNewPrivs", "Seccomp")
 
 @contextmanager
 def targets(directory):
-    """Yields a function that makes a target nobody has touched."""
+    """Yield a function that makes a new target."""
     with ExitStack() as held:
 
         def listener(address, family=socket.AF_UNIX):
@@ -84,14 +84,14 @@ def targets(directory):
 
 
 def run_unconfined(pipe, target):
-    """A process of ours that nobody confined. What fills memory is not tried there."""
+    """Try the escapes in a process that is not confined, except those that fill the memory."""
     every = [escape for escape in escapes.EVERY if escape not in escapes.MEMORY]
     pipe.send({escape.__name__: escapes.try_in_process(escape, target) for escape in every})
 
 
 def work(store, step, part, watch):
-    """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another
-    program.
+    """Try the escapes in a part whose page has taken over its process. If a wall is missing, try none: the process would
+    become another program.
     """
     target, walls = part.parameters
     every = () if walls.lacks else escapes.EVERY
@@ -100,7 +100,7 @@ def work(store, step, part, watch):
 
 
 def in_browser(directory, target):
-    """What a program gets that is begun as the browser is; None where there is no Python that all may read."""
+    """Return what a program gets that starts like the browser; None if no Python is readable for every user."""
     python = next((path for path in PYTHONS if path.exists() and is_world_readable([path.resolve()])), None)
     if python is None:
         return None
@@ -136,12 +136,12 @@ def main(directory):
             Step(name="escape", version=1, recipe={}),
             Part(name="main/part", inputs=(), parameters=(target("cell"), walls), writes=("got.json",)),
         )
-        cell = PartProcess(memory=MEMORY)
-        ended = cell.make(Task(store=files, step=step, part=part, work=work).assignment())
+        process = PartProcess(memory=MEMORY)
+        ended = process.make(Task(store=files, step=step, part=part, work=work).assignment())
         assert isinstance(ended, TaskSuccess), ended
-        status = Path(f"/proc/{cell.pid}/status").read_text().splitlines()
-        environment = Path(f"/proc/{cell.pid}/environ").read_text()
-        cell.close()
+        status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        environment = Path(f"/proc/{process.pid}/environ").read_text()
+        process.close()
         browser = in_browser(Path(directory), target("browser"))
         found = {
             "unconfined": unconfined,

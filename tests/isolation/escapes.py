@@ -1,6 +1,7 @@
-"""What a page would do that has taken over the process which parses it.
+"""What a page may try after it has taken over the process that parses it.
 
-Each function returns what it got; to raise is to be held. All that they need is imported before the walls are up.
+Each function returns what it got, and raises if a wall holds. Everything that they need is imported before the walls
+stand.
 """
 
 import ctypes
@@ -27,7 +28,7 @@ SECRET = "s3cr3t-of-the-test"
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What there is to be had."""
+    """What an escape may reach."""
 
     directory: str
     """Of a project: it holds thresher.toml, and objects of its storage (`OBJECTS`)."""
@@ -99,7 +100,7 @@ def read_own_environment(_):
 
 
 def read_own_memory_of_the_start(_):
-    """What the kernel put on the stack when the process began."""
+    """Read what the kernel put on the stack when the process started."""
     found = Path("/proc/self/environ").read_bytes()
     if SECRET.encode() not in found:
         raise PermissionError("there is no secret in it")
@@ -143,12 +144,12 @@ def change_mode(target):
 
 
 def reopen_what_is_open(_):
-    """Standard error, if it is a file of the parent's, by its name in /proc."""
+    """Open standard error by its name in /proc, if it is a file of the parent."""
     return os.open("/proc/self/fd/2", os.O_RDWR)
 
 
 def open_a_device(_):
-    """A disk, the memory, what the kernel says: what there is."""
+    """Open any device: a disk, the memory, the kernel's log."""
     device = next(path for path in map(Path, DEVICES) if path.exists())
     return os.open(device, os.O_RDONLY)
 
@@ -165,7 +166,7 @@ def connect_to_loopback(target):
 
 
 def open_ipv4(_):
-    """By which the metadata of a cloud machine is asked for its credentials."""
+    """Open the kind of socket that reaches the credentials in a cloud machine's metadata service."""
     return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 
 
@@ -203,7 +204,7 @@ def listen(_):
 
 
 def open_io_uring(_):
-    """By which sockets can be made without `socket`."""
+    """Open io_uring, which can make sockets without the call `socket`."""
     return syscall("io_uring_setup", 1, ctypes.create_string_buffer(120))
 
 
@@ -268,7 +269,7 @@ def signal_by_a_descriptor(target):
 
 
 def signal_by_the_owner_of_a_file(target):
-    """The kernel signals whoever owns a descriptor that can be read from."""
+    """Let the kernel signal the owner of a descriptor that becomes readable."""
     reading, writing = os.pipe()
     fcntl.fcntl(reading, fcntl.F_SETOWN, target.neighbour)
     fcntl.fcntl(reading, fcntl.F_SETSIG, signal.SIGKILL)
@@ -281,7 +282,7 @@ def signal_by_the_owner_of_a_file(target):
 
 
 def own_what_is_open(target):
-    """The first half of it, with what is open already."""
+    """Do the first half of that with a descriptor that is open already."""
     return fcntl.fcntl(0, fcntl.F_SETOWN, target.neighbour) or "owned"
 
 
@@ -359,12 +360,12 @@ def handle_page_faults(_):
 
 
 def share_memory(_):
-    """Which no limit counts."""
+    """Share memory, which no limit counts."""
     return mmap.mmap(-1, 1 << 20).write(b"x")
 
 
 def fill_memory(_):
-    """Until it is refused."""
+    """Allocate memory until that fails."""
     held = []
     while len(held) < 1 << 14:
         held.append(bytearray(1 << 24))
@@ -430,7 +431,7 @@ EVERY = (*FILES, *WRITES, *NETWORK, *PROCESSES, *MEMORY)
 
 
 def try_escape(escape, target):
-    """What an escape got, as a text; empty where it was held."""
+    """Return what an escape got, as text; empty if a wall held."""
     try:
         return repr(escape(target))[:200]
     except (OSError, RuntimeError, MemoryError, subprocess.SubprocessError):
@@ -438,7 +439,7 @@ def try_escape(escape, target):
 
 
 def try_in_process(escape, target):
-    """The same in a process of its own, which may become another program."""
+    """Try an escape in a process of its own, because it may become another program."""
     reading, writing = os.pipe()
     if (pid := os.fork()) == 0:
         os.close(reading)

@@ -1,4 +1,4 @@
-"""Begins a program, such as the suite, on a kernel that seems to lack what workers and browsers are confined by.
+"""Start a program, such as the test suite, on a kernel that seems to lack some of the walls.
 
 usage: python -m tests.isolation.kernel_without landlock,seccomp,namespaces,capabilities PROGRAM ...
 """
@@ -19,7 +19,7 @@ CHOWN, SETGID, SETUID = 0, 6, 7
 
 
 def remove_features(*names):
-    """Take that from this process and what it starts; capabilities are gone with the next program."""
+    """Remove features from this process and its children. Capabilities go with the next program."""
     filter_ = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     if os.geteuid() == 0:
         filter_.set_attr(pyseccomp.Attr.CTL_NNP, 0)

@@ -1,4 +1,4 @@
-"""What the machine offers is found out by confining a copy of this process; where it has several threads, a new one."""
+"""A probe confines a copy of this process, or a new process if this one has several threads."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ COPIED = """
 import os
 from isolation import probe_confinement
 from isolation.worker_process import WorkerProcess
-WorkerProcess.__init__ = None  # a new process cannot be started
+WorkerProcess.__init__ = None  # no new process can be started
 before = open("/proc/self/status").read()
 print(probe_confinement())
 after = open("/proc/self/status").read()
@@ -55,6 +55,6 @@ except Unavailable as error:
 """
 
 
-def test_a_copy_that_dies_is_one_line():
+def test_a_copy_that_dies_is_an_error_of_one_line():
     done = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True, check=False)
     assert "ended before it could start (exit code 7)" in done.stderr

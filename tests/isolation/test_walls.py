@@ -1,6 +1,6 @@
-"""A process that parses pages has nothing to take, whatever a page makes it do: every escape, in a real cell.
+"""A process that parses pages has nothing to take, whatever a page makes it do: every escape runs in a real one.
 
-Each is tried in a process without walls as well: what that is kept from too says nothing about the walls, and is
+Each escape runs in a process without walls as well. If it fails there too, it shows nothing about the walls, and is
 skipped.
 """
 
@@ -45,7 +45,7 @@ def imprisoned(directory, *before):
 
 @pytest.fixture(scope="module", params=["as this user", "as an ordinary user"])
 def found(request, tmp_path_factory):
-    """What every escape got, by whoever began the cell."""
+    """Return what every escape got, for each user who starts the process."""
     directory = tmp_path_factory.mktemp("prison")
     if request.param == "as this user":
         return imprisoned(directory)
@@ -57,7 +57,7 @@ def found(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_escape_is_held(found, name):
+def test_an_escape_gets_nothing(found, name):
     if found["probe"]["lacks"]:
         pytest.skip(f"the machine lacks: {found['probe']['lacks']}")
     if not found["unconfined"].get(name, "not tried: it would fill the machine's memory"):
@@ -66,7 +66,7 @@ def test_an_escape_is_held(found, name):
 
 
 @pytest.mark.parametrize("name", [escape.__name__ for escape in OF_BROWSER])
-def test_a_program_begun_as_the_browser_is_has_it_not_either(found, name):
+def test_a_program_started_like_the_browser_gets_nothing_either(found, name):
     if found["browser"] is None:
         pytest.skip("there is no Python here that every user may read, to stand for the browser")
     if found["probe"]["lacks"]:
@@ -76,7 +76,7 @@ def test_a_program_begun_as_the_browser_is_has_it_not_either(found, name):
     assert found["browser"]["got"][name] == ""
 
 
-def test_it_has_no_rights_and_can_gain_none(found):
+def test_a_confined_process_has_no_rights_and_can_gain_none(found):
     who = {"nobody": "65534", "root": "0", "own": "1000"}[found["probe"]["user"]]
     if found["probe"]["user"] == "own" and os.geteuid() != 0:
         who = str(os.geteuid())
@@ -95,12 +95,12 @@ def test_the_browser_is_never_root(found):
     assert status["NoNewPrivs"] == "1"
 
 
-def test_it_was_never_given_a_secret(found):
+def test_a_confined_process_never_had_a_secret(found):
     assert not found["secret"]
 
 
 def told(pipe, target, group, missing):
-    """Confines itself where the machine lacks one of the walls, and says what each escape got."""
+    """Confine this process on a machine that lacks one of the walls, and send what each escape got."""
     if missing == "libseccomp":
         syscalls.load_seccomp = lambda: (_ for _ in ()).throw(RuntimeError("Unable to find libseccomp"))
     else:
@@ -120,7 +120,7 @@ def alone(directory, group, missing):
     return confinement["lacks"], {name for name, text in got.items() if text}
 
 
-def test_without_landlock_all_holds_but_reading(tmp_path):
+def test_without_landlock_only_reading_escapes(tmp_path):
     (said,), got = alone(tmp_path, EVERY, "landlock")
     assert "no Landlock" in said
     assert "may read what its user may read" in said
@@ -138,7 +138,7 @@ def test_without_landlock_all_holds_but_reading(tmp_path):
     ("missing", "reason"),
     [("seccomp", "the kernel or the container takes no filter"), ("libseccomp", "libseccomp2")],
 )
-def test_without_seccomp_files_and_what_landlock_knows_hold(tmp_path, missing, reason):
+def test_without_seccomp_the_walls_of_landlock_hold(tmp_path, missing, reason):
     (said,), got = alone(tmp_path, [*FILES, *WRITES, *MEMORY], missing)
     assert "no seccomp" in said
     assert reason in said
@@ -179,7 +179,7 @@ def test_root_that_cannot_become_nobody_has_no_capability():
     assert lines["NoNewPrivs"] == "1"
 
 
-def test_nobody_is_who_may_read_the_code():
+def test_the_process_becomes_nobody_only_if_nobody_may_read_the_code():
     with TemporaryDirectory() as directory:
         shut, file = Path(directory), Path(directory, "module.py")
         file.touch()
@@ -192,7 +192,7 @@ def test_nobody_is_who_may_read_the_code():
         assert not filesystem.is_world_readable([file])
 
 
-def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
+def test_only_the_packages_of_a_source_tree_may_be_read(tmp_path, monkeypatch):
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").touch()
     (tmp_path / "data").mkdir()
@@ -207,7 +207,7 @@ def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
     }
 
 
-def test_what_is_installed_to_be_edited_is_found_by_what_was_imported(monkeypatch):
+def test_an_editable_installation_is_found_through_its_imported_modules(monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path and Path(path) != ROOT])
     assert ROOT / "pipeline" in filesystem.code_paths().readable
 
@@ -222,7 +222,7 @@ def confine_beside_a_thread(pipe):
         pipe.send(str(error))
 
 
-def test_a_process_with_a_second_thread_is_not_confined_for_the_thread_would_stay_free():
+def test_a_process_with_a_second_thread_cannot_be_confined():
     process = WorkerProcess(confine_beside_a_thread, is_confined=True)
     assert "a library started a thread" in process.pipe.recv()
     process.close()

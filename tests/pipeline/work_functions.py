@@ -1,7 +1,7 @@
-"""Works of a step for tests of engines: light to import, for every cell does.
+"""Work functions of a step for tests of engines. They are light to import, because every worker process imports them.
 
-They are made in confined processes, which leave no trace of their own. So they read objects that are none: `Noting`, which lives
-in the parent of the process, notes that somebody did.
+They run in confined processes, which leave no trace of their own. So they read names of objects that do not exist, and
+`RecordingStore`, which lives in the parent process, records each read.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ NOTES = ("made.log", "pids/", "once")
 
 class RecordingStore(DirectoryStore):
     """A directory where some names are no objects. To read `made/NAME` notes the part, and the process that gives it its objects;
-    `onceX` holds something from the second time on; `kill` ends that process; `gone` is what no storage answers.
+    A name that begins with `once` has content from the second time on; `kill` ends that process; `gone` is what no storage answers.
     """
 
     __slots__ = ()

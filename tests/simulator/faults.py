@@ -1,7 +1,7 @@
 """The faults that a run may suffer, each a kind of its own; when they come is drawn from the seed.
 
-A kind that is known to break a promise on the model in memory is switched off in `KNOWN`, with the reason: runs that are to hold go
-without it there, and a test shows that it is found.
+A kind that is known to break a promise on the model in memory is switched off in `UNSUPPORTED`, with the reason: runs that must
+hold leave it out, and a test shows that a run with it finds the broken promise.
 """
 
 from collections.abc import Callable

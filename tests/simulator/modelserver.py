@@ -1,7 +1,7 @@
 """`ModelServer`: a server that is the model in memory. It has no client that could tell it again what it forgot.
 
 It has another nonce when it comes back from a lost tail, as a real one has: its tokens leap ahead, and all hosts and addresses
-wait for a delay (`lua/clock.lua`: `since`).
+wait for a delay (`frontier/lua/state/clock.lua`: `since`).
 """
 
 import asyncio

@@ -1,9 +1,9 @@
-"""`Objects`: an object store in memory, that all processes use; and `Bucket`, the way of one process to it.
+"""`ObjectStore`: an object store in memory that all processes use; `ProcessStore` is the client of one process.
 
-1. What is put is there at once and for everybody, with all of its bytes, and stays whatever dies.
-2. Each call that changes something is an event of its own before and after: others go on there, and the caller may be
-   killed between what it did and what it hears of that.
-3. While the store is away a call raises `Unavailable`; whether a put has arrived by then is a matter of chance.
+1. A put object is visible at once to every process, with all of its bytes, and stays whichever process dies.
+2. Before and after each call that changes something, other processes may run. The caller may be killed after the change
+   and before it learns of it.
+3. While the store is away, a call raises `Unavailable`; chance decides whether a put has arrived.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ class ObjectStore:
 
 
 class ProcessStore:
-    """A `Store`, in the hands of a process; of none where somebody looks at it when all is over."""
+    """The `Store` of a process, or of the checks after the run, which belong to none."""
 
     def __init__(self, objects: ObjectStore, process: Process | None = None, within: str = "") -> None:
         self._of, self._process, self._within = objects, process, within

@@ -1,4 +1,4 @@
-"""`Plain`: a store that is no directory to those who ask, as an object store is none."""
+"""`PlainStore`: a store that does not show its directory, like an object store, which has none."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -8,10 +8,10 @@ from playwright.async_api import CDPSession
 async def create_world(session: CDPSession) -> int:
     """Create a world for the document that the tab has now; return its id."""
     tree: dict[str, Any] = await session.send("Page.getFrameTree")
-    made: dict[str, Any] = await session.send(
+    created: dict[str, Any] = await session.send(
         "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "thresher"}
     )
-    return int(made["executionContextId"])
+    return int(created["executionContextId"])
 
 
 async def call_function(session: CDPSession, context: int, function: str, *arguments: dict[str, Any]) -> Any:

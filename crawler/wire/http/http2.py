@@ -131,19 +131,21 @@ class Http2(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _send(self, asked: Request, stream: int) -> None:
-        target = asked.target
+    def _send(self, request: Request, stream: int) -> None:
+        target = request.target
         headers = [
-            (":method", asked.method),
+            (":method", request.method),
             (":scheme", target.scheme),
             (":authority", target.authority),
             (":path", target.path),
-            *((name.lower(), value) for name, value in asked.headers),
+            *((name.lower(), value) for name, value in request.headers),
         ]
-        self._h2.send_headers(stream, headers, end_stream=not asked.body)
+        self._h2.send_headers(stream, headers, end_stream=not request.body)
         size = self._h2.max_outbound_frame_size
-        for at in range(0, len(asked.body), size):
-            self._h2.send_data(stream, asked.body[at : at + size], end_stream=at + size >= len(asked.body))
+        for at in range(0, len(request.body), size):
+            self._h2.send_data(
+                stream, request.body[at : at + size], end_stream=at + size >= len(request.body)
+            )
         self._flush()
 
     def _handle_event(self, event: Event) -> None:

@@ -60,9 +60,9 @@ class Pool:
         self._sweep = None
         while self._idle:
             connection, (_, since) = next(iter(self._idle.items()))
-            left = since + KEEP_ALIVE_S - self._loop.time()
-            if left > 0:
-                self._sweep = self._loop.call_later(left, self._drop_old)
+            wait_s = since + KEEP_ALIVE_S - self._loop.time()
+            if wait_s > 0:
+                self._sweep = self._loop.call_later(wait_s, self._drop_old)
                 return
             self._drop(connection)
 
@@ -72,12 +72,12 @@ class Pool:
 
     def _forget(self, connection: Connection) -> None:
         connection.on_close = None
-        kept = self._idle.pop(connection, None)
-        if kept is not None:
-            waiting = self._by_key[kept[0]]
+        entry = self._idle.pop(connection, None)
+        if entry is not None:
+            waiting = self._by_key[entry[0]]
             waiting.remove(connection)
             if not waiting:
-                del self._by_key[kept[0]]
+                del self._by_key[entry[0]]
 
     def __len__(self) -> int:
         return len(self._idle)

@@ -118,9 +118,9 @@ def archive_bytes(request: Request, *, absolute_form: bool = False, header_case:
     return _text(request, headers, absolute_form=absolute_form, host="host" if header_case else "Host")
 
 
-def _text(asked: Request, headers: HeaderList, *, absolute_form: bool, host: str = "Host") -> bytes:
-    target = asked.target
+def _text(request: Request, headers: HeaderList, *, absolute_form: bool, host: str = "Host") -> bytes:
+    target = request.target
     prefix = f"{target.scheme}://{target.authority}" if absolute_form else ""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    head = f"{asked.method} {prefix}{target.path} HTTP/1.1\r\n{host}: {target.authority}\r\n{lines}\r\n"
-    return head.encode("latin-1", "replace") + asked.body
+    head = f"{request.method} {prefix}{target.path} HTTP/1.1\r\n{host}: {target.authority}\r\n{lines}\r\n"
+    return head.encode("latin-1", "replace") + request.body

@@ -86,12 +86,12 @@ def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
     return address is not None and bool(_networks_containing(address, allowed))
 
 
-def _may_request(page_address: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
-    """Return whether a page at `page_address` may request `wanted`, which the networks `exempt` contain."""
+def _may_request(page_address: str, target: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
+    """Return whether a page at `page_address` may request `target`, which the networks `exempt` contain."""
     address = _address(page_address)
     if address is None or not _is_blocked(page_address, (), None):
         return False
-    if wanted.is_loopback and not _effective_address(address).is_loopback:
+    if target.is_loopback and not _effective_address(address).is_loopback:
         return False
     return bool(_networks_containing(address, exempt))
 

@@ -138,9 +138,9 @@ class Resolver:
             self._channel = None
 
     async def _look_up(self, host: str, timeout_s: float) -> tuple[str, ...] | FetchFailure:
-        asked = [self._ask(host, family, timeout_s) for family in _FAMILIES]
+        look_ups = [self._ask(host, family, timeout_s) for family in _FAMILIES]
         until = self._loop.time() + timeout_s
-        done, waiting = await asyncio.wait(asked, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        done, waiting = await asyncio.wait(look_ups, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if waiting:
             some = any(one.result().addresses for one in done)
             more, waiting = await asyncio.wait(
@@ -149,13 +149,13 @@ class Resolver:
             done |= more
         for one in waiting:
             one.cancel()
-        answers = [one.result() for one in asked if one in done]
+        answers = [one.result() for one in look_ups if one in done]
         found = tuple(address for answer in answers for address in answer.addresses)[:MAX_ADDRESSES]
         ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_TTL_S)
         # An entry of the hosts file has no time to live.
         if any(one.ttl_s > 0 if one.addresses else one.error in _NOT_FOUND for one in answers):
             self.answered_at = self._loop.time()
-        result = found or _failure(host, answers, silent=len(answers) < len(asked))
+        result = found or _failure(host, answers, silent=len(answers) < len(look_ups))
         kept_s = NO_ANSWER_TTL_S if _is_unanswered(result) else min(max(ttl_s, MIN_TTL_S), MAX_TTL_S)
         self._cache[host] = _CacheEntry(result=result, expires_at=self._clock() + kept_s)
         self._cache.move_to_end(host)

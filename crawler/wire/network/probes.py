@@ -134,8 +134,8 @@ def _is_routed(address: str) -> bool:
     if not is_address(address):
         return False
     try:
-        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as made:
-            made.connect((address, _DISCARD))
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, _DISCARD))
     except OSError:
         return False
     return True

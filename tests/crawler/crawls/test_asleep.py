@@ -1,4 +1,4 @@
-"""A worker that slept while another took up what it left: whatever is settled can be read, at whatever moment it fell asleep."""
+"""A worker sleeps while another recovers its leases and files: at whatever moment it falls asleep, every settled page is readable."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ from tests.storage.reading import read
 
 
 def readable(store, crawl):
-    """How often each path is in a sealed archive file."""
+    """Return how often each path is in a sealed archive file."""
     names = [name for name in store.list(f"warc/{crawl}/") if compression_of(name)]
     records = (record for name in names for record in read(store.files.path(name)))
     found = (record.url for record in records if record.type in {"response", "revisit"})
@@ -35,7 +35,7 @@ def readable(store, crawl):
 
 
 def work(config):
-    """A worker whose machine sleeps with it: the clock of its heartbeat stands while it is stopped."""
+    """Run a worker whose machine sleeps with it: the clock of its heartbeat stands while the worker is stopped."""
     from crawler import worker
 
     worker.Heartbeat = partial(Heartbeat, clock=time.process_time)
@@ -53,7 +53,7 @@ async def take_up(store, frontier, crawl):
 
 
 @pytest.mark.slow
-def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_cannot_be_read(crawl, site):
+def test_a_worker_that_wakes_after_its_file_was_sealed_settles_only_readable_pages(crawl, site):
     site.fallback = slowly(web(150), 0.02)
     store = PlainStore(DirectoryStore(crawl.root))
     crawl.seed(f"{site.url}/0")
@@ -81,7 +81,7 @@ def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_canno
 
 @dataclass(kw_only=True)
 class Life:
-    """What a worker does, one call after another: leases, appends, commits, settles, seals."""
+    """The calls of a worker, one after another: lease, append, commit, settle, seal."""
 
     frontier: object
     store: object
@@ -110,7 +110,7 @@ class Life:
 
 
 def now(call):
-    """What a call of the frontier in memory answers; it waits for nothing."""
+    """Return the result of a call of the frontier in memory, which never waits."""
     try:
         call.send(None)
     except StopIteration as done:
@@ -122,7 +122,7 @@ URLS = [canonicalize(f"http://{host}.test/") for host in "ab"]
 
 
 def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
-    """A worker falls asleep before one of its calls; another takes up what it left, perhaps killed at a call of its own."""
+    """Let a worker fall asleep before one of its calls. Let another recover its leases and files, and perhaps be killed at one of its own calls."""
     clock = Clock(1_767_225_600_000)
     frontier = asyncio.run(memory_crawl(clock)).frontier
     plain = PlainStore(DirectoryStore(tmp_path / f"{at}-{kill}"))
@@ -135,7 +135,7 @@ def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
             with pytest.raises(Killed):
                 asyncio.run(take_up(Stepping(plain.files, other), frontier, "main"))
         asyncio.run(take_up(plain, frontier, "main"))
-        if forgets:  # the server has lost its last second, and with it that the name was taken over
+        if forgets:  # the server has lost its last second, and with it the takeover of the name
             frontier.crawl.liveness.taken_over.clear()
 
     watched.at, watched.what = at, slept
@@ -150,7 +150,7 @@ def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
 
 
 class Killed(Exception):
-    """What a store raises in place of everything that a killed process would have asked of it."""
+    """The store of a killed process raises this at every call."""
 
 
 def killed():
@@ -158,7 +158,7 @@ def killed():
 
 
 def calls(tmp_path):
-    """How many calls a whole life makes."""
+    """Return how many calls one worker makes."""
     life, _, stats = sleep(tmp_path, -1, counted := Watched())
     assert life.settled == URLS
     assert stats.is_drained
@@ -167,7 +167,7 @@ def calls(tmp_path):
 
 
 @pytest.mark.parametrize("forgets", [False, True], ids=["", "the frontier forgets that"])
-def test_whenever_a_worker_falls_asleep_what_is_settled_can_be_read(tmp_path, forgets):
+def test_settled_pages_are_readable_whenever_a_worker_falls_asleep(tmp_path, forgets):
     for at in range(1, calls(tmp_path) + 1):
         life, store, stats = sleep(tmp_path, at, Watched(), forgets=forgets)
         there = readable_urls(store)

@@ -1,4 +1,4 @@
-"""A crawl that is followed: it never runs far ahead, what it has is sealed, and it comes to the same end."""
+"""A crawl that is followed never runs far ahead, seals its files, and ends like any other crawl."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ LIMIT = 40_000
 
 
 def sealed(crawl):
-    """Bytes of every sealed WARC."""
+    """Return the bytes of all sealed WARC files."""
     outputs = (
         output
         for made in manifests(DirectoryStore(crawl.root), "archive", crawl.name)
@@ -44,7 +44,7 @@ def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, sit
 
     while not crawl.stats.is_drained:
         wait_for(lambda: flow(crawl).shut or crawl.stats.is_drained)
-        # The gate is shut: what is in flight comes in, the file is sealed, and nothing more is asked for.
+        # The gate is shut: exchanges in flight end, the file is sealed, and nothing more is requested.
         wait_for(is_all_sealed)
         before = len(site.requests)
         time.sleep(0.3)
@@ -58,7 +58,7 @@ def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, sit
     assert pages(crawl) == Counter({"/robots.txt": 1, **{f"/{n}": 1 for n in range(200)}})
 
 
-def test_every_archived_byte_is_told_to_the_frontier(crawl, site):
+def test_every_archived_byte_is_reported_to_the_frontier(crawl, site):
     site.fallback = web(50)
     crawl.seed(f"{site.url}/0")
     follow(crawl, 0, limit=1 << 40)

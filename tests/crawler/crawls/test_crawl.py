@@ -24,24 +24,24 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 async def everybody(workers):
-    """All are dead."""
+    """Return all workers as dead."""
     return workers
 
 
 def archived(crawl):
-    """Every record in sealed files."""
+    """Return every record in sealed files."""
     for path in sorted((crawl.root / "warc" / crawl.name).glob("*.warc.gz")):
         yield from read(path)
 
 
 def pages(crawl):
-    """How often each path's response is in the archive."""
+    """Return how often the response of each path is in the archive."""
     urls = (record.url for record in archived(crawl) if record.type == "response")
     return Counter("/" + url.split("/", 3)[3] for url in urls)
 
 
 def web(size, fan=20):
-    """Pages /0 ... /size-1, each reachable from the first, each with something to say."""
+    """Return pages /0 to /size-1 with text of their own, each reachable from the first."""
     return lambda path: (
         links(*{f"/{(int(path[1:]) * 7 + step) % size}" for step in range(fan)}, text=spelled(path[1:]))
         if path[1:].isdigit()
@@ -90,7 +90,7 @@ def test_the_archive_holds_the_bytes_of_the_wire(crawl, site):
     assert [record.type for record in archived(crawl)].count("request") == 3
 
 
-def test_robots_rules_are_obeyed_and_nothing_forbidden_is_asked_for(crawl, site):
+def test_robots_rules_are_obeyed_and_nothing_forbidden_is_requested(crawl, site):
     site.answers |= {
         "/robots.txt": page("User-agent: *\nDisallow: /private", kind="text/plain"),
         "/": links("/private/x", "/public"),
@@ -136,7 +136,7 @@ def test_redirects_are_pages_of_their_own_and_end(crawl, site):
     assert site.paths["/long-11"] == 0
 
 
-def test_trouble_of_every_kind_is_counted_and_what_came_is_archived(crawl, site):
+def test_failures_of_every_kind_are_counted_and_received_bytes_are_archived(crawl, site):
     async def half(_, writer):
         writer.write(page("hello")[:-2])
         await writer.drain()
@@ -165,7 +165,7 @@ def test_trouble_of_every_kind_is_counted_and_what_came_is_archived(crawl, site)
     assert truncated == {None, "disconnect", "length"}
 
 
-def test_a_robots_txt_that_fails_is_asked_again_and_then_the_host_is_left_alone(crawl, site):
+def test_a_robots_txt_that_fails_is_retried_and_then_the_host_rests(crawl, site):
     site.answers["/robots.txt"] = page("", "Retry-After: 0", status="503 Busy")
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
@@ -192,7 +192,7 @@ def test_the_time_limit_ends_the_run_and_loses_nothing(crawl, site):
     assert pages(crawl).total() == site.paths.total()
 
 
-def test_a_host_is_not_asked_sooner_than_its_delay(crawl, site):
+def test_a_host_is_not_requested_before_its_delay_is_over(crawl, site):
     times = []
 
     def note(_):
@@ -207,7 +207,7 @@ def test_a_host_is_not_asked_sooner_than_its_delay(crawl, site):
     assert times[1] - times[0] >= 0.3
 
 
-def test_what_goes_wrong_on_our_side_is_one_error_and_loses_nothing(crawl, site):
+def test_a_failure_on_our_side_is_one_error_and_loses_nothing(crawl, site):
     site.fallback = web(50)
     crawl.seed(f"{site.url}/0")
     crawl.root.mkdir()
@@ -281,7 +281,7 @@ def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     assert sum(site.paths[path] - 1 for path in before) <= held
 
 
-def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
+def test_pages_that_a_dead_worker_archived_are_settled_with_their_links(crawl, site):
     site.answers |= {"/": links("/a", "/b"), "/a": page("a"), "/b": page("b")}
     crawl.seed(f"{site.url}/")
 
@@ -317,7 +317,7 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
     assert set(site.paths.values()) == set(pages(crawl).values()) == {1}
 
 
-def test_a_page_of_which_no_record_can_be_made_costs_itself_alone(crawl, site, monkeypatch, caplog):
+def test_a_page_that_cannot_be_recorded_fails_alone(crawl, site, monkeypatch, caplog):
     whole = ArchiveWriter.append
 
     def append(self, capture, record_id, **more):
@@ -334,7 +334,7 @@ def test_a_page_of_which_no_record_can_be_made_costs_itself_alone(crawl, site, m
     assert "/odd is not archived" in caplog.text
 
 
-def test_what_a_worker_is_told_does_not_show_its_secrets(crawl):
+def test_the_configuration_of_a_worker_does_not_show_its_secrets(crawl):
     told = crawl.config(
         "w1", redis="rediss://u:S3CRET@h/0", proxy="http://u:S3CRET@p:1", auth={"x": {"password": "S3CRET"}}
     )

@@ -1,4 +1,4 @@
-"""A crawl into a store that cannot append, whose worker's machine burns: another has everything that was settled."""
+"""The machine of a worker burns, and its store cannot append: another machine finds everything that was settled."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.storage.plain_store import PlainStore
 
 
 def responses(store, crawl):
-    """URL paths of every response in a sealed file, each as often as it is there."""
+    """Return the URL path of every response in sealed files, repetitions included."""
     found = []
     for name in store.list(f"warc/{crawl.name}/"):
         if name.endswith(".warc.gz"):
@@ -25,7 +25,7 @@ def responses(store, crawl):
 
 
 def take_up(crawl, store):
-    """What another machine does, in a process of its own."""
+    """Recover the crawl as another machine does, in a process of its own."""
     crawl.ask(lambda frontier: recover(store, frontier, everybody, crawl=crawl.name))
 
 
@@ -62,7 +62,7 @@ def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, a
     assert len(sealed) == 2
 
 
-def test_two_that_take_up_the_same_at_once_come_to_the_same(crawl, site):
+def test_two_simultaneous_recoveries_have_the_result_of_one(crawl, site):
     store = PlainStore(DirectoryStore(crawl.root))
     site.fallback = slowly(web(150), 0.01)
     crawl.seed(f"{site.url}/0")
@@ -81,7 +81,7 @@ def test_two_that_take_up_the_same_at_once_come_to_the_same(crawl, site):
     assert list(store.list(f"open/warc/{crawl.name}/")) == []
 
 
-def test_what_is_left_of_a_file_that_is_sealed_is_removed_and_not_looked_into(tmp_path):
+def test_remains_of_a_sealed_file_are_removed_unread(tmp_path):
     store = PlainStore(DirectoryStore(tmp_path))
     archive = ArchiveWriter(store, "main", writer="w", user_agent="t")
     for number in range(3):

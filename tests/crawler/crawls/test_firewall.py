@@ -1,4 +1,4 @@
-"""An exception while an answer is read costs its page, whichever call raises it, and nothing else."""
+"""An exception while a response is read costs only its page, whichever call raises it."""
 
 import logging
 from collections import Counter
@@ -38,7 +38,7 @@ PAGES = 6
 
 
 def poisoned(function):
-    """The function, which raises for whatever has the word in it."""
+    """Return the function, changed to raise if an argument contains the word."""
 
     def made(*arguments, **named):
         if POISON in repr((arguments, named)):
@@ -58,7 +58,7 @@ def poison(monkeypatch):
 
 @pytest.fixture
 def web(site):
-    """Some pages, and one with the word in everything that its server says of it."""
+    """Return a site of some pages, one of which has the word in every part of its response."""
     site.answers |= {f"/{number}": page(f"page {number}") for number in range(PAGES)}
     site.answers[f"/{POISON}"] = page(
         f"<p>{POISON}</p><a href=/{POISON}/x>",
@@ -87,7 +87,7 @@ def is_archived(crawl, line):
 
 
 def check(crawl, *, archived=True):
-    """The page has failed, with the traceback in the log; its record is kept, and all others were fetched."""
+    """Check that the page has failed with its traceback in the log, that its record is archived, and that all others were fetched."""
     assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
@@ -136,7 +136,7 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
 
 
 @pytest.mark.parametrize("where", [HEAVY_PAGE_BYTES, 0], ids=["heavy", "orphan"])
-def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web, monkeypatch, where):
+def test_an_exception_in_the_page_process_costs_one_page(crawl, web, monkeypatch, where):
     monkeypatch.setattr(crawler.lease_handler, "page_result", fail)
     if where:
         web.answers[f"/{POISON}"] = page(POISON + " " * where)
@@ -149,7 +149,7 @@ def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web,
 
 
 @pytest.mark.parametrize("name", ["get", "_request", "_exchange_on"])
-def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monkeypatch, name):
+def test_an_exception_before_the_response_costs_one_page(crawl, web, monkeypatch, name):
     whole = getattr(Client, name)
 
     def made(client, where, *arguments, **named):
@@ -163,7 +163,7 @@ def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monke
     check(crawl, archived=False)
 
 
-def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
+def test_an_exception_over_a_stored_request_state_costs_one_page(crawl, web, poison):
     poison(crawler.lease_handler, "conditional_headers")
     web.answers[f"/{POISON}"] = page("x")
     known = RequestState(etag=POISON, digest="x", date_ms=1)
@@ -182,7 +182,7 @@ def test_a_record_that_cannot_be_written_costs_one_page(crawl, web, poison):
     assert lines(crawl)[POISON].error.endswith("UnexpectedError: of a page")
 
 
-def test_what_the_disk_refuses_ends_the_worker(crawl, web, monkeypatch):
+def test_a_full_disk_ends_the_worker(crawl, web, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -208,7 +208,7 @@ def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(cra
     assert web.paths == {"/robots.txt": 1}
 
 
-def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
+def test_rules_that_raise_for_a_page_cost_that_page(crawl, web, poison):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
     poison(crawler.robots.robots_rules.ParsedRobots, "allows")
     seed(crawl, web)
@@ -218,7 +218,7 @@ def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
     assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
 
 
-def test_a_sitemap_whose_reading_raises_has_failed(crawl, web, monkeypatch):
+def test_a_sitemap_whose_reading_raises_fails(crawl, web, monkeypatch):
     web.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
     web.answers["/map.xml"] = page("<urlset/>", kind="text/xml")
     monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", fail)
@@ -258,7 +258,7 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
 @pytest.mark.parametrize(
     "ends", [crashing_parser.raising, crashing_parser.page_settlement], ids=["raises", "dies"]
 )
-def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(crawl, site, monkeypatch, ends):
+def test_a_frontier_is_rebuilt_from_an_archive_with_an_unreadable_page(crawl, site, monkeypatch, ends):
     site.answers["/0"] = page(crashing_parser.MARK + b"<a href=/a>")
     site.answers["/1"] = links("/b")
     crawl.seed(f"{site.url}/0", f"{site.url}/1", max_depth=1)
@@ -289,12 +289,12 @@ def test_an_exception_costs_one_page_of_a_spider(crawl, web, poison, project, wh
     poison(where, name)
     web.answers[f"/{POISON}"] = page(f"<p>{POISON}</p><a href=/1>x</a>", f'ETag: "{POISON}"')
     seed(crawl, web)
-    run_worker(crawl.config("w", spider=project.guest(FOLLOW)))
+    run_worker(crawl.config("w", spider=project.spider_spec(FOLLOW)))
     check(crawl)
 
 
 class Browser:
-    """A renderer that fails of one page."""
+    """A renderer that fails at one page."""
 
     async def start(self):
         pass
@@ -306,7 +306,7 @@ class Browser:
         pass
 
 
-def test_an_exception_of_a_rendering_costs_one_page(crawl, web, monkeypatch):
+def test_an_exception_while_rendering_costs_one_page(crawl, web, monkeypatch):
     monkeypatch.setattr(crawler.worker, "_renderer", lambda *_: Browser())
     seed(crawl, web)
     run_worker(crawl.config("w"))

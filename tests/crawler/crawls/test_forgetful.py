@@ -1,4 +1,4 @@
-"""The server of the frontier loses its last second under workers that live: nothing is lost, and nothing fetched twice."""
+"""The frontier's server loses its last second under living workers: no page is lost, and none is fetched twice."""
 
 import time
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ PAGES = 300
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "lost_s", "moments"), [(1, 0.3, (20, 100)), (2, 1.0, (120,))])
-def test_power_is_lost_under_living_workers(site, tmp_path, workers, lost_s, moments):
+def test_the_server_loses_power_under_living_workers(site, tmp_path, workers, lost_s, moments):
     with ExitStack() as stack:
         server = PowerLossServer(tmp_path / "server", stack)
         crawl = Crawl(server.address, "crawl", tmp_path / "data")

@@ -1,4 +1,4 @@
-"""What a crawl settles is in its log: every page once, with what became of it and all that it is asked again by."""
+"""A crawl's log has every settled page once, with its outcome and all that is needed to request it again."""
 
 import json
 import time
@@ -37,7 +37,7 @@ def by_path(crawl, site):
     return {line.url.removeprefix(site.url): line for line in logged(crawl)}
 
 
-def test_every_page_has_a_line_with_what_became_of_it(crawl, site):
+def test_every_page_has_a_line_with_its_outcome(crawl, site):
     site.answers |= {
         "/": links("/a", "/moved", "/none", "/private/x"),
         "/a": page("a" * 100),
@@ -89,7 +89,7 @@ def test_a_line_says_where_its_record_is(crawl, site):
         assert (record.record_id, record.url) == (line.record, line.url)
 
 
-def test_an_attempt_that_is_not_the_last_is_no_end(crawl, site):
+def test_an_attempt_before_the_last_is_logged_as_a_retry(crawl, site):
     site.answers["/"] = BROKEN
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
@@ -103,7 +103,7 @@ def test_an_attempt_that_is_not_the_last_is_no_end(crawl, site):
     assert crawl.stats.reasons == {"failed:status_500": 1}
 
 
-def test_what_nobody_answers_is_in_the_log_without_a_record(crawl, names):
+def test_a_page_without_a_response_is_logged_without_a_record(crawl, names):
     crawl.seed("http://nowhere.test/")
     run_worker(crawl.config("w", max_time_s=1.0))
     lines = logged(crawl)
@@ -112,8 +112,8 @@ def test_what_nobody_answers_is_in_the_log_without_a_record(crawl, names):
 
 
 @pytest.mark.parametrize("after", [30, 120])
-def test_whatever_is_settled_is_in_the_log_after_a_kill(crawl, site, after):
-    """With the archive's own lines: what is archived is in the log, and what the log says was fetched is archived."""
+def test_every_settled_page_is_in_the_log_after_a_kill(crawl, site, after):
+    """Every archived page is in the log, and every page that the log says was fetched is archived."""
     site.fallback = slowly(web(200), 0.01)
     crawl.seed(f"{site.url}/0")
     process = start(crawl.config("burnt", concurrency=16))
@@ -137,11 +137,11 @@ def test_whatever_is_settled_is_in_the_log_after_a_kill(crawl, site, after):
     worker.join(60)
     every = Counter(line.url for line in logged(crawl) if line.is_final)
     assert len(every) == 200
-    assert sum(every.values()) - 200 <= 64  # those that were settled from the archive may be there twice
+    assert sum(every.values()) - 200 <= 64  # pages that were settled from the archive may have two lines
 
 
 def test_no_record_reaches_the_disk_before_its_line(tmp_path):
-    """Whatever of the archive a kill leaves, its lines are there: `before` is called first, every time."""
+    """Every record that a kill leaves in the archive has its line in the log: `before_sync` is called first, every time."""
     store, events = DirectoryStore(tmp_path), []
     archive = ArchiveWriter(
         store,
@@ -173,10 +173,10 @@ def test_no_record_reaches_the_disk_before_its_line(tmp_path):
     assert all(before == "line" for before, now in pairwise(events) if now == "record")
 
 
-# What the frontier settles by itself
+# The outbox
 
 
-def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, monkeypatch):
+def test_the_outbox_is_logged_when_it_is_full_or_old(crawl, monkeypatch):
     store, now = DirectoryStore(crawl.root), [0.0]
     monkeypatch.setattr("crawler.replay.outbox.BATCH_PAGES", 20)
 
@@ -208,14 +208,14 @@ def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, mon
     assert crawl.stats.unlogged == 0
 
 
-def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
+def test_the_outbox_survives_the_process_that_logs_it(crawl, monkeypatch):
     store = DirectoryStore(crawl.root)
 
     async def interrupted(frontier):
         url = canonicalize("http://a.test/1")
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         await frontier.operator.drop(Scope.parse("host:a.test"))
-        await frontier.unlogged_batch()  # taken, and never said to be logged
+        await frontier.unlogged_batch()  # read, and never acknowledged
         return (await frontier.stats()).unlogged
 
     assert crawl.ask(interrupted) == 1
@@ -223,7 +223,7 @@ def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
     assert [line.url for line in logged(crawl)] == ["http://a.test/1"]
 
 
-# What is asked again by a line
+# The request of a line
 
 texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20)
 STATES = st.builds(
@@ -275,9 +275,9 @@ def test_a_line_has_all_that_the_frontier_knew(found):
         {"request": []},
     ],
 )
-def test_a_line_that_tells_of_nothing_that_can_be_asked_is_an_error(broken):
+def test_a_line_without_a_request_that_can_be_repeated_is_an_error(broken):
     line = log_line.LogLine(
         time_ms=1, url="http://a.test/", kind="page", outcome="failed", request={"scope": "any"}
     )
-    with pytest.raises(CorruptData, match="cannot be asked again"):
+    with pytest.raises(CorruptData, match="has no request that can be repeated"):
         discovery_from_line(replace(line, **broken))

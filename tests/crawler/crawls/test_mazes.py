@@ -1,4 +1,4 @@
-"""Endless mazes are recognised within some hundred fetches, by novelty alone; honest sites are not starved."""
+"""Endless mazes are recognised within some hundred fetches, by novelty alone, and honest sites are not starved."""
 
 from itertools import islice
 from zlib import crc32
@@ -24,14 +24,14 @@ DISCOVERED = 3_000
 
 
 class Crawl:
-    """The novelty rule over pages in the order in which they come."""
+    """Applies the novelty rule to pages in the order in which they come."""
 
     def __init__(self):
         self.fetched, self.refused, self.starved_after = 0, 0, None
         self._rings, self._standings = {}, {}
 
     def visit(self, url, html, *, leads_on=True):
-        """Whether the page was fetched."""
+        """Return whether the page is fetched."""
         url = canonicalize(url)
         domain = registered_domain(url.host)
         levels = {(url.host, url_template(url)): TEMPLATE, (url.host,): HOST, domain: DOMAIN}
@@ -67,7 +67,7 @@ def wander(maze, crawl=None):
         (
             traps.calendar("http://a.test/cal/{year}/{month}", "sw"),
             110,
-        ),  # a language that the sketch does not know
+        ),  # a language without sketches
         (traps.days(), 75),
         (traps.sessions("http://a.test/{token}/{name}.html"), 110),
         (traps.sessions("http://a.test/{name}.php?token={token}"), 110),
@@ -88,8 +88,8 @@ def test_a_maze_is_recognised(maze, fetches):
     assert crawl.fetched <= fetches + DISCOVERED // 64 + 60
 
 
-def test_random_words_are_no_maze_to_this_rule():
-    """Their pages are as new as honest ones: budgets stop them (frontier.frontier)."""
+def test_random_words_are_not_recognised_as_a_maze():
+    """Their pages are as new as honest ones. Budgets stop them."""
     assert wander(traps.random_words()).refused == 0
 
 
@@ -118,7 +118,7 @@ def test_a_maze_after_a_long_honest_past_is_recognised():
 
 
 def test_a_manual_of_names_and_numbers_is_fetched_whole():
-    """Pages that say nothing but their own name and a number, in a row, that lead nowhere."""
+    """The manual has many pages without links in a row, each with only its own name and a number as text."""
     crawl = Crawl()
     for number in range(100):
         assert crawl.visit(*honest(number, "manual"))
@@ -128,14 +128,14 @@ def test_a_manual_of_names_and_numbers_is_fetched_whole():
         assert crawl.visit(f"http://a.test/manual/{name}.html", html, leads_on=False)
 
 
-def test_a_parked_domain_is_starved_although_its_pages_lead_nowhere():
+def test_a_parked_domain_is_starved_although_its_pages_have_no_links():
     crawl = Crawl()
     for url, html in islice(traps.same_page(), DISCOVERED):
         crawl.visit(url, html, leads_on=False)
     assert crawl.starved_after <= 90
 
 
-def test_a_starved_template_that_says_new_things_again_is_asked_on():
+def test_a_starved_template_with_new_text_is_fetched_again():
     crawl = wander(traps.same_page())
     refused_before = crawl.refused
     for number in range(2_000):

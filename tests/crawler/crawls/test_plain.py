@@ -1,4 +1,4 @@
-"""A plain crawl imports nothing that it does not use: each library costs every command and every worker time and memory."""
+"""A plain crawl imports nothing that it does not use, because each library costs every command and worker time and memory."""
 
 import pickle
 import subprocess
@@ -11,7 +11,7 @@ from tests.crawler.server import page
 CRAWLED = """
 import pickle, sys
 UNUSED = {"scrapy", "twisted", "sqlalchemy", "sqlmodel", "pydantic", "fasttext", "pypdfium2", "playwright", "ray"}
-import pipeline.fleet.crawl_command  # what the command itself imports
+import pipeline.fleet.crawl_command  # modules that the command itself imports
 from crawler import run_worker
 run_worker(pickle.load(sys.stdin.buffer))
 print(*sorted({module.partition(".")[0] for module in sys.modules} & UNUSED))

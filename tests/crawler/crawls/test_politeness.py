@@ -1,4 +1,4 @@
-"""How a worker treats hosts and addresses, measured where it matters: at the server."""
+"""How a worker treats hosts and addresses, measured at the server."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ from tests.crawler.server import links, page, spelled
 
 
 def noting(site, answer):
-    """Answer every page so, and return the growing list of when each was asked for."""
+    """Send this response for every page. Return the growing list of the request times."""
     times = []
 
     def note(path):
@@ -35,13 +35,13 @@ async def _robots(times, writer):
 
 
 def few(count):
-    """The first page leads to so many others."""
+    """Let the first page link to `count` others."""
     return lambda path: links(*(f"/{n}" for n in range(1, count + 1)), text=f"page {spelled(path[1:] or 0)}")
 
 
 @contextmanager
 def hurry(redis, crawl, ms=20_000):
-    """While nothing is under way, time flies in the frontier: backs off for hours in a moment."""
+    """Move the frontier's clock ahead while nothing is in progress, so that hours of waiting pass in a moment."""
     over = threading.Event()
     prefix = f"thresher:{{{crawl.name}:0}}:"
 
@@ -61,7 +61,7 @@ def hurry(redis, crawl, ms=20_000):
         thread.join()
 
 
-def test_hosts_that_share_an_address_are_asked_one_after_the_other(crawl, site, names):
+def test_hosts_that_share_an_address_are_requested_one_after_the_other(crawl, site, names):
     times = noting(site, few(3))
     names |= {"a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"], "c.test": ["127.0.0.1"]}
     delay = 0.2
@@ -69,7 +69,7 @@ def test_hosts_that_share_an_address_are_asked_one_after_the_other(crawl, site, 
     run_worker(crawl.config("w", min_ip_delay_s=delay))
     assert crawl.stats.outcomes["fetched"] == 12
     assert len(times) == 15
-    # One may be late on its way; none is early.
+    # A request may be late on its way; none is early.
     assert all(
         times[late] - times[early] >= (late - early - 1) * delay
         for early in range(15)
@@ -77,18 +77,18 @@ def test_hosts_that_share_an_address_are_asked_one_after_the_other(crawl, site, 
     )
 
 
-def test_a_host_is_asked_when_its_delay_is_over_and_hardly_later(crawl, site):
+def test_a_host_is_requested_when_its_delay_is_over_and_hardly_later(crawl, site):
     times = noting(site, few(0))
     crawl.seed(*(f"{site.url}/{n}" for n in range(16)))
     run_worker(crawl.config("w", min_delay_s=0.13))
     late = sorted(two - one - 0.13 for one, two in pairwise(times[1:]))
     assert len(late) == 15
-    assert late[0] > -0.005  # the server notes when it was asked, not when it had answered
-    # Who asked every 100 ms would be 70 ms late each time, and on a busy machine later; who waits is now and then in time on any.
+    assert late[0] > -0.005  # the server records when a request came, not when its response was sent
+    # A worker that polled every 100 ms would be 70 ms late each time; one that waits is sometimes in time on any machine.
     assert late[1] < 0.045
 
 
-def test_a_worker_that_waits_for_a_host_does_not_ask_the_frontier_all_the_while(crawl, site):
+def test_a_worker_that_waits_for_a_host_seldom_calls_the_frontier(crawl, site):
     noting(site, few(0))
     crawl.seed(f"{site.url}/1", f"{site.url}/2")
     client = Redis.from_url(crawl.redis)
@@ -100,7 +100,7 @@ def test_a_worker_that_waits_for_a_host_does_not_ask_the_frontier_all_the_while(
     before = calls()
     run_worker(crawl.config("w", min_delay_s=3.0))
     assert len(site.requests) == 3
-    # Twice 3 s of waiting; some 30 calls are those of three exchanges, of the beginning and of the end.
+    # It waits twice for 3 s; three exchanges, the start and the end need some 30 calls.
     assert calls() - before < 90
     client.close()
 
@@ -113,7 +113,7 @@ def test_an_address_is_the_same_however_it_is_written(crawl, site):
     assert times[-1] - times[0] >= 6 * 0.2
 
 
-def test_without_a_delay_nobody_waits_for_an_address(crawl, site, names):
+def test_without_an_address_delay_no_request_waits(crawl, site, names):
     noting(site, few(2))
     names |= {"a.test": ["127.0.0.1"]}
     crawl.seed(f"http://a.test:{site.port}/")
@@ -134,7 +134,7 @@ def test_without_a_delay_nobody_waits_for_an_address(crawl, site, names):
     ids=["seconds", "date", "past", "zero"],
 )
 @pytest.mark.parametrize("status", ["429 Too Many", "503 Busy"])
-def test_a_host_rests_as_long_as_it_says(crawl, site, status, after, rests):
+def test_a_host_rests_as_long_as_its_retry_after_says(crawl, site, status, after, rests):
     busy = []
 
     def answer(path):
@@ -151,7 +151,7 @@ def test_a_host_rests_as_long_as_it_says(crawl, site, status, after, rests):
 
 
 @pytest.mark.parametrize("after", ["99999999999999999999", "Tue, 14 Nov 2133 22:13:20 GMT", "soon", "-5"])
-def test_a_host_that_says_something_absurd_rests_for_longer_but_not_for_ever(crawl, site, after):
+def test_a_host_with_an_absurd_retry_after_rests_long_but_not_for_ever(crawl, site, after):
     answers = iter([page("later", f"Retry-After: {after}", status="429 Too Many")])
     noting(site, lambda path: next(answers, page("here")))
     crawl.seed(f"{site.url}/")
@@ -164,7 +164,7 @@ def test_a_host_that_says_something_absurd_rests_for_longer_but_not_for_ever(cra
     assert crawl.stats.held == 0
 
 
-def test_a_host_that_answers_slowly_is_asked_slowly(crawl, site):
+def test_a_slow_host_is_requested_slowly(crawl, site):
     took = 0.3
 
     def slow(path):
@@ -185,7 +185,7 @@ def test_a_host_that_answers_slowly_is_asked_slowly(crawl, site):
 
 
 @pytest.mark.parametrize("kind", ["reset", "refused", "dns"])
-def test_a_dead_host_with_many_pages_costs_a_handful_of_tries(crawl, site, names, kind):
+def test_a_dead_host_with_many_pages_costs_a_few_attempts(crawl, site, names, kind):
     async def hang_up(_, writer):
         writer.close()
 
@@ -201,7 +201,7 @@ def test_a_dead_host_with_many_pages_costs_a_handful_of_tries(crawl, site, names
     assert (site.connections > 0, len(names.asked) > 0) == (kind == "reset", kind == "dns")
 
 
-def test_a_port_that_is_closed_does_not_bury_another_of_its_host(crawl, site):
+def test_a_closed_port_does_not_stop_another_port_of_its_host(crawl, site):
     noting(site, few(20))
     gone = [f"http://127.0.0.1:{port}/{n}" for port in (1, 9) for n in range(3)]
     crawl.seed(*gone, f"{site.url}/")
@@ -227,7 +227,7 @@ def test_a_robots_txt_that_redirects_costs_a_delay_for_each_request(crawl, site)
     assert all(two - one >= 0.3 for one, two in pairwise(times))
 
 
-def test_what_robots_rules_forbid_costs_no_delay(crawl, site):
+def test_a_forbidden_page_costs_no_delay(crawl, site):
     site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
     site.fallback = few(0)
     crawl.seed(f"{site.url}/", *(f"{site.url}/x/{spelled(n)}" for n in range(50)))
@@ -236,7 +236,7 @@ def test_what_robots_rules_forbid_costs_no_delay(crawl, site):
     assert crawl.stats.outcomes["fetched"] == 1
 
 
-def test_a_site_that_refuses_again_and_again_is_left_alone(crawl, site):
+def test_a_site_that_keeps_refusing_is_given_up(crawl, site):
     times = noting(site, lambda path: page("no", status="403 Forbidden"))
     crawl.seed(*(f"{site.url}/{spelled(n)}" for n in range(100)))
     run_worker(crawl.config("w", min_delay_s=0.01, max_time_s=10.0))
@@ -260,7 +260,7 @@ def test_a_host_that_fails_and_comes_back_is_crawled_whole(crawl, site):
     assert crawl.stats.held == crawl.stats.dead == 0
 
 
-def test_a_budget_bounds_what_is_let_in_and_says_what_was_not(crawl, site):
+def test_a_budget_bounds_admitted_urls_and_counts_the_others(crawl, site):
     site.fallback = web(200)
     crawl.seed(f"{site.url}/0")
     run_worker(crawl.config("w", budget=Budget(host=25)))

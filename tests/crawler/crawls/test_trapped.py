@@ -1,4 +1,4 @@
-"""Endless sites beside an honest one, crawled for real: the endless ones are recognised, the honest one is had whole."""
+"""Real crawls of endless sites beside an honest one: the endless ones are recognised, and the honest one is complete."""
 
 from hashlib import sha256
 
@@ -18,7 +18,7 @@ def token(text):
 
 
 def calendar(path):
-    """A page for every month, each leading to its neighbours and to the days."""
+    """Return a page for every month, with links to its neighbours and its days."""
     _, _, year, month = (f"{path}/2026/1".split("/"))[:4]
     number = int(year) * 12 + int(month) - 1
     around = [f"/calendar/{n // 12}/{n % 12 + 1}" for n in (number - 1, number + 1, number + 12)]
@@ -26,7 +26,7 @@ def calendar(path):
 
 
 def sessions(path):
-    """Six pages, each link to which carries another session in the path."""
+    """Return one of six pages, whose links each carry a new session in the path."""
     name = path.rpartition("/")[2] or "home"
     fresh = [
         f"/{token(path + str(n))}/{page}" for n, page in enumerate(("home", "goods", "cart", "help", "terms"))
@@ -35,7 +35,7 @@ def sessions(path):
 
 
 def same(path):
-    """Whatever is asked for, the same is answered, and leads on."""
+    """Return the same page for every path, with a link to another path."""
     return links(
         *(f"/{token(path + str(n))}.html" for n in range(5)), text="<h1>Welcome</h1><p>Under construction."
     )
@@ -44,7 +44,7 @@ def same(path):
 @pytest.mark.parametrize(
     ("trap", "start"), [(calendar, "/calendar/2026/1"), (sessions, "/x/home"), (same, "/index.html")]
 )
-def test_a_trap_is_recognised_within_some_hundred_pages_and_an_honest_site_beside_it_is_had_whole(
+def test_a_trap_is_recognised_within_some_hundred_pages_and_an_honest_site_beside_it_is_complete(
     crawl, site, trap, start
 ):
     site.fallback = web(150)
@@ -58,7 +58,7 @@ def test_a_trap_is_recognised_within_some_hundred_pages_and_an_honest_site_besid
     assert crawl.stats.discarded.get("trap", 0) + crawl.stats.reasons.get("refused:trap", 0) > 0
 
 
-def test_an_honest_site_of_many_alike_pages_is_had_whole(crawl, site):
+def test_an_honest_site_of_many_similar_pages_is_complete(crawl, site):
     site.fallback = lambda path: links(
         *(
             f"/item?id={int(path.partition('=')[2] or 0) * 3 + n}"

@@ -1,4 +1,4 @@
-"""A worker beats, survives a frontier that is away for a moment, and stops once it may have been taken over."""
+"""A worker sends heartbeats, survives a short absence of the frontier, and stops once it may have been taken over."""
 
 import asyncio
 import os
@@ -15,47 +15,47 @@ from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
 
 
-class Hearing:
-    """A frontier that may receive nothing, and the clock on its wall."""
+class BeatRecorder:
+    """A frontier that may be unavailable, and its clock."""
 
     def __init__(self):
-        self.now, self.deaf, self.beats = 100.0, False, []
+        self.now, self.is_away, self.beats = 100.0, False, []
 
     def clock(self):
         return self.now
 
     async def beat(self):
-        if self.deaf:
+        if self.is_away:
             raise Unavailable("away")
         self.beats.append(self.now)
 
 
 @pytest.fixture
-def hearing():
-    return Hearing()
+def recorder():
+    return BeatRecorder()
 
 
-def pulse(hearing, ttl_s=30.0):
-    return Heartbeat(hearing.beat, worker="w", ttl_s=ttl_s, clock=hearing.clock)
+def heartbeat_to(recorder, ttl_s=30.0):
+    return Heartbeat(recorder.beat, worker="w", ttl_s=ttl_s, clock=recorder.clock)
 
 
-async def test_a_worker_that_never_beat_may_do_nothing(hearing):
+async def test_a_worker_that_never_beat_may_do_nothing(recorder):
     with pytest.raises(TakeoverError):
-        pulse(hearing).check()
+        heartbeat_to(recorder).check()
 
 
-async def test_a_beat_counts_until_its_time_is_over_and_no_longer(hearing):
-    made = pulse(hearing)
+async def test_a_beat_counts_until_its_time_is_over_and_no_longer(recorder):
+    made = heartbeat_to(recorder)
     await made.send()
-    hearing.now += 29.9
+    recorder.now += 29.9
     made.check()
-    hearing.now += 0.1
+    recorder.now += 0.1
     with pytest.raises(TakeoverError, match=r"worker w was not heard of for 30 s"):
         made.check()
 
 
-async def test_it_says_when_its_time_is_over():
-    made = Heartbeat(_heard, worker="w", ttl_s=0.05, period_s=0.01)
+async def test_a_heartbeat_reports_when_its_time_is_over():
+    made = Heartbeat(_accept, worker="w", ttl_s=0.05, period_s=0.01)
     await made.send()
     begun = time.monotonic()
     await made.wait_until_expired()
@@ -64,56 +64,56 @@ async def test_it_says_when_its_time_is_over():
         made.check()
 
 
-async def _heard():
+async def _accept():
     """Every beat arrives."""
 
 
-async def test_a_beat_is_dated_by_when_it_was_begun(hearing):
+async def test_a_beat_counts_from_its_start(recorder):
     async def slow():
-        hearing.now += 20
+        recorder.now += 20
 
-    made = Heartbeat(slow, worker="w", ttl_s=30.0, clock=hearing.clock)
+    made = Heartbeat(slow, worker="w", ttl_s=30.0, clock=recorder.clock)
     await made.send()
-    hearing.now += 10
+    recorder.now += 10
     with pytest.raises(TakeoverError):
         made.check()
 
 
-async def test_a_beat_out_of_turn_counts_and_raises_nobody_from_the_dead(hearing):
-    made = pulse(hearing)
+async def test_an_extra_beat_counts_but_does_not_revive_an_expired_worker(recorder):
+    made = heartbeat_to(recorder)
     await made.send()
-    hearing.now += 20
+    recorder.now += 20
     await made.send_now()
-    hearing.now += 20
+    recorder.now += 20
     made.check()
-    hearing.now += 10
+    recorder.now += 10
     await made.send_now()
-    assert hearing.beats == [100.0, 120.0]
+    assert recorder.beats == [100.0, 120.0]
     with pytest.raises(TakeoverError):
         made.check()
 
 
-async def test_it_beats_three_times_in_the_time_and_goes_on_when_one_is_not_heard(hearing):
-    made = pulse(hearing, ttl_s=0.03)
+async def test_it_beats_three_times_in_its_time_and_goes_on_after_a_lost_beat(recorder):
+    made = heartbeat_to(recorder, ttl_s=0.03)
     await made.send()
-    hearing.deaf = True
+    recorder.is_away = True
     running = asyncio.create_task(made.run())
     await asyncio.sleep(0.05)
-    assert len(hearing.beats) == 1
-    hearing.deaf = False
-    while len(hearing.beats) < 4:  # noqa: ASYNC110 - the heartbeat has its own clock
+    assert len(recorder.beats) == 1
+    recorder.is_away = False
+    while len(recorder.beats) < 4:  # noqa: ASYNC110 - the heartbeat has its own clock
         await asyncio.sleep(0.001)
     made.check()
     running.cancel()
 
 
-async def test_a_worker_that_may_have_been_given_up_stays_so_and_is_silent(hearing):
-    made = pulse(hearing, ttl_s=0.03)
+async def test_a_worker_that_may_have_been_taken_over_stays_expired_and_sends_nothing(recorder):
+    made = heartbeat_to(recorder, ttl_s=0.03)
     await made.send()
-    hearing.now += 1
+    recorder.now += 1
     await asyncio.wait_for(made.run(), 5)
-    assert len(hearing.beats) == 1
-    hearing.now -= 1
+    assert len(recorder.beats) == 1
+    recorder.now -= 1
     with pytest.raises(TakeoverError):
         made.check()
 
@@ -127,7 +127,7 @@ def work(config):
         raise SystemExit(75) from None
 
 
-def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_wakes(crawl, site):
+def test_a_sleeping_worker_is_taken_over_and_settles_nothing_when_it_wakes(crawl, site):
     site.fallback = slowly(web(150), 0.02)
     crawl.seed(f"{site.url}/0")
     asleep = SPAWN.Process(target=work, args=(crawl.config("asleep", ttl_s=2.0, concurrency=8),))
@@ -152,7 +152,7 @@ def test_a_worker_that_slept_is_taken_up_by_another_and_settles_nothing_when_it_
     assert asleep.exitcode == 75
     after = crawl.stats
     assert (after.outcomes, after.seen, after.leased) == (before.outcomes, before.seen, 0)
-    # Its archive file was locked while it lived; now the file is sealed, and contains what the worker had settled.
+    # Its archive file was locked while it lived. Now the file is sealed, and has the pages that the worker had settled.
     crawl.ask(silent)
     work(crawl.config("next"))
     assert crawl.stats.is_drained

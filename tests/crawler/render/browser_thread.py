@@ -69,19 +69,19 @@ class BrowserThread:
         return self.run(self._render(answers, path, **options))
 
     async def _render(self, answers, path, **options):
-        async with Server(answers).serve() as server, client() as asking:
-            return await self.tab(asking, server.url + path, **options), server
+        async with Server(answers).serve() as server, client() as http_client:
+            return await self.tab(http_client, server.url + path, **options), server
 
-    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
+    async def tab(self, http_client, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
         """`peer` is the address from which the page is said to come."""
         url = canonicalize(url)
 
-        capture = await asking.get(url)
+        capture = await http_client.get(url)
         if peer is not None:
             capture = replace(capture, peer=peer)
         until = asyncio.get_running_loop().time() + seconds
         parts = SubresourceFetcher(
-            asking,
+            http_client,
             page=capture,
             lease=UnlimitedPageLease(forbidden=tuple(robots)),
             host_locks=HostLocks(),

@@ -1,4 +1,4 @@
-"""The browser starts with nothing to steal: never as root, without a secret, in its own sandbox unless the user says
+"""The browser starts without privileges and secrets: never as root, and in its own sandbox unless the user says
 otherwise.
 """
 
@@ -97,7 +97,7 @@ async def test_the_driver_has_no_secret(chromium, sandbox, monkeypatch):
     assert "PLAYWRIGHT_NODEJS_PATH" not in os.environ
 
 
-async def test_what_runs_pages_is_in_namespaces_of_its_own(sandboxed):
+async def test_processes_that_run_pages_have_their_own_namespaces(sandboxed):
     def look(pids):
         return [namespaces(pid) for pid in pids if b"--type=renderer" in words(pid)]
 
@@ -116,7 +116,9 @@ def temporary(monkeypatch):
         yield Path(name)
 
 
-async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromium, sandbox, temporary):
+async def test_all_files_of_a_browser_lie_in_one_directory_that_is_removed_with_it(
+    chromium, sandbox, temporary
+):
     def look(_):
         (directory,) = temporary.iterdir()
         assert os.environ["TMPDIR"] == str(temporary)
@@ -142,7 +144,7 @@ asyncio.run(killed())
 """
 
 
-def test_what_a_killed_one_left_is_removed_by_the_next_and_no_others(chromium, sandbox, temporary):
+def test_the_next_browser_removes_the_directory_of_a_killed_one_and_no_others(chromium, sandbox, temporary):
     code = KILLED.format(chromium=chromium, sandbox=sandbox)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -161,7 +163,7 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_no_others(chromium, s
     assert [path.name for path in temporary.iterdir()] == ["thresher-browser-link"]
 
 
-def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monkeypatch):
+def test_without_directory_locks_no_directory_counts_as_stale(temporary, monkeypatch):
     def lockless(*_):
         raise OSError(errno.EBADF, "Bad file descriptor")
 
@@ -190,12 +192,12 @@ def without_namespaces(chromium, sandbox):
     shutil.rmtree(directory)
 
 
-async def test_without_namespaces_it_is_refused_in_one_line_that_names_the_key(without_namespaces):
+async def test_without_namespaces_a_browser_is_refused_in_one_line_that_names_the_key(without_namespaces):
     with pytest.raises(InputError, match=r"grants no user namespaces; .*crawler.browser_sandbox = false"):
         await start_browser(without_namespaces, sandbox=True)
 
 
-async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namespaces):
+async def test_a_browser_runs_without_its_sandbox_if_the_user_says_so(without_namespaces):
     browser = await start_browser(without_namespaces, sandbox=False)
     assert browser.is_alive
     await browser.stop()
@@ -233,7 +235,7 @@ async def test_root_whose_temporary_files_nobody_may_see_is_refused_in_one_line(
         await start_browser(chromium, sandbox=True)
 
 
-def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespaces):
+def test_a_worker_without_a_sandbox_ends_before_it_leases_anything(crawl, site, without_namespaces):
     site.answers["/"] = page("<div id=root></div><script>document.body.append('rendered')</script>")
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError, match=r"crawler.browser_sandbox = false"):
@@ -245,7 +247,7 @@ def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespa
     assert crawl.stats.outcomes[Outcome.FETCHED] == 1
 
 
-async def test_a_program_that_is_no_browser_is_one_line(tmp_path):
+async def test_a_program_that_is_no_browser_is_an_error_of_one_line(tmp_path):
     with pytest.raises(Unavailable, match="/bin/true does not start: "):
         await start_browser("/bin/true", sandbox=True)
     assert asyncio.all_tasks() == {asyncio.current_task()}

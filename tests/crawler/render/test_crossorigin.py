@@ -1,4 +1,4 @@
-"""What one origin may have of another: credentials go to the page's own site only, and CORS holds as in a browser with
+"""What one origin may read from another: credentials go to the page's own site only, and CORS holds as in a browser with
 a network.
 """
 
@@ -25,7 +25,7 @@ def told(raw):
 
 
 def answering(*headers):
-    """Tell a secret to requests with a password or a cookie."""
+    """Return a server that sends a secret to requests with a password or a cookie."""
 
     async def answer(raw, writer):
         writer.write(page("TOP-SECRET" if told(raw) else "for all", *headers, kind="text/plain"))
@@ -100,7 +100,7 @@ def fetching(*urls, options="{}"):
     return shell(f"const log = (n, text) => document.body.append('[' + n + ' ' + text + ']'); {calls}")
 
 
-def test_a_page_learns_nothing_that_the_password_of_another_site_opens(web):
+def test_a_page_learns_nothing_that_needs_the_password_of_another_site(web):
     found = web.render(
         web.at("evil.test"), fetching(web.at("intranet.test", "/closed"), web.at("intranet.test", "/star"))
     )
@@ -109,7 +109,7 @@ def test_a_page_learns_nothing_that_the_password_of_another_site_opens(web):
     assert not any(told(raw) for path in ("/closed", "/star") for raw in web.asked(path))
 
 
-def test_a_page_has_what_the_password_of_its_own_site_opens(web):
+def test_a_page_reads_what_needs_the_password_of_its_own_site(web):
     found = web.render(web.at("intranet.test"), fetching("/closed"))
     assert "[0 basic TOP-SECRET]" in said(found)
 
@@ -123,14 +123,14 @@ def test_a_page_has_what_the_password_of_its_own_site_opens(web):
         ((), "[0 refused]"),
     ],
 )
-def test_another_origin_of_the_site_is_read_with_the_password_where_its_server_says_so(web, headers, seen):
+def test_another_origin_of_the_site_is_read_with_the_password_if_its_server_allows_it(web, headers, seen):
     origin = web.at("intranet.test", "")
     web._server.answers["/data"] = answering(*(header.format(origin=origin) for header in headers))
     found = web.render(f"{origin}/", fetching(web.at("api.intranet.test", "/data")))
     assert seen in said(found)
 
 
-def test_scripts_of_other_sites_are_run_and_are_told_nothing(web):
+def test_scripts_of_other_sites_run_and_receive_no_credentials(web):
     url = web.at("intranet.test", "/lib.js")
     found = web.render(web.at("evil.test"), page(f"<body><script src={url}></script>"))
     assert "library" in said(found)
@@ -138,7 +138,7 @@ def test_scripts_of_other_sites_are_run_and_are_told_nothing(web):
 
 
 @pytest.mark.parametrize("path", ["/there", "/and-back"])
-def test_a_redirect_takes_no_password_to_where_another_site_sends_it(web, path):
+def test_a_redirect_over_another_site_carries_no_password(web, path):
     answers = web._server.answers
     answers["/there"] = redirect(web.at("intranet.test", "/star"))
     answers["/and-back"] = redirect(web.at("other.test", "/there"))
@@ -160,7 +160,7 @@ def test_cookies_go_to_the_site_of_the_page_alone(stage):
         assert [told(raw) for path in ("/star", "/closed") for raw in web.asked(path)] == [set(), {b"cookie"}]
 
 
-def test_what_another_site_sets_is_no_cookie_of_ours(stage):
+def test_a_cookie_of_another_site_is_not_stored(stage):
     with opened(stage, cookies=True) as web:
         web._server.answers["/sets"] = page("x", "Set-Cookie: session=7", STAR, kind="text/plain")
         url = web.at("intranet.test", "/sets")
@@ -169,7 +169,7 @@ def test_what_another_site_sets_is_no_cookie_of_ours(stage):
 
 
 @pytest.mark.parametrize("mode", ["fetch", "xhr"])
-def test_what_no_server_allows_is_read_by_no_page(web, mode):
+def test_a_page_reads_nothing_that_its_server_does_not_allow(web, mode):
     url = web.at("other.test", "/closed")
     code = {
         "fetch": f"fetch('{url}').then(r => r.text())"
@@ -182,21 +182,21 @@ def test_what_no_server_allows_is_read_by_no_page(web, mode):
     assert text.endswith("refused</body></html>")
 
 
-def test_an_opaque_answer_says_nothing(web):
+def test_an_opaque_response_shows_nothing(web):
     found = web.render(
         web.at("evil.test"), fetching(web.at("other.test", "/closed"), options="{mode: 'no-cors'}")
     )
     assert "[0 opaque ]" in said(found)
 
 
-def test_star_is_not_for_requests_with_credentials(web):
+def test_star_does_not_allow_requests_with_credentials(web):
     found = web.render(
         web.at("evil.test"), fetching(web.at("other.test", "/star"), options="{credentials: 'include'}")
     )
     assert "[0 refused]" in said(found)
 
 
-def test_a_redirect_to_another_origin_is_read_where_that_origin_allows_it(web):
+def test_a_redirect_to_another_origin_is_read_if_that_origin_allows_it(web):
     web._server.answers |= {
         "/to-closed": redirect(web.at("other.test", "/closed")),
         "/to-star": redirect(web.at("other.test", "/star")),
@@ -206,7 +206,7 @@ def test_a_redirect_to_another_origin_is_read_where_that_origin_allows_it(web):
     assert "[1 cors for all]" in said(found)
 
 
-def test_a_preflight_is_asked_of_the_server(web):
+def test_a_preflight_goes_to_the_server(web):
     async def answer(raw, writer):
         allowed = (STAR, "Access-Control-Allow-Headers: x-token") if b"?yes" in raw else (STAR,)
         writer.write(page("data", *allowed, kind="text/plain"))
@@ -221,7 +221,7 @@ def test_a_preflight_is_asked_of_the_server(web):
     assert [part.kind for part in found.subresources].count("preflight") == 2
 
 
-def test_a_preflight_for_what_is_refused_anyway_is_not_asked(web):
+def test_a_preflight_for_a_refused_request_is_not_sent(web):
     options = "{method: 'POST', headers: {'x-token': '1'}}"
     found = web.render(web.at("evil.test"), fetching(web.at("other.test", "/star"), options=options))
     assert found.refusals["method"] == 1
@@ -232,12 +232,12 @@ def test_a_page_of_the_open_web_reaches_no_private_network(web):
     url = web.at("intranet.test", "/star")
     found = web.render(web.at("evil.test"), fetching(url, "/star"), peer="93.184.216.34")
     assert "[0 refused]" in said(found)
-    assert "[1 refused]" in said(found)  # its own name may lead to another address by now
+    assert "[1 refused]" in said(found)  # its name may have another address by now
     assert found.refusals["address_blocked"] == 2
     assert not web.asked("/star")
 
 
-def test_what_was_had_with_a_password_is_not_kept_for_other_sites(stage, web):
+def test_a_response_to_a_password_is_not_cached_for_other_sites(stage, web):
     web._server.answers["/personal.js"] = page("document.body.append('mine')", kind="text/javascript")
     url = web.at("intranet.test", "/personal.js")
     with_it = page(f"<body><script src={url}></script>")

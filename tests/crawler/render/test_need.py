@@ -1,4 +1,4 @@
-"""A browser is for pages without text of their own; every other page is read as it came."""
+"""Only pages without text of their own need a browser; every other page is read as it came."""
 
 import random
 import tarfile
@@ -65,7 +65,7 @@ TEXT = b"<p>" + b"A sentence that a reader can read without any script at all. "
         b"<body>short and quiet<script>track()</script>",
     ],
 )
-def test_a_page_that_says_something_or_has_nothing_to_say_needs_none(html):
+def test_a_page_with_text_or_without_scripts_needs_no_browser(html):
     assert render_need(html) is None
 
 
@@ -83,12 +83,12 @@ def test_a_page_that_says_something_or_has_nothing_to_say_needs_none(html):
         b"<svg>x",
     ],
 )
-def test_no_page_makes_the_question_slow(unit):
+def test_no_page_makes_the_decision_slow(unit):
     for html in (unit * 200_000, b"<script>" + unit * 200_000, b"<body><script></script>" + unit * 200_000):
         render_need(html)
 
 
-def test_any_bytes_can_be_asked_about():
+def test_any_bytes_have_a_decision():
     chance = random.Random(7)
     for _ in range(200):
         render_need(
@@ -102,7 +102,7 @@ def test_any_bytes_can_be_asked_about():
 
 
 @pytest.mark.shared
-def test_next_to_none_of_the_pages_that_people_read_are_rendered():
+def test_hardly_any_ordinary_page_is_rendered():
     zstandard = pytest.importorskip("zstandard")
     path = shared_file("extraction/pages.tar.zst")
     with (

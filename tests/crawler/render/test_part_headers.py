@@ -12,7 +12,7 @@ HTTP = "https://example.org/a"
 
 
 @pytest.mark.parametrize("kind", ["script", "stylesheet", "xhr"])
-def test_what_text_may_depend_on_is_let_through(kind):
+def test_requests_that_text_may_depend_on_are_allowed(kind):
     assert refusal(method="GET", kind=kind, url=HTTP) is None
 
 
@@ -31,11 +31,11 @@ def test_what_text_may_depend_on_is_let_through(kind):
         ({"kind": "whatever comes next"}, "other"),
     ],
 )
-def test_everything_else_is_refused_with_a_reason(asked, why):
+def test_every_other_request_is_refused_with_a_reason(asked, why):
     assert refusal(**{"method": "GET", "kind": "xhr", "url": HTTP, **asked}) == why
 
 
-def test_the_browser_does_not_say_who_asks():
+def test_the_browser_does_not_describe_itself():
     headers = {
         "User-Agent": "Mozilla/5.0",
         "sec-ch-ua": "x",
@@ -55,7 +55,7 @@ def test_the_browser_does_not_say_who_asks():
     ]
 
 
-def test_the_browser_is_told_nothing_that_reaches_beyond_the_page():
+def test_the_browser_receives_no_header_that_takes_effect_beyond_the_page():
     headers = [
         ("Content-Type", "text/html"),
         ("Content-Encoding", "gzip"),
@@ -85,7 +85,7 @@ URLS = st.text(st.characters(codec="ascii", min_codepoint=0x21), min_size=1).map
 
 
 @given(PROBLEMS, st.lists(URLS, unique=True))
-def test_a_note_is_read_as_it_was_written(problem, went):
+def test_a_report_is_decoded_as_it_was_encoded(problem, went):
     note = RenderReport(problem=problem, navigations=tuple(went))
     rendered = RenderedPage(
         url=HTTP,
@@ -102,6 +102,6 @@ def test_a_note_is_read_as_it_was_written(problem, went):
 
 
 @given(st.binary())
-def test_no_other_block_is_taken_for_a_note(block):
+def test_no_other_block_is_decoded_as_a_report(block):
     assert decode_report(block) is None
     assert decode_report(b"rendering: odd\r\n" + block) is None

@@ -1,6 +1,4 @@
-"""Which subresources are fetched: those that the robots.txt of their own origin allows, when it is their host's
-turn.
-"""
+"""Subresources are fetched if the robots.txt of their own origin allows it, when it is their host's turn."""
 
 import time
 from collections import Counter
@@ -56,7 +54,7 @@ def record(rule="rules", body=RULES, read_ms=NOW):
     return RobotsRecord(origin="http://cdn.test", version=1, rule=rule, body=with_timestamp(body, read_ms))
 
 
-async def test_the_rules_of_another_origin_are_asked_for_once_and_obeyed():
+async def test_the_rules_of_another_origin_are_requested_once_and_obeyed():
     robots = Robots(RobotsRuling(rule="rules", body=with_timestamp(RULES, NOW)))
     assert await robots.permission() == Permission(delay_ms=7_000)
     assert await robots.permission("http://cdn.test/private/a.js") == Permission(refusal="robots")
@@ -66,11 +64,11 @@ async def test_the_rules_of_another_origin_are_asked_for_once_and_obeyed():
     assert len(robots.asked) == 2
 
 
-async def test_where_there_are_none_everything_may_be_fetched():
+async def test_without_rules_everything_may_be_fetched():
     assert await Robots(ALLOW).permission() == Permission()
 
 
-async def test_rules_that_the_frontier_has_of_today_are_not_asked_for():
+async def test_fresh_rules_of_the_frontier_are_not_requested_again():
     robots = Robots(record=record())
     assert await robots.permission("http://cdn.test/private/") == Permission(refusal="robots")
     assert robots.asked == []
@@ -80,14 +78,14 @@ async def test_rules_that_the_frontier_has_of_today_are_not_asked_for():
 
 
 @pytest.mark.parametrize("found", [record("allow", b""), record("disallow", b""), None])
-async def test_records_of_no_known_age_are_asked_for(found):
+async def test_records_of_unknown_age_are_requested_again(found):
     robots = Robots(record=found)
     assert await robots.permission() == Permission()
     assert len(robots.asked) == 1
 
 
 @pytest.mark.parametrize("answer", [RobotsRetry(retry_after_ms=None), RobotsRuling(rule="disallow")])
-async def test_where_they_cannot_be_had_nothing_is_fetched_for_some_minutes(answer):
+async def test_if_rules_cannot_be_fetched_nothing_is_fetched_for_some_minutes(answer):
     robots = Robots(answer)
     for _ in range(2):
         assert await robots.permission() == Permission(refusal="robots_unreachable")
@@ -103,14 +101,14 @@ async def test_where_they_cannot_be_had_nothing_is_fetched_for_some_minutes(answ
         (RobotsRuling(rule="disallow", body=b"address_blocked"), "address_blocked"),
     ],
 )
-async def test_what_one_page_could_not_ask_is_asked_for_the_next(answer, why):
+async def test_rules_that_one_page_could_not_request_are_requested_for_the_next(answer, why):
     robots = Robots(answer)
     assert await robots.permission() == Permission(refusal=why)
     robots.answer = ALLOW
     assert await robots.permission() == Permission()
 
 
-async def test_rules_of_many_origins_are_kept_up_to_a_number(monkeypatch):
+async def test_rules_of_many_origins_are_cached_up_to_a_number(monkeypatch):
     monkeypatch.setattr("crawler.render.subresource_robots._KEPT_AT_MOST", 2)
     robots = Robots(ALLOW)
     for name in "abca":
@@ -166,7 +164,7 @@ async def test_turns_at_the_pages_own_host_count_from_the_page_itself_and_may_be
     ]
 
 
-async def test_the_pages_own_origin_has_the_rules_that_it_was_leased_under():
+async def test_the_rules_of_the_pages_own_origin_are_those_of_its_lease():
     async def fetch(_):
         raise AssertionError
 
@@ -212,7 +210,7 @@ def noted(crawl):
 
 
 @pytest.mark.usefixtures("chromium")
-def test_a_host_that_forbids_it_is_asked_for_no_part(crawl, site):
+def test_a_host_that_forbids_it_receives_no_request_for_subresources(crawl, site):
     rules = {"/robots.txt": robots_txt("User-agent: *\nDisallow: /\nCrawl-delay: 60")}
     with Asked(rules, "127.0.0.2").in_thread() as other:
         note = crawled(crawl, site, other, 20)
@@ -224,7 +222,7 @@ def test_a_host_that_forbids_it_is_asked_for_no_part(crawl, site):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("chromium")
-def test_a_host_is_asked_for_parts_at_its_own_pace_and_what_comes_too_late_is_left_out(crawl, site):
+def test_subresources_are_requested_at_their_hosts_pace_and_late_ones_are_left_out(crawl, site):
     with Asked({}, "127.0.0.2").in_thread() as other:
         note = crawled(crawl, site, other, 20, min_delay_s=0.8, timeout_s=8)
     gaps = [b - a for a, b in pairwise(other.times)]
@@ -235,7 +233,7 @@ def test_a_host_is_asked_for_parts_at_its_own_pace_and_what_comes_too_late_is_le
 
 
 @pytest.mark.usefixtures("chromium")
-def test_a_crawl_delay_beyond_the_pages_time_leaves_all_parts_out(crawl, site):
+def test_a_crawl_delay_beyond_the_pages_time_leaves_all_subresources_out(crawl, site):
     with Asked(
         {"/robots.txt": robots_txt("User-agent: *\nCrawl-delay: 60")}, "127.0.0.2"
     ).in_thread() as other:
@@ -245,7 +243,7 @@ def test_a_crawl_delay_beyond_the_pages_time_leaves_all_parts_out(crawl, site):
 
 
 @pytest.mark.usefixtures("chromium")
-def test_a_page_with_many_parts_of_its_own_host_is_whole_and_its_host_rests_for_all_of_them(crawl):
+def test_a_page_with_many_subresources_of_its_own_host_is_complete_and_its_host_rests_for_all_of_them(crawl):
     with Asked({}, "127.0.0.1").in_thread() as site:
         note = crawled(crawl, site, site, 40, min_delay_s=0.5, timeout_s=10)
         (host,) = crawl.ask(resting)
@@ -261,7 +259,7 @@ async def resting(frontier):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("chromium")
-def test_a_page_has_no_more_of_its_own_host_than_one_burst_and_what_its_delay_allows(crawl):
+def test_a_page_gets_one_burst_from_its_own_host_and_then_what_the_delay_allows(crawl):
     with Asked({}, "127.0.0.1").in_thread() as site:
         note = crawled(crawl, site, site, 180, min_delay_s=2.0, timeout_s=7)
     assert BURST <= len(site.times) <= BURST + 3
@@ -270,7 +268,7 @@ def test_a_page_has_no_more_of_its_own_host_than_one_burst_and_what_its_delay_al
 
 @pytest.mark.usefixtures("chromium")
 @pytest.mark.parametrize("own", [True, False])
-def test_a_host_that_answers_429_to_a_part_is_asked_for_no_more(crawl, site, own):
+def test_a_host_that_answers_429_to_a_subresource_receives_no_more_requests(crawl, site, own):
     busy = page("x", "Retry-After: 60", kind="text/plain", status="429 Too Many Requests")
     with Server({f"/{n}": busy for n in range(20)}, "127.0.0.2").in_thread() as other:
         asked = site if own else other

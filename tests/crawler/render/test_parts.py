@@ -1,4 +1,4 @@
-"""Our client fetches what a page requests, once if once is enough, and within bounds."""
+"""Our client fetches the subresources that a page requests, once if once is enough, and within bounds."""
 
 import asyncio
 from dataclasses import replace
@@ -73,7 +73,7 @@ async def test_the_headers_of_the_page_go_with_the_request(client):
         assert server.requests[0].lower().count(b"\r\naccept: ") == 1
 
 
-async def test_a_redirect_is_handed_on_and_not_for_ever(client):
+async def test_a_redirect_is_passed_on_up_to_a_number_of_hops(client):
     async with Server({"/a": redirect("/b"), "/b": page("b")}).serve() as server:
         asked = Asked(server, client)
         assert [await asked.get("/a"), await asked.get("/b", hops=MAX_REDIRECTS)] == [b"", b"b"]
@@ -81,7 +81,7 @@ async def test_a_redirect_is_handed_on_and_not_for_ever(client):
         assert [part.capture.status for part in asked.parts.subresources] == [301, 200]
 
 
-async def test_robots_and_the_guard_are_asked_of_every_part(client):
+async def test_robots_rules_and_guard_apply_to_every_subresource(client):
     async with Server({}).serve() as server:
         asked = Asked(server, client)
         found = [
@@ -108,7 +108,7 @@ async def test_a_private_network_is_for_pages_of_that_network(client, peer, foun
         assert server.connections == (found == b"x")
 
 
-async def test_what_a_page_of_a_private_network_had_is_not_kept_for_the_open_web(client):
+async def test_a_response_from_a_private_network_is_not_cached_for_the_open_web(client):
     async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
         kept = SubresourceCache(lambda: 0)
         found = [
@@ -118,9 +118,7 @@ async def test_what_a_page_of_a_private_network_had_is_not_kept_for_the_open_web
         assert found == [b"x", "address_blocked"]
 
 
-async def test_a_script_that_anybody_may_have_is_kept_for_all_sites_and_what_scripts_fetch_for_one(
-    client, capture
-):
+async def test_a_public_script_is_cached_for_all_sites_and_a_fetched_response_for_one(client, capture):
     kept = SubresourceCache(lambda: 0)
     async with Server({}).serve() as server:
         url = f"{server.url}/a.js"
@@ -129,7 +127,7 @@ async def test_a_script_that_anybody_may_have_is_kept_for_all_sites_and_what_scr
         assert [await asked.get(url, kind=kind) for kind in ("script", "xhr")] == [b"x", "address_blocked"]
 
 
-async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
+async def test_all_pages_together_send_one_request_at_a_time_to_a_host(client):
     under_way, most = 0, 0
 
     async def slowly(_, writer):
@@ -147,7 +145,7 @@ async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
     assert most == 1
 
 
-async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
+async def test_a_fetch_waits_for_an_addresss_turn_if_it_is_near(client):
     told = []
 
     class Hurried(UnlimitedPageLease):
@@ -166,7 +164,7 @@ async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
     assert told == [False, True, False]
 
 
-async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
+async def test_a_fetch_waits_for_a_hosts_turn_if_it_comes_in_time(client):
     class Line(UnlimitedPageLease):
         def __init__(self, wait_ms):
             super().__init__()
@@ -193,7 +191,7 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
     assert refused[:2] == ("127.0.0.1", 7)
 
 
-async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_its_parts(client):
+async def test_a_wait_for_a_hosts_turn_does_not_block_a_page_of_that_host(client):
     class Far(UnlimitedPageLease):
         async def reserve_turn(self, host, *, delay_ms, max_wait_ms, may_burst):
             return 2_000
@@ -213,7 +211,7 @@ async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_it
         other.cancel()
 
 
-async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monkeypatch):
+async def test_after_enough_bytes_the_pages_own_host_gives_no_burst(client, monkeypatch):
     told = []
 
     class Own(UnlimitedPageLease):
@@ -238,7 +236,7 @@ async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monke
         (page("x"), None),
     ],
 )
-async def test_a_host_that_says_it_is_too_busy_is_known_for_that(client, answer, expected):
+async def test_a_host_that_is_too_busy_is_reported(client, answer, expected):
     told = []
 
     class Noting(UnlimitedPageLease):
@@ -250,7 +248,7 @@ async def test_a_host_that_says_it_is_too_busy_is_known_for_that(client, answer,
     assert told == [expected]
 
 
-async def test_a_page_has_so_many_parts_and_bytes_and_asks_for_one_thing_so_often(client, monkeypatch):
+async def test_a_page_has_limits_of_subresources_bytes_and_repetitions(client, monkeypatch):
     monkeypatch.setattr(module, "MOST_PARTS", 4)
     async with Server({f"/{n}": page("x") for n in range(9)}).serve() as server:
         asked = Asked(server, client)
@@ -262,7 +260,7 @@ async def test_a_page_has_so_many_parts_and_bytes_and_asks_for_one_thing_so_ofte
         assert (found[0], found[-1]) == (b"x", "too_large")
 
 
-async def test_nobody_there_is_a_reason_and_so_is_a_deadline(client):
+async def test_a_missing_server_is_a_reason_and_so_is_a_deadline(client):
     async with Server({"/a": page("a")}).serve() as server:
         late = Asked(server, client, seconds=-1)
         assert await late.get("/a") == "late"
@@ -295,7 +293,7 @@ async def capture(client):
         ([("Set-Cookie", "a=b")], "script", 0),
     ],
 )
-async def test_an_answer_is_used_again_for_as_long_as_it_is_fresh(capture, headers, kind, fresh_s):
+async def test_a_cached_response_is_used_as_long_as_it_is_fresh(capture, headers, kind, fresh_s):
     now = 0
     kept = SubresourceCache(lambda: now)
     kept.put("u", [], answered(capture, *headers), kind)
@@ -304,7 +302,7 @@ async def test_an_answer_is_used_again_for_as_long_as_it_is_fresh(capture, heade
     assert kept.get("u", []) is None
 
 
-async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_goes_first(
+async def test_personal_broken_or_huge_responses_are_not_cached_and_the_least_recently_used_is_evicted_first(
     capture, monkeypatch
 ):
     kept = SubresourceCache(lambda: 0)
@@ -323,7 +321,7 @@ async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_go
     assert kept.get("a", [("authorization", "x")]) is None
 
 
-async def test_a_part_that_is_kept_is_not_asked_for_again(client):
+async def test_a_cached_subresource_is_not_requested_again(client):
     async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
         kept = SubresourceCache(lambda: 0)
         first, second = (Asked(server, client, kept=kept, peer="127.0.0.1") for _ in range(2))

@@ -45,7 +45,7 @@ def records(crawl):
         yield from read(path)
 
 
-def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(crawl, site):
+def test_links_that_scripts_make_are_followed_and_every_exchange_is_archived(crawl, site):
     site.answers |= APP
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", render="auto", timeout_s=30))
@@ -72,7 +72,7 @@ def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(craw
     ) == sorted(answer.partition(b"\r\n\r\n")[2] for answer in APP.values())
 
 
-def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
+def test_text_comes_from_the_dom_and_subresources_are_no_documents(crawl, site):
     told = " ".join(["The text that only a script can tell has many words."] * 20)
     site.answers |= {**APP, "/data.json": page(f'{{"text": "{told}"}}', kind="application/json")}
     site.answers["/other"] = site.answers["/"]  # one shell for every page, as in web applications
@@ -91,7 +91,7 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     }
 
 
-def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
+def test_a_page_of_web_components_is_crawled_and_its_text_extracted(crawl, site):
     told = " ".join(["What is in a shadow root is text of the page like any other."] * 10)
     code = f"""
       customElements.define('x-app', class extends HTMLElement {{
@@ -110,9 +110,9 @@ def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
 def processed(crawl):
     """Return the documents that are made of the archived pages."""
     store, filters = DirectoryStore(crawl.root), FiltersConfig(preset="none", languages=())
-    with local_worker_pool(1) as crew:
+    with local_worker_pool(1) as pool:
         run_step.run_step(
-            store, step(filters), parts(store, crawl.name, filters), work, pool=crew, progress=LineProgress()
+            store, step(filters), parts(store, crawl.name, filters), work, pool=pool, progress=LineProgress()
         )
     for name in store.list("documents/"):
         yield from documents(store, name)
@@ -216,7 +216,7 @@ def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, co
     _until(lambda: not any(_command(pid) for pid in family))
 
 
-def test_what_a_dead_worker_archived_of_a_rendered_page_is_settled_as_it_would_have_been(crawl, site):
+def test_a_rendered_page_of_a_dead_worker_is_settled_as_its_worker_would_have(crawl, site):
     site.answers |= {
         **APP,
         "/": shell(FROM_JSON + "; setTimeout(() => location = '/went', 2000)"),
@@ -253,7 +253,7 @@ def unsealed(crawl):
 @pytest.mark.slow
 def test_old_browsers_are_replaced(crawl, site, monkeypatch):
     monkeypatch.setattr("crawler.render.renderer.PAGES_A_BROWSER", 2)
-    others = _children(os.getpid(), b"--remote-debugging-pipe")  # of other tests
+    others = _children(os.getpid(), b"--remote-debugging-pipe")  # browsers of other tests
     site.fallback = lambda path: shell(f"document.body.append('{path}')") if path[1:].isdigit() else None
     crawl.seed(*(f"{site.url}/{number}" for number in range(5)))
     run_worker(crawl.config("w", render="always", timeout_s=30))

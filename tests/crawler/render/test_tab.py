@@ -1,4 +1,4 @@
-"""The DOM contains what a reader with a browser would see, and nothing that a page does reaches past its tab."""
+"""The DOM contains what a reader with a browser sees, and nothing that a page does has an effect outside of its tab."""
 
 import asyncio
 import socket
@@ -28,7 +28,7 @@ fetch('/data.json').then(answer => answer.json()).then(data => {
 })"""
 
 
-def test_what_scripts_make_of_a_page_is_its_dom(stage):
+def test_the_dom_is_the_page_after_its_scripts(stage):
     found, server = stage.render(
         {
             "/": page("<!doctype html><div id=root></div><script src=/app.js></script>"),
@@ -46,7 +46,7 @@ def test_what_scripts_make_of_a_page_is_its_dom(stage):
     assert server.paths == {"/": 1, "/app.js": 1, "/data.json": 1}
 
 
-def test_the_page_itself_is_not_asked_for_again_and_the_wire_says_who_we_are(stage):
+def test_the_page_itself_is_not_requested_again_and_our_user_agent_is_sent(stage):
     found, server = stage.render(
         {"/": shell("fetch('/x?' + navigator.userAgent.slice(0, 8))"), "/x?thresher": page("x")}
     )
@@ -57,12 +57,12 @@ def test_the_page_itself_is_not_asked_for_again_and_the_wire_says_who_we_are(sta
         assert b"\r\nsec-" not in request.lower()
 
 
-def test_what_comes_late_by_the_pages_own_clock_is_waited_for(stage):
+def test_late_changes_by_the_pages_own_clock_are_in_the_dom(stage):
     found, _ = stage.render({"/": shell("setTimeout(() => document.body.append('four seconds'), 4000)")})
     assert "four seconds" in said(found)
 
 
-def test_parts_may_come_from_other_hosts_and_are_followed_through_redirects(stage):
+def test_subresources_may_come_from_other_hosts_and_through_redirects(stage):
     with Server({"/lib.js": script("document.body.append('from elsewhere')")}).in_thread() as other:
         found, _ = stage.render(
             {"/": page("<body><script src=/go.js></script>"), "/go.js": redirect(f"{other.url}/lib.js")}
@@ -71,7 +71,7 @@ def test_parts_may_come_from_other_hosts_and_are_followed_through_redirects(stag
     assert [part.capture.status for part in found.subresources] == [301, 200]
 
 
-def test_pictures_fonts_media_frames_and_streams_are_not_asked_for(stage):
+def test_pictures_fonts_media_frames_and_streams_are_not_requested(stage):
     found, server = stage.render(
         {
             "/": shell(
@@ -88,7 +88,7 @@ def test_pictures_fonts_media_frames_and_streams_are_not_asked_for(stage):
     assert found.report.problem == ""
 
 
-def test_a_part_that_robots_forbid_is_not_asked_for(stage):
+def test_a_subresource_that_robots_rules_forbid_is_not_requested(stage):
     found, server = stage.render({"/": shell("fetch('/private')")}, robots=("/private",))
     assert (found.refusals["robots"], set(server.paths)) == (1, {"/"})
 
@@ -102,7 +102,7 @@ def test_a_part_that_robots_forbid_is_not_asked_for(stage):
         (shell("document.forms[0].submit()", "here<form action=/found><input name=q></form>"), "/found?q="),
     ],
 )
-def test_where_a_page_would_go_is_a_link_and_the_page_stays(stage, page_, target):
+def test_a_navigation_is_a_link_and_the_page_stays(stage, page_, target):
     found, server = stage.render({"/": page_})
     assert found.report.navigations == (f"{server.url}{target}",)
     assert "here" in said(found)
@@ -110,18 +110,18 @@ def test_where_a_page_would_go_is_a_link_and_the_page_stays(stage, page_, target
 
 
 @pytest.mark.parametrize("code", ["while (true) {}", "setTimeout(() => { while (true) {} }, 100)"])
-def test_a_script_without_end_is_stopped_at_the_deadline_and_the_page_is_taken_as_it_is(stage, code):
+def test_an_endless_script_is_stopped_at_the_deadline_and_the_dom_is_read_as_it_is(stage, code):
     found, _ = stage.render({"/": shell(code, "before")}, seconds=1.5)
     assert found.report.problem == "render_timeout"
     assert "before" in said(found)
 
 
-def test_a_part_that_never_comes_ends_with_the_deadline(stage):
+def test_a_subresource_that_never_comes_ends_at_the_deadline(stage):
     found, _ = stage.render({"/": shell("fetch('/never')", "before"), "/never": never}, seconds=1.5)
     assert (found.report.problem, "before" in said(found)) == ("render_timeout", True)
 
 
-def test_endless_timers_and_endless_polling_end(stage):
+def test_endless_timers_and_endless_polling_are_cut_off(stage):
     code = "let n = 0; setInterval(() => { document.title = n++; fetch('/data'); fetch('/data?' + n) }, 20)"
     found, server = stage.render({"/": shell(code), "/data": page("x")})
     assert found.refusals["repeated"] > 0
@@ -129,7 +129,7 @@ def test_endless_timers_and_endless_polling_end(stage):
     assert len(found.subresources) <= 40
 
 
-def test_dialogs_windows_and_prints_wait_for_nobody(stage):
+def test_dialogs_windows_and_prints_are_dismissed(stage):
     code = (
         "for (let i = 0; i < 50; i++) open('/w' + i); alert(1); confirm(2); prompt(3); print();"
         "onbeforeunload = () => 'stay'; const a = document.createElement('a'); a.target = '_blank'; a.href = '/pop';"
@@ -141,7 +141,7 @@ def test_dialogs_windows_and_prints_wait_for_nobody(stage):
     assert set(server.paths) == {"/"}
 
 
-def test_an_answer_that_asks_for_a_password_asks_nobody(stage):
+def test_a_response_that_asks_for_a_password_opens_no_dialog(stage):
     refusal = page("no", "WWW-Authenticate: Basic realm=x", status="401 Unauthorized")
     code = "fetch('/secret').then(answer => document.body.append('status ' + answer.status))"
     found, _ = stage.render({"/": shell(code), "/secret": refusal})
@@ -163,7 +163,7 @@ def test_a_page_cannot_replace_what_reads_it(stage):
     assert "lies<" not in said(found)
 
 
-def test_nothing_of_one_page_is_there_for_the_next(stage):
+def test_no_state_of_one_page_reaches_the_next(stage):
     code = (
         "document.body.append('saw ' + localStorage.length + document.cookie); "
         "localStorage.x = 1; document.cookie = 'a=b'"
@@ -172,8 +172,8 @@ def test_nothing_of_one_page_is_there_for_the_next(stage):
     async def twice():
         from tests.crawler.render.browser_thread import client
 
-        async with Server({"/": shell(code)}).serve() as server, client() as asking:
-            return [await stage.tab(asking, server.url + "/") for _ in range(2)]
+        async with Server({"/": shell(code)}).serve() as server, client() as http_client:
+            return [await stage.tab(http_client, server.url + "/") for _ in range(2)]
 
     assert ["saw 0<" in said(found) for found in stage.run(twice())] == [True, True]
 
@@ -233,9 +233,9 @@ def test_a_page_reaches_its_own_host_by_our_client_alone(stage):
     async def reached():
         from tests.crawler.render.browser_thread import client
 
-        async with Server().serve() as server, client() as asking:
+        async with Server().serve() as server, client() as http_client:
             server.answers["/"] = shell(REACH % server.url.removeprefix("http://"))
-            return await stage.tab(asking, server.url + "/"), server
+            return await stage.tab(http_client, server.url + "/"), server
 
     found, server = stage.run(reached())
     assert [part.capture.request for part in found.subresources] == [
@@ -263,10 +263,10 @@ async def _beside(stage, code, *, seconds=6.0, harm=None):
     answers = {"/bad": shell(code), "/good": shell(good), "/slow": slow, "/never": never}
     async with (
         Server(answers).serve() as server,
-        client() as asking,
+        client() as http_client,
     ):
         tabs = [
-            asyncio.create_task(stage.tab(asking, server.url + path, seconds=seconds))
+            asyncio.create_task(stage.tab(http_client, server.url + path, seconds=seconds))
             for path in ("/bad", "/good")
         ]
         if harm is not None:

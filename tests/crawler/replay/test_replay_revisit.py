@@ -90,7 +90,7 @@ def test_a_revisit_is_settled_with_the_links_of_the_record_that_it_refers_to(
     }
 
 
-def test_the_next_worker_does_not_write_again_what_a_dead_one_archived(crawl, site):
+def test_the_next_worker_does_not_repeat_payloads_that_a_dead_one_archived(crawl, site):
     site.answers |= {"/one/": SAME, "/two/": SAME}
     site.answers["/robots.txt"] = page("", status="404 Not Found")
     crawl.seed(f"{site.url}/one/", f"{site.url}/two/", max_depth=0)
@@ -118,7 +118,7 @@ def settle_robots(crawl):
     assert recovered(crawl) == 1
 
 
-def test_a_page_whose_original_is_not_there_is_fetched_again(crawl, site):
+def test_a_page_whose_original_record_is_missing_is_fetched_again(crawl, site):
     site.answers |= {"/one/": SAME, "/two/": SAME}
     site.answers["/robots.txt"] = page("", status="404 Not Found")
     crawl.seed(f"{site.url}/one/", f"{site.url}/two/")
@@ -137,7 +137,7 @@ def test_a_page_whose_original_is_not_there_is_fetched_again(crawl, site):
     assert site.paths["/one/"] == site.paths["/two/"] == 2
 
 
-def test_what_the_server_says_is_unchanged_needs_no_original(crawl, site):
+def test_an_unchanged_page_needs_no_original(crawl, site):
     unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\n\r\n'
     site.answers |= {"/one/": unchanged, "/two/": unchanged}
     site.answers["/robots.txt"] = page("", status="404 Not Found")
@@ -156,7 +156,7 @@ def test_what_the_server_says_is_unchanged_needs_no_original(crawl, site):
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
-def test_a_crawl_writes_the_same_payload_once_when_it_is_durable(crawl, site, compression):
+def test_a_crawl_writes_a_payload_once_after_it_is_durable(crawl, site, compression):
     same = 'the same text <a href="/%d">next</a>' + "words " * 300
 
     def answer(path):
@@ -187,7 +187,7 @@ def records(crawl):
 
 
 @pytest.mark.parametrize("revisits", [False, True])
-def test_the_payload_of_one_lease_at_a_time_is_held(crawl, site, revisits):
+def test_payloads_are_in_memory_for_one_lease_at_a_time(crawl, site, revisits):
     paths = [f"/{number}" for number in range(6)]
     for number, path in enumerate(paths):
         body = b"<p>" + bytes([number // 2 if revisits else number]) * LONG

@@ -60,7 +60,7 @@ def ours(*lines):
         b"User-agent: thresher\nDisallow: /\n\xff\xfe\xfd",
     ],
 )
-def test_2_1_whoever_forbids_everything_to_us_in_whatever_form_is_heard(text):
+def test_2_1_a_file_that_forbids_us_everything_in_any_form_is_obeyed(text):
     assert not allowed(text, "/page")
 
 
@@ -83,11 +83,11 @@ def test_2_1_whoever_forbids_everything_to_us_in_whatever_form_is_heard(text):
         "User-agent: thresher\u2028Disallow: /",
     ],
 )
-def test_2_2_1_what_is_not_said_to_us_forbids_nothing(text):
+def test_2_2_1_rules_for_others_forbid_us_nothing(text):
     assert allowed(text, "/page")
 
 
-def test_2_2_1_groups_of_ours_are_one_and_those_of_everybody_are_not_among_them():
+def test_2_2_1_our_groups_are_one_group_without_those_for_everybody():
     text = "User-agent: thresher\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n\nUser-agent: thresher\nDisallow: /c"
     assert [allowed(text, path) for path in ("/a", "/b", "/c")] == [False, True, False]
     assert [allowed(text, path, "other") for path in ("/a", "/b", "/c")] == [True, False, True]
@@ -166,7 +166,7 @@ def test_2_2_2_and_2_2_3_rules_and_paths_are_compared_octet_by_octet_in_one_form
         ("/x%24", "/x"),
     ],
 )
-def test_2_2_3_what_a_rule_is_not_about_is_allowed(rule, path):
+def test_2_2_3_a_path_without_a_matching_rule_is_allowed(rule, path):
     assert allowed(ours(f"Disallow: {rule}"), path)
 
 
@@ -186,14 +186,14 @@ def test_2_5_a_line_that_is_cut_by_the_limit_is_no_rule():
     assert whole_lines(b"Disallow: /a\nDisall", cut=True) == b"Disallow: /a\n"
 
 
-def test_of_a_line_without_end_the_beginning_is_read():
+def test_only_the_beginning_of_an_endless_line_is_read():
     body = b"User-agent: *\nDisallow: /x\nDisallow: /" + b"y" * 10_000_000
     assert not allowed(body, "/x")
     assert allowed(body, "/y")
     assert not allowed(ours("Disallow: /" + "*" * LONGEST_LINE + "x"), "/y")
 
 
-def test_the_time_of_an_answer_is_bounded_by_the_product_of_rules_and_url():
+def test_the_time_of_a_decision_is_bounded():
     many = 4_000
     rules = parse_rules(
         ours(*(f"Disallow: /{'a*' * 50}b{number}" for number in range(many))).encode(), "thresher"
@@ -228,11 +228,11 @@ def test_a_rule_of_many_stars_is_matched_from_left_to_right():
         (("Allow: /", "User-agent: *", "Crawl-delay: 9"), None),
     ],
 )
-def test_the_slowest_of_what_is_asked_of_us_counts(lines, delay_s):
+def test_the_slowest_of_several_delays_counts(lines, delay_s):
     assert parse_rules(ours(*lines).encode(), "thresher").delay_s == delay_s
 
 
-def test_2_2_4_sitemaps_are_said_to_everybody_and_end_no_group():
+def test_2_2_4_sitemaps_apply_to_everybody_and_end_no_group():
     rules = parse_rules(
         b"Sitemap: /a\nUser-agent: x\nSitemap: http://b.org/s\nsite-map: /a\nSitemap:\n", "thresher"
     )
@@ -240,7 +240,7 @@ def test_2_2_4_sitemaps_are_said_to_everybody_and_end_no_group():
 
 
 @given(st.binary(max_size=500), st.text(max_size=60))
-def test_no_bytes_break_it_and_it_says_the_same_twice(body, path):
+def test_any_bytes_can_be_parsed_with_the_same_result_each_time(body, path):
     rules = parse_rules(b"User-agent: *\n" + body, "thresher")
     where = request_path(f"http://example.org/{path}")
     assert rules.allows(where) == rules.allows(where)
@@ -286,7 +286,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=12))
-def test_what_is_kept_of_a_file_says_the_same_to_us(lines):
+def test_the_stored_form_of_a_file_has_the_same_rules_for_us(lines):
     rules = parse_rules("\n".join(lines).encode(), "thresher")
     kept = rules.body("thresher")
     assert parse_rules(kept, "thresher") == rules
@@ -294,7 +294,7 @@ def test_what_is_kept_of_a_file_says_the_same_to_us(lines):
     assert b"other" not in kept
 
 
-def test_rules_take_as_much_memory_as_they_are_long():
+def test_the_memory_of_rules_is_proportional_to_their_length():
     body = b"User-agent: *\n" + b"".join(b"allow:*%x\n" % number for number in range(0x10000, 0x19000))
     rules = parse_rules(body, "thresher")
     assert len(rules.patterns) < len(body)
@@ -367,13 +367,13 @@ CASES = {
 }
 
 
-def test_the_cases_of_crawler_commons_are_read_as_it_reads_them():
+def test_the_cases_of_crawler_commons_have_its_results():
     seen = set()
     for name, body in files("sitemaps-feeds-robots-cases.tar.zst"):
         base = name.rpartition("/")[2]
         for digit, letter in zip(
             "1234", "abcd", strict=True
-        ):  # a product token has no digits (2.2.1); theirs have
+        ):  # a product token has no digits (2.2.1); those of crawler-commons have some
             body = body.replace(f"bot{digit}".encode(), f"bot-{letter}".encode())  # noqa: PLW2901
         for agent, path, expected in CASES.get(base, ()):
             assert allowed(body, path, agent) == expected, (base, agent, path)

@@ -35,8 +35,8 @@ def rules(text, *headers):
     return page(text, *headers, kind="text/plain")
 
 
-class Doorman:
-    """A frontier that tells callers one after the other how long to wait for an address."""
+class AddressTurns:
+    """A frontier that returns these waits for addresses, one for each call."""
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
@@ -60,13 +60,13 @@ class Doorman:
         return self.waits.pop(0) if self.waits else 0
 
 
-async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
+async def event(answers, attempt=0, allow=("127.0.0.0/8",), turns=None):
     async with Server(answers).serve() as server:
         client = wire_client("t", max_body=1_000_000, timeout=0.5, allow_networks=tuple(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
             return await fetch_robots(
-                client, under, AddressLimiter(doorman or Doorman(ip_delay_ms=0))
+                client, under, AddressLimiter(turns or AddressTurns(ip_delay_ms=0))
             ), server
         finally:
             await client.close()
@@ -90,7 +90,7 @@ async def refused(record, url, version=1):
     return found and (str(found.outcome), found.reason)
 
 
-async def test_rules_are_what_the_server_says():
+async def test_rules_are_those_of_the_response():
     found, _ = await event({"/robots.txt": rules("User-agent: *\nDisallow: /private\nCrawl-delay: 2")})
     assert found.decision.rule == "rules"
     assert found.decision.delay_ms == 2_000
@@ -106,7 +106,7 @@ def test_2_3_1_3_unavailable_means_that_all_is_allowed(status):
     ("status", "fault"),
     [(429, Fault.BUSY), (500, Fault.SERVER), (503, Fault.BUSY), (599, Fault.SERVER)],
 )
-def test_2_3_1_4_unreachable_means_ask_again_and_at_last_that_all_is_disallowed(status, fault):
+def test_2_3_1_4_unreachable_means_retry_and_finally_that_all_is_disallowed(status, fault):
     waits = [ruled(status, attempt=attempt) for attempt in range(ATTEMPTS)]
     assert [type(one) for one in waits] == [RobotsRetry, RobotsRetry, RobotsRuling]
     assert waits[0].retry_after_ms is waits[1].retry_after_ms is None
@@ -122,7 +122,7 @@ def test_rules_that_broke_off_are_not_rules():
     assert ruled(200, b"User-agent: *", truncated="length").rule == "rules"
 
 
-async def test_no_answer_is_asked_again():
+async def test_a_robots_txt_without_a_response_is_retried():
     async def silent(_, writer):
         writer.close()
 
@@ -131,7 +131,7 @@ async def test_no_answer_is_asked_again():
     assert found.captures == ()
 
 
-async def test_who_never_answers_is_the_frontiers_to_give_up():
+async def test_the_frontier_gives_up_a_host_that_never_answers():
     async def silent(_, writer):
         writer.close()
 
@@ -139,23 +139,23 @@ async def test_who_never_answers_is_the_frontiers_to_give_up():
     assert found.decision == RobotsRetry(retry_after_ms=None, fault=Fault.RESET, reason="reset")
 
 
-async def test_nothing_is_asked_before_it_is_the_turn_of_the_address():
-    doorman = Doorman(700)
-    found, server = await event({"/robots.txt": rules("")}, doorman=doorman)
+async def test_no_request_precedes_the_turn_of_its_address():
+    turns = AddressTurns(700)
+    found, server = await event({"/robots.txt": rules("")}, turns=turns)
     assert found == Postponement(wait_ms=700)
-    assert doorman.asked == [("127.0.0.1", 0)]
+    assert turns.asked == [("127.0.0.1", 0)]
     assert server.connections == 0
 
 
-async def test_each_hop_enters_its_address_and_waits_for_its_turn():
-    doorman = Doorman(0, 20, 0)
-    found, _ = await event({"/robots.txt": redirect("/1"), "/1": rules("")}, doorman=doorman)
+async def test_each_hop_acquires_its_address_and_waits_for_its_turn():
+    turns = AddressTurns(0, 20, 0)
+    found, _ = await event({"/robots.txt": redirect("/1"), "/1": rules("")}, turns=turns)
     assert len(found.captures) == 2
-    assert doorman.asked == [("127.0.0.1", 0), ("127.0.0.1", 0), ("127.0.0.1", 1)]
+    assert turns.asked == [("127.0.0.1", 0), ("127.0.0.1", 0), ("127.0.0.1", 1)]
 
 
 async def test_a_hop_to_another_host_waits_for_its_turn():
-    keeper = Doorman(10, ip_delay_ms=0, delay_ms=30)
+    keeper = AddressTurns(10, ip_delay_ms=0, delay_ms=30)
     async with (
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
@@ -171,15 +171,15 @@ async def test_a_hop_to_another_host_waits_for_its_turn():
     assert keeper.ended == ["127.0.0.2"]
 
 
-async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
+async def test_a_hop_whose_turn_is_far_away_is_postponed():
     hops = {"/robots.txt": redirect("/1"), "/1": rules("")}
-    found, server = await event(hops, doorman=Doorman(0, 90_000))
+    found, server = await event(hops, turns=AddressTurns(0, 90_000))
     assert found.decision == RobotsRetry(retry_after_ms=90_000, is_failure=False)
     assert len(server.requests) == len(found.captures) == 1
 
 
-async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its_host_has_a_delay():
-    keeper = Doorman(ip_delay_ms=0, delay_ms=10)
+async def test_a_hop_that_our_own_side_lost_is_postponed_and_its_host_has_a_delay():
+    keeper = AddressTurns(ip_delay_ms=0, delay_ms=10)
 
     class Lost:
         """A client whose second request fails."""
@@ -228,7 +228,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             waits = (2 * delay_ms, 2 * delay_ms)
             found = await fetch_robots(
-                client, under, AddressLimiter(Doorman(*waits, ip_delay_ms=0, delay_ms=delay_ms))
+                client, under, AddressLimiter(AddressTurns(*waits, ip_delay_ms=0, delay_ms=delay_ms))
             )
         finally:
             await client.close()
@@ -254,13 +254,13 @@ async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
     assert found.decision.rule == "allow"
 
 
-def test_2_5_the_first_500_kib_count():
+def test_2_5_the_first_500_kib_are_read():
     found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * MAX_ROBOTS_BYTES + b"\nDisallow: /b\n")
     body, read_ms = split_timestamp(found.body)
     assert (body, read_ms) == (b"user-agent: thresher\ndisallow: /a\n", NOW)
 
 
-def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
+def test_2_5_truncated_rules_lack_the_line_that_was_cut():
     found = ruled(200, b"User-agent: *\nDisallow: /a\nDisallow: /", truncated="length")
     assert split_timestamp(found.body)[0] == b"user-agent: thresher\ndisallow: /a\n"
 
@@ -270,13 +270,13 @@ DOWN = RobotsRetry(retry_after_ms=30_000, fault=Fault.SERVER)
 KNOWN = with_timestamp(b"User-agent: *\nDisallow: /x\nCrawl-delay: 3", NOW - STALE_MS // 2)
 
 
-def test_2_3_1_4_rules_that_cannot_be_had_again_are_those_of_before():
+def test_2_3_1_4_if_rules_cannot_be_fetched_again_the_old_rules_hold():
     found = use_stale_rules(DOWN, record(body=KNOWN), NOW)
     assert (found.rule, found.body, found.ttl_ms, found.delay_ms) == ("rules", KNOWN, UNREACHABLE_MS, 3_000)
     assert (found.fault, found.hold_ms) == (Fault.SERVER, 0)
 
 
-def test_a_host_that_asks_for_time_gets_it_though_its_rules_are_known():
+def test_a_host_with_known_rules_rests_if_it_asks_for_that():
     assert use_stale_rules(BUSY, record(body=KNOWN), NOW).hold_ms == 7_000
     assert LONGEST_WAIT_MS <= STALE_MS
 
@@ -292,11 +292,11 @@ def test_a_host_that_asks_for_time_gets_it_though_its_rules_are_known():
         record(body=with_timestamp(b"", NOW + 1)),
     ],
 )
-def test_2_4_rules_older_than_a_week_or_of_no_known_age_are_no_rules(before):
+def test_2_4_rules_older_than_a_week_or_of_unknown_age_do_not_hold(before):
     assert use_stale_rules(DOWN, before, NOW) is DOWN
 
 
-def test_what_was_only_put_off_makes_no_rules_stale():
+def test_a_postponed_fetch_makes_no_rules_stale():
     later = RobotsRetry(retry_after_ms=90_000, is_failure=False)
     assert use_stale_rules(later, record(body=KNOWN), NOW) is later
 
@@ -322,11 +322,11 @@ async def test_pages_are_judged_by_the_rules(text, path, reason):
     assert found == (None if reason is None else ("refused", reason))
 
 
-async def test_rules_that_were_forgotten_allow_nothing():
+async def test_a_missing_record_allows_nothing():
     assert await refused(record("rules", b""), "http://example.org/x") == ("failed", "robots_unreachable")
 
 
-async def test_records_without_rules_speak_for_the_whole_origin():
+async def test_a_record_without_rules_holds_for_the_whole_origin():
     assert await refused(record("allow"), "http://example.org/x") is None
     assert await refused(record("disallow"), "http://example.org/x") == ("failed", "robots_unreachable")
     for reason in ("address_blocked", "name_blocked", "port_blocked"):
@@ -348,7 +348,7 @@ async def test_a_record_is_read_and_parsed_once_for_each_version():
     assert len(read) == 2
 
 
-async def test_the_sitemaps_of_an_origin_are_told_once():
+async def test_the_sitemaps_of_an_origin_are_returned_once():
     async def reading(_):
         return record(body=with_timestamp(b"Sitemap: /s.xml\nSitemap: http://other.org/s", NOW))
 
@@ -375,7 +375,7 @@ def test_a_crawl_delay_is_clamped(text, expected):
     assert delay_ms(rules) == expected
 
 
-async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypatch):
+async def test_rules_of_many_hosts_are_cached_up_to_a_size_and_read_again(monkeypatch):
     monkeypatch.setattr("crawler.robots.robots_txt._SIZE_AT_MOST", 50_000)
     body = with_timestamp(
         parse_rules(

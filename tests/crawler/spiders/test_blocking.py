@@ -53,7 +53,7 @@ def project(tmp_path):
 
 
 def hasten(longest_s=300.0):
-    """Make half a minute take a third of a second."""
+    """Shorten the limits: half a minute takes a third of a second."""
     limits = {"warn_s": 0.3, "longest_s": longest_s}
     return (blocking_watch.BlockingWatch.__init__, "__kwdefaults__", limits)
 
@@ -76,7 +76,7 @@ def length():
 
 
 def spider(project, what):
-    return project.guest(BLOCKING.replace("WHAT", what), "Blocking")
+    return project.spider_spec(BLOCKING.replace("WHAT", what), "Blocking")
 
 
 @pytest.mark.parametrize("what", [SLEEP, SPIN, REGEX], ids=["sleep", "spin", "regex"])
@@ -90,10 +90,10 @@ def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
         writer.write(page("soon"))
 
     monkeypatch.setattr(*hasten())
-    guest = spider(project, what.replace("LENGTH", str(length()) if what is REGEX else ""))
+    spider_spec = spider(project, what.replace("LENGTH", str(length()) if what is REGEX else ""))
     site.answers |= {"/slow": links("/next"), "/next": page("x"), "/soon": soon}
     crawl.seed(f"{site.url}/slow", f"{site.url}/soon")
-    run_worker(crawl.config("w", spider=guest, ttl_s=0.4, timeout_s=0.5))
+    run_worker(crawl.config("w", spider=spider_spec, ttl_s=0.4, timeout_s=0.5))
     assert crawl.stats.is_drained
     assert crawl.stats.reasons == {}
     assert paths_of(project.items) == {"/slow": 1, "/next": 1, "/soon": 1}
@@ -119,7 +119,7 @@ def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project, 
 
 
 @pytest.mark.parametrize("what", [FOR_EVER, STUBBORN], ids=["for ever", "stubborn"])
-def test_a_callback_that_does_not_let_go_ends_the_crawl_with_one_line_that_names_it(
+def test_a_callback_that_blocks_too_long_ends_the_crawl_with_one_line_that_names_it(
     crawl, site, project, what, monkeypatch
 ):
     monkeypatch.setattr(*hasten(longest_s=0.6))
@@ -139,7 +139,7 @@ def test_a_callback_that_does_not_let_go_ends_the_crawl_with_one_line_that_names
     assert crawl.stats.leased == 1
 
 
-def test_native_code_that_does_not_let_go_ends_its_worker(crawl, site, project, capfd):
+def test_native_code_that_blocks_too_long_ends_its_worker(crawl, site, project, capfd):
     site.answers["/slow"] = page("x")
     crawl.seed(f"{site.url}/slow")
     worker = SPAWN.Process(target=worker_in_haste, args=(crawl.config("w", spider=spider(project, NATIVE)),))
@@ -150,7 +150,7 @@ def test_native_code_that_does_not_let_go_ends_its_worker(crawl, site, project, 
     assert crawl.stats.leased == 1
 
 
-def test_a_process_that_was_stopped_while_its_loop_waited_is_no_callback_that_blocks():
+def test_a_process_that_was_stopped_while_its_loop_waited_is_not_blocked():
     ended = []
 
     async def stopped():

@@ -91,25 +91,25 @@ def run(crawl, project, listed, **changes):
     """Return what the spider receives for these URLs, which a page lists."""
     with Server({"/": links(*listed)}, address="127.0.0.9").in_thread() as index:
         crawl.seed(f"{index.url}/", scope="any")
-        run_worker(crawl.config("w", spider=project.guest(EVERY, "Every"), **changes))
+        run_worker(crawl.config("w", spider=project.spider_spec(EVERY, "Every"), **changes))
     assert crawl.stats.is_drained
     return answers_of(project.items)
 
 
-def test_what_a_host_may_answer_is_heard_once(crawl, site, project):
+def test_every_response_of_a_host_is_delivered_once(crawl, site, project):
     code = EVERY.replace("scrapy.Request(url", "response.follow(url")
     site.answers |= {path: answer for path, (answer, _) in ANSWERS.items()}
     site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /private", kind="text/plain")
     heard = {path: said for path, (_, said) in ANSWERS.items() if said}
     site.answers["/"] = links(*heard)
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Every"), max_body=64 << 10))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Every"), max_body=64 << 10))
     assert crawl.stats.is_drained
     assert answers_of(project.items) == heard
     assert "/private" not in site.paths
 
 
-def test_what_hosts_may_fail_by_is_heard_once_also_of_what_waits_there(crawl, project, names, tmp_path):
+def test_every_failure_of_a_host_is_delivered_once_for_waiting_pages_too(crawl, project, names, tmp_path):
     names |= {"nobody.test": 3, "inward.test": ["10.0.0.1"]}
     with (
         socket.socket() as closed,
@@ -144,13 +144,13 @@ def test_requests_that_a_budget_has_no_room_for_are_counted_and_reach_no_errback
     code = EVERY.replace("scrapy.Request(url", "response.follow(url")
     site.answers |= {"/": links("/1", "/2", "/3", "/4"), "/1": page("x"), "/2": page("x")}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Every"), budget=Budget(host=3)))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Every"), budget=Budget(host=3)))
     assert answers_of(project.items) == {"/1": "200", "/2": "200"}
     assert crawl.stats.discarded == {"host_budget": 2}
     assert crawl.stats.is_drained
 
 
-def test_requests_that_are_left_out_are_heard_of_at_once(crawl, site, project):
+def test_rejected_requests_reach_their_errback_at_once(crawl, site, project):
     code = """
     class Left(scrapy.Spider):
         name = "left"
@@ -177,7 +177,7 @@ def test_requests_that_are_left_out_are_heard_of_at_once(crawl, site, project):
         "/hidden": page("x"),
     }
     crawl.seed(f"{site.url}/", scope="any")
-    run_worker(crawl.config("w", spider=project.guest(code, "Left")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Left")))
     assert answers_of(project.items) == {
         f"{site.url.replace('127.0.0.1', 'localhost')}/": "IgnoreRequest('off_site')",
         "ftp://127.0.0.1/": "IgnoreRequest('no_url')",
@@ -188,7 +188,7 @@ def test_requests_that_are_left_out_are_heard_of_at_once(crawl, site, project):
     assert "/hidden" not in site.paths
 
 
-def test_what_middlewares_and_extensions_stop_is_heard_of(crawl, site, project):
+def test_requests_that_middlewares_and_extensions_stop_reach_their_errback(crawl, site, project):
     code = (
         EVERY.replace("scrapy.Request(url", "response.follow(url").replace(
             "custom_settings = {", "custom_settings = {**SETTINGS, "
@@ -239,25 +239,25 @@ SETTINGS = {"DOWNLOADER_MIDDLEWARES": {Stops: 500}}
     site.answers |= {path: page("x") for path in expected} | {"/": links(*expected)}
     site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /private", kind="text/plain")
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(head + code, "Every")))
+    run_worker(crawl.config("w", spider=project.spider_spec(head + code, "Every")))
     assert answers_of(project.items) == expected
     assert crawl.stats.is_drained
 
 
-def test_a_page_that_is_given_up_when_nobody_has_a_spider_is_settled_in_silence(crawl, site, project):
+def test_a_page_that_is_given_up_without_a_spider_is_settled(crawl, site, project):
     with socket.socket() as closed:
         closed.bind(("127.0.0.6", 0))
         dead = f"http://127.0.0.6:{closed.getsockname()[1]}/"
         site.answers["/"] = links(dead)
         crawl.seed(f"{site.url}/", scope="any")
-        run_worker(crawl.config("w1", spider=project.guest(EVERY, "Every"), max_pages=1))
+        run_worker(crawl.config("w1", spider=project.spider_spec(EVERY, "Every"), max_pages=1))
         assert not crawl.stats.is_drained
         run_worker(crawl.config("w2"))
     assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:dead_refused": 1}
 
 
-def test_a_redirect_tells_its_callback_the_way(crawl, site, project):
+def test_a_callback_receives_the_redirects_that_led_to_its_page(crawl, site, project):
     code = """
     class Way(scrapy.Spider):
         name = "way"
@@ -277,7 +277,7 @@ def test_a_redirect_tells_its_callback_the_way(crawl, site, project):
         "/again-2": page("x"),
     }
     crawl.seed(f"{site.url}/1")
-    run_worker(crawl.config("w", spider=project.guest(code, "Way")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Way")))
     end, again = sorted(project.items, key=lambda item: item["times"])
     assert end == {
         "url": f"{site.url}/end",

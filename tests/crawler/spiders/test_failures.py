@@ -36,23 +36,23 @@ def table():
 
 
 @pytest.mark.parametrize("reason", get_args(FailureReason))
-def test_what_the_wire_fails_by_is_told_as_the_guide_says(reason):
+def test_failures_of_the_wire_have_the_exceptions_of_the_guide(reason):
     assert table()[reason] == {type(spider_exception(judge_failure(reason).outcome, reason))}
 
 
 @pytest.mark.parametrize(
     "reason", sorted({*DEAD, "robots_unreachable", "lease_expired", "parser_crash", "reading"})
 )
-def test_what_is_given_up_is_told_as_the_guide_says(reason):
+def test_pages_that_are_given_up_have_the_exceptions_of_the_guide(reason):
     assert table()[reason] == {type(spider_exception(Outcome.FAILED, reason))}
 
 
 @pytest.mark.parametrize("truncated", get_args(Truncation))
-def test_a_body_that_is_not_whole_is_told_as_the_guide_says(truncated):
+def test_incomplete_bodies_have_the_exceptions_of_the_guide(truncated):
     assert table()[f"truncated_{truncated}"] == {type(truncation_exception(truncated))}
 
 
-def test_the_guide_knows_no_other_reasons():
+def test_the_guide_lists_no_other_reasons():
     known = {*get_args(FailureReason), *DEAD, *(f"truncated_{why}" for why in get_args(Truncation))}
     others = {reason for reason, kinds in table().items() if kinds == {IgnoreRequest}}
     rest = {"robots_unreachable", "lease_expired", "parser_crash", "reading", "middleware"}

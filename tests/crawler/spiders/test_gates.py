@@ -34,7 +34,7 @@ def gated(cookie="seen=1; Path=/", way="{path}"):
 
 
 @pytest.mark.parametrize("way", ["{path}", "/gate?back={path}"])
-def test_pages_behind_a_cookie_gate_are_had_where_cookies_are_kept(crawl, site, way):
+def test_pages_behind_a_cookie_gate_are_fetched_if_cookies_are_stored(crawl, site, way):
     site.fallback = lambda _: gated(way=way)
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", cookies=True))
@@ -45,7 +45,7 @@ def test_pages_behind_a_cookie_gate_are_had_where_cookies_are_kept(crawl, site, 
 
 
 @pytest.mark.parametrize("way", ["{path}", "/gate?back={path}"])
-def test_where_none_are_kept_the_reason_says_so(crawl, site, way):
+def test_without_cookies_the_reason_says_so(crawl, site, way):
     site.fallback = lambda _: gated(way=way)
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
@@ -53,7 +53,7 @@ def test_where_none_are_kept_the_reason_says_so(crawl, site, way):
     assert crawl.stats.is_drained
 
 
-def test_a_worker_that_was_not_told_the_cookie_finds_it_with_the_url(crawl, site):
+def test_a_worker_finds_the_cookie_of_another_worker_with_the_url(crawl, site):
     """A cookie that one worker received travels with the URL to another worker, which sends it."""
     site.fallback = lambda _: gated()
     crawl.seed(f"{site.url}/")
@@ -64,7 +64,7 @@ def test_a_worker_that_was_not_told_the_cookie_finds_it_with_the_url(crawl, site
     assert (crawl.stats.outcomes["fetched"], crawl.stats.outcomes["redirected"]) == (3, 1)
 
 
-def test_a_gate_that_never_opens_is_left_after_three_requests(crawl, site):
+def test_a_gate_that_never_opens_is_given_up_after_three_requests(crawl, site):
     site.answers["/"] = page("", "Location: /", "Set-Cookie: a=1", status="302 Found")
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", cookies=True))
@@ -76,7 +76,7 @@ def test_a_gate_that_never_opens_is_left_after_three_requests(crawl, site):
     ("linked", "wanted"),
     [("/%7Eann", "/~ann"), ("/q?b=1&a=2", "/q?a=2&b=1"), ("/q?utm_source=x&a=1", "/q?a=1")],
 )
-def test_a_page_whose_server_wants_it_spelled_otherwise_is_had(crawl, site, linked, wanted):
+def test_a_page_whose_server_wants_another_spelling_is_fetched(crawl, site, linked, wanted):
     site.answers |= {"/": links(linked), linked: redirect(wanted), wanted: page("there")}
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
@@ -85,7 +85,7 @@ def test_a_page_whose_server_wants_it_spelled_otherwise_is_had(crawl, site, link
     assert crawl.stats.reasons == {}
 
 
-def test_one_page_under_three_spellings_is_asked_for_once_as_it_was_found_first(crawl, site):
+def test_one_page_under_three_spellings_is_requested_once_in_the_first_spelling(crawl, site):
     spellings = ["/q?b=2&a=%7e", "/q?a=~&b=2", "/q?b=2&a=%7E"]
     site.answers["/"] = links(*spellings)
     site.fallback = page
@@ -94,7 +94,7 @@ def test_one_page_under_three_spellings_is_asked_for_once_as_it_was_found_first(
     assert [path for path in site.paths if path.startswith("/q")] == spellings[:1]
 
 
-def test_requests_are_counted_whatever_comes_and_no_more_are_made_than_were_allowed(crawl, site):
+def test_every_request_counts_and_the_allowed_number_is_not_exceeded(crawl, site):
     site.answers["/"] = links(*(f"/{number}" for number in range(40)))
     for limit in (8, 20):
         crawl.seed(f"{site.url}/")
@@ -103,7 +103,7 @@ def test_requests_are_counted_whatever_comes_and_no_more_are_made_than_were_allo
     assert crawl.stats.outcomes["gone"] == 18
 
 
-def test_what_robots_txt_forbids_is_no_request(crawl, site):
+def test_a_forbidden_page_does_not_count_as_a_request(crawl, site):
     site.answers |= {
         "/robots.txt": page("User-agent: *\nDisallow: /no", kind="text/plain"),
         "/": links(*(f"/no/{number}" for number in range(40)), "/yes"),
@@ -125,7 +125,7 @@ def test_a_list_of_one_template_is_had_whole_and_links_beside_it_are_no_worse_of
     assert crawl.stats.reasons == {}
 
 
-def test_what_a_sitemap_lists_is_had_whole_however_alike_it_is(crawl, site):
+def test_a_sitemaps_pages_are_all_fetched_however_similar_they_are(crawl, site):
     pages = [f"/item?id={number}" for number in range(300)]
     site.answers |= {
         "/robots.txt": page("Sitemap: /sitemap.txt", kind="text/plain"),
@@ -142,7 +142,7 @@ async def everybody(workers):
     return workers
 
 
-def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie(crawl):
+def test_a_gates_page_is_recovered_with_the_cookie_that_a_dead_worker_archived(crawl):
     url = canonicalize("http://a.test/")
 
     async def die(frontier):

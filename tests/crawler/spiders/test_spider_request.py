@@ -45,7 +45,7 @@ SPIDER = Some()
     meta=st.dictionaries(st.text(), JSON, max_size=3),
     headers=HEADERS,
 )
-def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
+def test_a_carried_request_comes_back_unchanged(cb_kwargs, meta, headers):
     sent = scrapy.Request(
         "http://example.org/",
         SPIDER.parse_item,
@@ -66,7 +66,7 @@ def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
     assert came.priority == 5
 
 
-def test_a_request_for_nothing_but_a_url_carries_nothing():
+def test_a_request_with_only_a_url_carries_nothing():
     meta = {"depth": 7, "download_slot": "x", "download_latency": 0.1, "verbatim_url": True}
     assert encode_request(scrapy.Request("http://example.org/", meta=meta), SPIDER) == b""
     assert decode_request(b"") == SpiderRequest()
@@ -97,14 +97,14 @@ def test_a_spider_request_of_another_version_says_what_to_do(written):
 @pytest.mark.parametrize(
     "value", [(1,), {1: 2}, {1}, b"x", float("nan"), object(), SPIDER], ids=lambda value: type(value).__name__
 )
-def test_what_would_come_back_as_something_else_is_refused(value):
+def test_values_that_would_come_back_changed_are_refused(value):
     for what in ("cb_kwargs", "meta"):
         with pytest.raises(InputError, match=rf"its {what}\['x'\] is {type(value).__name__}"):
             encode_request(scrapy.Request("http://example.org/", **{what: {"x": value}}), SPIDER)
 
 
 @pytest.mark.parametrize("value", ["a\rX: y", "a\nX: y", "a\0"])
-def test_a_header_that_no_request_can_have_is_refused(value):
+def test_a_header_that_cannot_be_sent_is_refused(value):
     with pytest.raises(InputError, match="its header 'X' is none"):
         encode_request(scrapy.Request("http://example.org/", headers={"X": value}), SPIDER)
 

@@ -17,13 +17,13 @@ def crawler(**custom):
     return Crawler(Some, spider_settings.spider_settings(SpiderSpec(class_path="a:B")))
 
 
-def test_what_a_user_says_in_agreement_or_not_at_all_is_no_contradiction():
+def test_settings_that_agree_or_are_missing_are_no_contradiction():
     assert list(spider_settings.ignored_settings(crawler().settings)) == []
     agreed = crawler(ROBOTSTXT_OBEY=True, RETRY_ENABLED=True, DOWNLOAD_DELAY=0, LOG_LEVEL="DEBUG", MY_OWN=1)
     assert list(spider_settings.ignored_settings(agreed.settings)) == []
 
 
-def test_what_is_not_followed_is_named_once_and_forced():
+def test_ignored_settings_are_named_once_and_forced():
     made = crawler(
         ROBOTSTXT_OBEY=False,
         USER_AGENT="somebody",
@@ -58,7 +58,7 @@ def test_every_worker_has_feeds_of_its_own():
             worker_feeds({uri: {}}, "w")
 
 
-def test_feeds_that_a_killed_worker_may_lose_items_of_are_known():
+def test_feeds_of_which_a_killed_worker_may_lose_items_are_named():
     durable = {"a.jsonl": {}, "b": {"format": "csv"}, "file:///c.jl": {"format": "jsonlines"}}
     assert list(lossy_feeds(durable)) == []
     others = {

@@ -45,7 +45,7 @@ class Project:
         self.root = root
         root.mkdir()
 
-    def guest(self, code, name="Follow", *, settings="", **arguments):
+    def spider_spec(self, code, name="Follow", *, settings="", **arguments):
         """Return the spider of that name in a module of its own."""
         Project.count += 1
         module = f"guests_{self.root.parent.name.replace('-', '_')}_{Project.count}"
@@ -81,10 +81,10 @@ def paths_of(items):
     return Counter("/" + item["url"].split("/", 3)[3] for item in items)
 
 
-def test_callbacks_say_what_is_fetched_and_their_items_come_out_of_the_feed(crawl, site, project):
+def test_callbacks_name_the_next_pages_and_their_items_are_in_the_feed(crawl, site, project):
     site.fallback = web(40)
     crawl.seed(f"{site.url}/0")
-    run_worker(crawl.config("w", spider=project.guest(FOLLOW)))
+    run_worker(crawl.config("w", spider=project.spider_spec(FOLLOW)))
     assert crawl.stats.is_drained
     assert crawl.stats.outcomes["fetched"] == 40
     every = {f"/{n}": 1 for n in range(40)}
@@ -122,7 +122,7 @@ def test_a_request_keeps_callback_arguments_meta_and_headers_through_the_frontie
         "/data.json": page('{"a": 1}', kind="application/json"),
     }
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Shop", country="de")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Shop", country="de")))
     about = {"page": 2, "seen": ["ä"], "depth": 2, "country": "de"}
     found = {item.pop("url").rpartition("/")[2]: item for item in project.items}
     assert found == {
@@ -153,13 +153,13 @@ def test_rules_of_a_crawl_spider_are_followed_and_go_no_further_than_the_scope(c
         "/keep/2": page("end"),
     }
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Rules")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Rules")))
     assert crawl.stats.outcomes["fetched"] == 3
     assert crawl.stats.seen == 3
     assert paths_of(project.items) == {"/keep/1": 1, "/keep/2": 1}
 
 
-def test_middlewares_pipelines_and_settings_of_the_user_count(crawl, site, project):
+def test_middlewares_pipelines_and_settings_of_the_user_take_effect(crawl, site, project):
     code = """
     class Key:
         @classmethod
@@ -213,7 +213,7 @@ def test_middlewares_pipelines_and_settings_of_the_user_count(crawl, site, proje
         "/even": page("<body>on the wire"),
     }
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Plain", settings=settings)))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Plain", settings=settings)))
     found = {item["url"].rpartition("/")[2]: item for item in project.items}
     assert {name: item["text"] for name, item in found.items()} == {
         "": "from the middleware",
@@ -233,7 +233,7 @@ def test_middlewares_pipelines_and_settings_of_the_user_count(crawl, site, proje
     assert b"on the middleware" not in bodies
 
 
-def test_a_callback_that_raises_costs_its_page_nothing_but_a_reason(crawl, site, project, capfd):
+def test_a_callback_that_raises_changes_only_the_reason_of_its_page(crawl, site, project, capfd):
     code = """
     class Careless(scrapy.Spider):
         name = "careless"
@@ -252,7 +252,7 @@ def test_a_callback_that_raises_costs_its_page_nothing_but_a_reason(crawl, site,
     """
     site.answers |= {"/": links("/a", "/b"), "/a": page("a"), "/b": page("b"), "/more": page("m")}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Careless")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Careless")))
     assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"fetched:callback_error": 3}
     assert set(pages(crawl)) == {"/robots.txt", "/", "/a", "/b", "/more"}
@@ -262,7 +262,7 @@ def test_a_callback_that_raises_costs_its_page_nothing_but_a_reason(crawl, site,
     assert "ZeroDivisionError" in said
 
 
-def test_what_is_no_success_goes_to_the_errback_once_the_frontier_has_given_up(crawl, site, project):
+def test_a_failed_page_goes_to_the_errback_once_the_frontier_gives_it_up(crawl, site, project):
     code = """
     class Wary(scrapy.Spider):
         name = "wary"
@@ -293,7 +293,7 @@ def test_what_is_no_success_goes_to_the_errback_once_the_frontier_has_given_up(c
         "/instead": page("x"),
     }
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Wary")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Wary")))
     found = {item.pop("url").rpartition("/")[2]: item for item in project.items}
     assert len(project.items) == len(found)
     assert found == {
@@ -312,7 +312,7 @@ def test_what_is_no_success_goes_to_the_errback_once_the_frontier_has_given_up(c
     assert site.paths["/busy"] == 3
 
 
-def test_robots_rules_nofollow_and_the_guard_are_not_a_spiders_to_switch_off(crawl, site, project):
+def test_a_spider_cannot_switch_off_robots_rules_nofollow_or_the_guard(crawl, site, project):
     settings = """
     ROBOTSTXT_OBEY = False
     COOKIES_ENABLED = True
@@ -329,8 +329,8 @@ def test_robots_rules_nofollow_and_the_guard_are_not_a_spiders_to_switch_off(cra
         "/hidden": page("x"),
     }
     crawl.seed(f"{site.url}/", scope="any")
-    guest = project.guest(FOLLOW, settings=settings)
-    run_worker(crawl.config("w", spider=guest))
+    spider_spec = project.spider_spec(FOLLOW, settings=settings)
+    run_worker(crawl.config("w", spider=spider_spec))
     assert crawl.stats.reasons == {"refused:robots": 1, "refused:address_blocked": 1}
     assert set(site.paths) == {"/robots.txt", "/", "/public"}
     assert not any(b"Cookie" in raw for raw in site.requests)
@@ -360,14 +360,14 @@ def test_a_request_that_cannot_be_carried_ends_the_worker_in_one_line(crawl, sit
     site.answers["/"] = page("x")
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError) as raised:
-        run_worker(crawl.config("w", spider=project.guest(code, "Wrong")))
+        run_worker(crawl.config("w", spider=project.spider_spec(code, "Wrong")))
     assert why in str(raised.value)
     assert "\n" not in str(raised.value)
     assert crawl.stats.outcomes["fetched"] == 0
     assert crawl.stats.leased == 1
 
 
-def test_nothing_is_fetched_past_the_frontier(crawl, site, project):
+def test_nothing_is_fetched_without_the_frontier(crawl, site, project):
     code = """
     class Past(scrapy.Spider):
         name = "past"
@@ -378,12 +378,12 @@ def test_nothing_is_fetched_past_the_frontier(crawl, site, project):
     """
     site.answers["/"] = page("x")
     crawl.seed(f"{site.url}/")
-    with pytest.raises(InputError, match="asked for past the frontier"):
-        run_worker(crawl.config("w", spider=project.guest(code, "Past")))
+    with pytest.raises(InputError, match="was requested without the frontier"):
+        run_worker(crawl.config("w", spider=project.spider_spec(code, "Past")))
     assert "/x" not in site.paths
 
 
-def test_a_middleware_may_send_elsewhere_or_ask_again(crawl, site, project):
+def test_a_middleware_may_redirect_or_retry(crawl, site, project):
     code = """
     class Elsewhere:
         tried = 0
@@ -414,7 +414,7 @@ def test_a_middleware_may_send_elsewhere_or_ask_again(crawl, site, project):
     """
     site.answers |= {"/": page("x"), "/new": page("x"), "/again": page("captcha")}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.guest(code, "Sent")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Sent")))
     assert {(item["url"].rpartition("/")[2], item["n"]) for item in project.items} == {
         ("new", 1),
         ("again", 2),
@@ -425,7 +425,7 @@ def test_a_middleware_may_send_elsewhere_or_ask_again(crawl, site, project):
     assert site.paths["/again"] == pages(crawl)["/again"] == 2, "the frontier asks again, in its own time"
 
 
-def test_who_closes_the_spider_ends_the_worker_and_loses_nothing(crawl, site, project):
+def test_a_closed_spider_ends_the_worker_and_loses_nothing(crawl, site, project):
     code = """
     class Enough(scrapy.Spider):
         name = "enough"
@@ -439,12 +439,12 @@ def test_who_closes_the_spider_ends_the_worker_and_loses_nothing(crawl, site, pr
     """
     site.fallback = web(60)
     crawl.seed(f"{site.url}/0")
-    guest = project.guest(code, "Enough")
-    run_worker(crawl.config("w1", spider=guest))
+    spider_spec = project.spider_spec(code, "Enough")
+    run_worker(crawl.config("w1", spider=spider_spec))
     stats = crawl.stats
     assert stats.leased == stats.robots == 0
     assert stats.outcomes["fetched"] == len(project.items) < 60
-    run_worker(crawl.config("w2", spider=guest))
+    run_worker(crawl.config("w2", spider=spider_spec))
     assert crawl.stats.is_drained
     assert paths_of(project.items) == {f"/{n}": 1 for n in range(60)}
 
@@ -453,8 +453,8 @@ def test_who_closes_the_spider_ends_the_worker_and_loses_nothing(crawl, site, pr
 def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, site, project, after):
     site.fallback = slowly(web(60), 0.01)
     crawl.seed(f"{site.url}/0")
-    guest = project.guest(FOLLOW)
-    process = start(crawl.config("killed", spider=guest))
+    spider_spec = project.spider_spec(FOLLOW)
+    process = start(crawl.config("killed", spider=spider_spec))
     wait_for(lambda: len(site.requests) > after)
     process.kill()
     process.join()
@@ -463,7 +463,7 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
     assert len({item["url"] for item in project.items}) >= settled
     crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
     assert crawl.stats.leased == 0
-    run_worker(crawl.config("next", spider=guest))
+    run_worker(crawl.config("next", spider=spider_spec))
     assert crawl.stats.is_drained
     assert crawl.stats.outcomes[Outcome.FETCHED] == 60
     items = paths_of(project.items)
@@ -482,7 +482,7 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
         ("json", "name it package.module:Class"),
     ],
 )
-def test_a_spider_that_cannot_be_had_is_one_line(crawl, site, spider, why):
+def test_a_spider_that_cannot_be_imported_is_an_error_of_one_line(crawl, site, spider, why):
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError, match=why):
         run_worker(crawl.config("w", spider=SpiderSpec(class_path=spider)))
@@ -492,7 +492,7 @@ def test_a_feed_that_several_workers_would_write_is_refused(crawl, site, project
     code = FOLLOW.replace("%(worker)s", "all")
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError, match=r"put %\(worker\)s into the name"):
-        run_worker(crawl.config("w", spider=project.guest(code)))
+        run_worker(crawl.config("w", spider=project.spider_spec(code)))
 
 
 def test_allowed_domains_hold_and_a_veto_of_an_extension_ends_in_a_reason(crawl, site, project):
@@ -528,22 +528,22 @@ def test_allowed_domains_hold_and_a_veto_of_an_extension_ends_in_a_reason(crawl,
     """
     site.answers["/"] = page("x")
     crawl.seed(f"{site.url}/", scope="any")
-    run_worker(crawl.config("w", spider=project.guest(code, "Bounded")))
+    run_worker(crawl.config("w", spider=project.spider_spec(code, "Bounded")))
     assert crawl.stats.is_drained
     assert set(site.paths) == {"/robots.txt", "/", "/let-in"}
     assert crawl.stats.reasons == {"gone:status_404": 1, "refused:ignored": 1}
 
 
-def test_a_crawl_that_archives_little_shows_its_spider_everything(crawl, site, project):
+def test_an_archive_filter_hides_nothing_from_a_spider(crawl, site, project):
     site.fallback = web(20)
     crawl.seed(f"{site.url}/0")
-    run_worker(crawl.config("w", spider=project.guest(FOLLOW), archive_filter=odd))
+    run_worker(crawl.config("w", spider=project.spider_spec(FOLLOW), archive_filter=odd))
     assert crawl.stats.outcomes["fetched"] == 20
     assert paths_of(project.items) == {f"/{n}": 1 for n in range(20)}
     assert pages(crawl) == {"/robots.txt": 1, **{f"/{n}": 1 for n in range(0, 20, 2)}}
 
 
-def test_of_a_crawl_without_a_guest_nothing_of_it_is_there(crawl, site):
+def test_a_crawl_without_a_spider_imports_nothing_of_spiders(crawl, site):
     site.fallback = web(20)
     crawl.seed(f"{site.url}/0")
     run_worker(crawl.config("w"))

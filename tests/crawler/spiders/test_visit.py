@@ -1,4 +1,4 @@
-"""How the lease of a page ends that a user's spider has seen, or has not, and what the spider gets of it."""
+"""How the lease of a page ends with a user's spider, and what the spider receives."""
 
 from dataclasses import replace
 
@@ -86,18 +86,18 @@ def test_the_next_visit_and_the_target_of_a_redirect_keep_the_spider_request():
         (None, scrapy.Request(f"{URL}x"), False, Outcome.REDIRECTED, "middleware"),
     ],
 )
-def test_every_way_through_the_spiders_side_has_its_end(found, result, failed, outcome, reason):
+def test_every_way_through_the_spiders_middlewares_has_its_outcome(found, result, failed, outcome, reason):
     made = end(found, result, failed=failed)
     assert (made.decision.outcome, made.decision.reason) == (outcome, reason)
     assert made.decision.lease == made.lease == lease(URL, state=STATE)
     assert bool(made.records) == (type(found).__name__ == "Capture")
 
 
-def test_a_lease_that_is_given_back_is_not_settled():
+def test_a_postponed_lease_is_not_settled():
     assert end(Postponement(wait_ms=5), IgnoreRequest()) is None
 
 
-def test_what_our_own_handler_raises_is_no_fault_of_a_middleware():
+def test_exceptions_of_our_own_handler_do_not_count_as_a_middlewares():
     visit = visited(LOST)
     visit.exception = IgnoreRequest("truncated_length")
     assert (
@@ -114,7 +114,7 @@ def test_what_our_own_handler_raises_is_no_fault_of_a_middleware():
     )
 
 
-def test_a_page_that_is_not_asked_for_ends_as_it_was_refused_whatever_middlewares_make_of_it():
+def test_a_refused_page_ends_with_its_refusal_whatever_middlewares_do():
     visit = Visit(lease=lease(URL), refusal=Judgement(outcome=Outcome.REFUSED, reason="robots"))
     for result in (RESPONSE, IgnoreRequest(), scrapy.Request(f"{URL}x")):
         made = visit_result(visit, result, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS)
@@ -147,7 +147,7 @@ def moved(location, status=301):
         (None, 0, {}, "response"),
     ],
 )
-def test_the_spider_gets_what_is_final_and_no_redirect_that_it_does_not_ask_for(found, attempt, meta, got):
+def test_the_spider_receives_final_responses_and_only_redirects_that_it_asks_for(found, attempt, meta, got):
     response = RESPONSE.replace(status=found.status) if isinstance(found, Capture) else RESPONSE
     came = delivery(
         visited(found, attempt=attempt), response, scrapy.Request(URL, meta=meta), SPIDER, DEFAULT_OPTIONS
@@ -161,7 +161,7 @@ def test_the_spider_gets_what_is_final_and_no_redirect_that_it_does_not_ask_for(
 @pytest.mark.parametrize(
     ("reason", "attempt", "is_told"), [("refused", 0, False), ("refused", 2, True), ("tls", 0, True)]
 )
-def test_the_spider_gets_an_exception_where_no_response_came(reason, attempt, is_told):
+def test_the_spider_receives_an_exception_if_no_response_came(reason, attempt, is_told):
     error = ConnectionError()
     visit = visited(FetchFailure(reason=reason, detail=""), attempt=attempt)
     assert delivery(visit, error, REQUEST, SPIDER, DEFAULT_OPTIONS) is (error if is_told else None)
@@ -183,7 +183,7 @@ def test_a_page_that_kills_its_reader_is_a_failure():
         ("ftp://example.org/", 0, "IgnoreRequest('no_url')"),
     ],
 )
-def test_the_spider_hears_where_the_request_of_a_middleware_leads_nowhere(url, attempt, got):
+def test_the_spider_receives_an_exception_if_a_middlewares_request_is_rejected(url, attempt, got):
     came = delivery(
         visited(captured(), attempt=attempt), scrapy.Request(url), REQUEST, SPIDER, DEFAULT_OPTIONS
     )
@@ -192,7 +192,7 @@ def test_the_spider_hears_where_the_request_of_a_middleware_leads_nowhere(url, a
     assert repr(came) == "IgnoreRequest('too_many_hops')"
 
 
-def test_whether_links_are_followed_is_known_from_the_reading_of_the_page():
+def test_the_reading_of_a_page_decides_whether_its_links_are_followed():
     assert forbids_links(visited(captured(body=b'<meta name="robots" content="nofollow">')), DEFAULT_OPTIONS)
     assert forbids_links(visited(captured(403, headers=(("X-Robots-Tag", "nofollow"),))), DEFAULT_OPTIONS)
     assert not forbids_links(visited(captured()), DEFAULT_OPTIONS)
@@ -211,7 +211,7 @@ def test_whether_links_are_followed_is_known_from_the_reading_of_the_page():
         ("http://example.org/a/a/a/a/a/a/a/a/a/a/a/a", "trap"),
     ],
 )
-def test_requests_are_left_out_as_links_are(url, reason):
+def test_requests_are_rejected_like_links(url, reason):
     assert rejection_reason(lease(URL), scrapy.Request(url), DEFAULT_OPTIONS) == reason
     assert (
         rejection_reason(lease(URL, depth=2, max_depth=2), scrapy.Request(url), DEFAULT_OPTIONS) == "too_deep"

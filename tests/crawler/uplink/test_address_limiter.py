@@ -1,4 +1,4 @@
-"""A request to an address is reported if it comes later than the frontier was told."""
+"""A request to an address is reported if it is later than the frontier assumes."""
 
 import asyncio
 from types import SimpleNamespace
@@ -38,18 +38,18 @@ async def told(frontier):
     return frontier.late
 
 
-async def test_who_asks_at_once_says_nothing(monkeypatch):
+async def test_a_prompt_request_is_not_reported(monkeypatch):
     monkeypatch.setattr(address_limiter, "MAX_REQUEST_LAG_S", 60.0)
     way, frontier = await entered()
     way.start_request(ADDRESS)
     assert await told(frontier) == []
 
 
-async def test_who_asks_late_or_again_says_so(monkeypatch):
+async def test_a_late_or_repeated_request_is_reported(monkeypatch):
     monkeypatch.setattr(address_limiter, "MAX_REQUEST_LAG_S", 60.0)
     way, frontier = await entered()
     way.start_request(ADDRESS)
-    way.start_request(ADDRESS)  # once more, over another connection
+    way.start_request(ADDRESS)  # again, over another connection
     assert await told(frontier) == [ADDRESS]
     monkeypatch.setattr(address_limiter, "MAX_REQUEST_LAG_S", 0.0)
     way, frontier = await entered()
@@ -57,13 +57,13 @@ async def test_who_asks_late_or_again_says_so(monkeypatch):
     assert await told(frontier) == [ADDRESS]
 
 
-async def test_without_a_delay_nobody_is_told():
+async def test_without_a_delay_nothing_is_reported():
     way, frontier = await entered(0)
     way.start_request(ADDRESS)
     assert await told(frontier) == []
 
 
-async def test_a_frontier_that_is_away_is_told_by_who_asks_next():
+async def test_an_unavailable_frontier_is_noticed_by_the_next_call():
     way, frontier = await entered()
 
     async def away(_):

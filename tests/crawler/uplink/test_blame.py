@@ -119,7 +119,7 @@ def settled(sign, answers, others, **known):
     previously_working=st.frozensets(parts),
     overlapping_outage=st.none() | st.sampled_from(CAUSES),
 )
-def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, others, **known):
+def test_every_failure_is_judged_after_two_checks_at_most(sign, answers, others, **known):
     found, asked = settled(sign, answers, others, **known)
     assert found is None or found in CAUSES
     assert len(asked) == len(set(asked)) <= 2
@@ -132,7 +132,7 @@ def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, othe
     has_response=st.booleans(),
     overlapping_outage=st.sampled_from(CAUSES),
 )
-def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign, answers, others, **known):
+def test_in_an_outage_only_a_denied_name_counts(sign, answers, others, **known):
     found, asked = settled(sign, answers, others, **known)
     assert (found, asked) == (None if sign == "denied" else known["overlapping_outage"], [])
 
@@ -144,9 +144,7 @@ def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign
     answered=st.integers(1, 9),
     has_response=st.booleans(),
 )
-def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(
-    sign, answers, silent, answered, has_response
-):
+def test_a_host_is_to_blame_if_other_hosts_answer(sign, answers, silent, answered, has_response):
     """Unless a part that worked before is broken: then the worker may reach the other hosts by cached answers."""
     found, _ = settled(
         sign, answers, OtherHosts(responding=answered, silent=silent), has_response=has_response
@@ -171,9 +169,7 @@ def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, has_response, 
     silent=st.integers(0, 6),
     previously_working=st.frozensets(parts),
 )
-def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_answers(
-    sign, silent, previously_working
-):
+def test_a_broken_part_of_our_own_side_is_to_blame_if_nobody_answers(sign, silent, previously_working):
     works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), False)
     found, _ = settled(
         sign,
@@ -188,11 +184,11 @@ def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_
 @pytest.mark.parametrize(
     ("answered_at", "is_proof"), [(-1e9, False), (0, False), (4.9, False), (5.0, True), (10.0, True)]
 )
-def test_an_answer_proves_something_where_it_came_in_the_second_half_of_an_exchange(answered_at, is_proof):
+def test_a_response_in_the_second_half_of_an_exchange_proves_connectivity(answered_at, is_proof):
     assert proves_connectivity(answered_at, started_at=0.0, failed_at=10.0) is is_proof
 
 
-def test_an_outage_is_probed_more_and_more_seldom_and_once_a_minute_in_the_end():
+def test_an_outage_is_probed_with_increasing_delays_up_to_a_minute():
     waits = [probe_delay_s(probes) for probes in range(2_000)]
     assert waits[:4] == [MIN_PROBE_DELAY_S, 2.0, 4.0, 8.0]
     assert waits == sorted(waits)

@@ -79,7 +79,7 @@ def clean(stats):
 
 
 @pytest.mark.parametrize(("silent", "seeds"), [(False, 10), (True, 1)], ids=["nobody there", "silent"])
-def test_name_servers_that_are_gone_for_a_while_cost_nobody_anything(crawl, site, silent, seeds):
+def test_an_outage_of_name_servers_costs_no_host_and_no_page(crawl, site, silent, seeds):
     site.fallback = lambda _: page("here")
     names = NameServer(free_port(socket.SOCK_DGRAM))
     hosts = [f"host{n}.test" for n in range(seeds)]
@@ -103,7 +103,7 @@ def test_name_servers_that_are_gone_for_a_while_cost_nobody_anything(crawl, site
 
 
 @pytest.mark.parametrize("mute", [False, True], ids=["nobody there", "says nothing"])
-def test_a_proxy_that_is_gone_for_a_while_costs_nobody_anything(crawl, mute):
+def test_an_outage_of_the_proxy_costs_no_host_and_no_page(crawl, mute):
     proxy, port = Server(), free_port(socket.SOCK_STREAM)
     proxy.fallback = proxied
     del proxy.answers["/robots.txt"]
@@ -124,7 +124,7 @@ def test_a_proxy_that_is_gone_for_a_while_costs_nobody_anything(crawl, mute):
     assert clean(stats)
 
 
-def test_a_robots_txt_that_leads_to_another_host_is_asked_for_again_when_that_can_be_reached(
+def test_a_robots_txt_that_redirects_to_an_unreachable_host_is_fetched_again_later(
     crawl, site, names, tmp_path
 ):
     down = threading.Event()
@@ -156,7 +156,7 @@ def test_a_robots_txt_that_leads_to_another_host_is_asked_for_again_when_that_ca
     assert (crawl.stats.held, crawl.stats.dead, crawl.stats.later) == (0, 0, 0)
 
 
-def test_pages_that_are_asked_for_again_are_as_they_were_after_an_outage(crawl):
+def test_pages_of_a_second_visit_wait_for_the_end_of_an_outage(crawl):
     proxy, port = Server(), free_port(socket.SOCK_STREAM)
     proxy.fallback = proxied
     del proxy.answers["/robots.txt"]
@@ -183,7 +183,7 @@ FOLLOW_OR_TELL = (
 )
 
 
-def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp_path):
+def test_an_outage_of_the_proxy_is_invisible_to_a_spider(crawl, tmp_path):
     proxy, port, project = Server(), free_port(socket.SOCK_STREAM), Project(tmp_path / "project")
     del proxy.answers["/robots.txt"]
     proxy.fallback = lambda url: (
@@ -195,7 +195,7 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
         timeout_s=2.0,
         concurrency=4,
         proxy=f"http://127.0.0.1:{port}",
-        spider=project.guest(FOLLOW_OR_TELL),
+        spider=project.spider_spec(FOLLOW_OR_TELL),
     )
     with proxy.in_thread(port):
         process = start(config)
@@ -210,7 +210,7 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
     assert not [item for item in project.items if item["url"].startswith("lost")]
 
 
-def test_a_worker_that_waits_for_the_web_says_so_and_holds_nothing(crawl):
+def test_a_worker_in_an_outage_reports_it_and_holds_no_lease(crawl):
     crawl.seed("http://host.test/")
     proxy = f"127.0.0.1:{free_port(socket.SOCK_STREAM)}"
     process = start(crawl.config("w", proxy=f"http://{proxy}"))
@@ -251,7 +251,7 @@ def test_a_worker_without_the_web_neither_stops_the_others_nor_gives_up_their_ho
 
 
 @pytest.mark.parametrize("answer", [None, SERVFAIL], ids=["silence", "SERVFAIL"])
-def test_a_name_that_cannot_be_looked_up_though_name_servers_work_is_a_dead_host(crawl, names, answer):
+def test_a_name_that_working_name_servers_cannot_resolve_is_a_dead_host(crawl, names, answer):
     names |= {"lost.test": answer}
     crawl.seed("http://lost.test/")
     with hurry(crawl.redis, crawl):
@@ -260,7 +260,7 @@ def test_a_name_that_cannot_be_looked_up_though_name_servers_work_is_a_dead_host
     assert reason in {"failed:dead_dns_timeout", "failed:dead_dns"}
 
 
-def test_hosts_that_a_proxy_cannot_reach_are_failed_though_they_are_all_that_is_left(crawl):
+def test_hosts_that_a_proxy_cannot_reach_fail_even_if_no_others_are_left(crawl):
     proxy = Server()
     proxy.fallback = lambda _: b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
     crawl.seed(*(f"https://127.0.0.{n}/" for n in range(1, 4)))
@@ -298,7 +298,7 @@ def slow_pages(path):
 
 
 @pytest.mark.slow
-def test_where_all_are_silent_at_once_it_is_not_they_who_are_dead(crawl):
+def test_if_all_hosts_are_silent_at_once_none_is_dead(crawl):
     hosts, port = [f"127.0.0.{n}" for n in range(2, 8)], free_port(socket.SOCK_STREAM)
     crawl.seed(*(f"http://{host}:{port}/" for host in hosts))
     with web_on(hosts, port, slow_pages) as requests:

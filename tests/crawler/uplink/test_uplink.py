@@ -1,5 +1,5 @@
-"""What a worker does when its own side fails, and when that is over. The test tells its client and probes what to
-answer.
+"""What a worker does when its own side fails, and when that is over. The test chooses the results of its client and its
+probes.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Clock:
 
 
 class Web:
-    """A client that answers what it is told, and the probes of our own side."""
+    """A client, and the probes of our own side, with results that the test chooses."""
 
     def __init__(self, clock):
         self.clock, self.probes, self.resolved_at = clock, self, float("-inf")
@@ -117,7 +117,9 @@ async def test_a_failure_of_the_host_is_the_hosts(made, web):
     assert made.lease_limit(64) == 64
 
 
-async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_over(made, web, clock):
+async def test_a_failure_of_our_side_counts_against_nobody_and_stops_the_worker_until_it_is_over(
+    made, web, clock
+):
     web.answer = web.connects = NO_PROXY
     assert isinstance(await made.get(URL), Postponement)
     clock.now += 7
@@ -137,7 +139,9 @@ async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_ove
     ("reason", "asked"),
     [("timeout_first_byte", True), ("reset", True), ("timeout_connect", False), ("dns_timeout", False)],
 )
-async def test_a_host_that_may_have_had_the_request_was_asked_though_no_answer_came(made, web, reason, asked):
+async def test_a_host_that_may_have_received_the_request_has_a_delay_though_no_response_came(
+    made, web, reason, asked
+):
     web.answer = web.connects = NO_PROXY
     await made.get(URL)
     web.answer = FetchFailure(reason=reason, detail="no answer", symptom="silent")
@@ -161,7 +165,7 @@ async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_
     assert isinstance(await slow, Postponement)
 
 
-async def test_what_fails_again_before_anybody_answered_is_probed_less_and_less(made, web, clock):
+async def test_a_part_that_fails_again_before_any_response_is_probed_with_increasing_delays(made, web, clock):
     for _ in range(3):
         web.answer, web.connects = NO_PROXY, ""
         clock.now += 1
@@ -177,7 +181,7 @@ async def test_what_fails_again_before_anybody_answered_is_probed_less_and_less(
     assert made.waits == [0, 1, 2, 0]
 
 
-async def test_name_servers_are_asked_once_for_all_that_fail_together(made, web):
+async def test_name_servers_are_checked_once_for_simultaneous_failures(made, web):
     web.answer = NO_NAMES
     found = await asyncio.gather(*(made.get(canonicalize(f"http://host{n}.test/")) for n in range(50)))
     assert all(isinstance(one, Postponement) for one in found)
@@ -185,7 +189,7 @@ async def test_name_servers_are_asked_once_for_all_that_fail_together(made, web)
     assert web.asked[0] == "name servers"
 
 
-async def test_a_name_server_that_never_was_there_is_missed_by_nobody_while_others_answer(made, web, clock):
+async def test_a_name_server_that_never_worked_does_not_matter_while_hosts_answer(made, web, clock):
     web.alive = {"127.0.0.1": True}
     web.answer = NO_NAMES
     assert await made.get(URL) is NO_NAMES
@@ -207,7 +211,7 @@ async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answe
     assert isinstance(await made.get(URL), Postponement)
 
 
-async def test_whoever_answers_ends_an_outage_in_which_nobody_did(made, web, clock):
+async def test_any_response_ends_an_outage_of_silence(made, web, clock):
     web.answer, web.took_s = SILENT, 10.0
     web.alive = dict.fromkeys(("b.test", "c.test", "d.test"), False)
     assert isinstance(await made.get(URL), Postponement)
@@ -220,7 +224,7 @@ async def test_whoever_answers_ends_an_outage_in_which_nobody_did(made, web, clo
     assert made.lease_limit(9) == TENTATIVE_LEASES
 
 
-async def test_a_probe_that_breaks_is_no_outage_without_an_end(made, web):
+async def test_a_probe_that_raises_ends_the_crawl(made, web):
     async def broken(*, must_answer):
         raise ZeroDivisionError
 

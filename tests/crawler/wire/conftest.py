@@ -13,13 +13,13 @@ def client():
 
     @asynccontextmanager
     async def made(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8", "::1"), **options):
-        asking = wire_client(
+        http_client = wire_client(
             AGENT, max_body=max_body, timeout=timeout_s, allow_networks=tuple(allow), **options
         )
         try:
-            yield asking
+            yield http_client
         finally:
-            await asking.close()
+            await http_client.close()
 
     return made
 

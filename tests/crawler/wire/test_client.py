@@ -35,8 +35,8 @@ def fetch(client):
     """GET one page of a server with that answer; return the result and the server."""
 
     async def fetched(answer, **options):
-        async with Server({"/": answer}).serve() as server, client(**options) as asking:
-            return await asking.get(canonicalize(server.url + "/")), server
+        async with Server({"/": answer}).serve() as server, client(**options) as http_client:
+            return await http_client.get(canonicalize(server.url + "/")), server
 
     return fetched
 
@@ -63,7 +63,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("case", WHOLE)
-async def test_bytes_of_both_directions_are_taken_down(case, fetch):
+async def test_bytes_of_both_directions_are_recorded(case, fetch):
     answer, payload = WHOLE[case]
     found, server = await fetch(answer)
     assert found.response == answer
@@ -75,12 +75,12 @@ async def test_bytes_of_both_directions_are_taken_down(case, fetch):
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-async def test_a_body_that_ends_with_the_connection_is_whole(version, fetch):
+async def test_a_body_that_ends_with_the_connection_is_complete(version, fetch):
     found, _ = await fetch(sends(b"HTTP/" + version + b" 200 OK\r\n\r\nhel", b"lo", between=0.01))
     assert (found.payload, found.truncated) == (b"hello", None)
 
 
-async def test_the_request_says_who_asks_and_nothing_that_was_not_asked_for(fetch):
+async def test_the_request_has_our_user_agent_and_only_the_usual_headers(fetch):
     found, server = await fetch(page("hi"))
     lines = found.request.decode().split("\r\n")
     assert lines[:3] == [
@@ -94,15 +94,15 @@ async def test_the_request_says_who_asks_and_nothing_that_was_not_asked_for(fetc
 
 async def test_the_url_is_sent_as_it_is(client):
     path = "/a%2Fb/%7e//x;y=%zz?q=%41|`&a=+'&&"
-    async with Server().serve() as server, client() as asking:
-        found = await asking.get(canonicalize(server.url + path))
+    async with Server().serve() as server, client() as http_client:
+        found = await http_client.get(canonicalize(server.url + path))
     assert found.request.split(b" ")[1].decode() == canonicalize(server.url + path).wire[len(server.url) :]
     assert found.request.split(b" ")[1].startswith(b"/a%2Fb/%7e//x;y=%zz?q=%41|`")
 
 
-async def test_connections_are_used_again_and_their_exchanges_kept_apart(client):
-    async with Server({"/a": page("aaa"), "/b": page("bbbb")}).serve() as server, client() as asking:
-        found = [await asking.get(canonicalize(server.url + path)) for path in ("/a", "/b", "/a")]
+async def test_connections_are_used_again_and_each_exchange_is_recorded_separately(client):
+    async with Server({"/a": page("aaa"), "/b": page("bbbb")}).serve() as server, client() as http_client:
+        found = [await http_client.get(canonicalize(server.url + path)) for path in ("/a", "/b", "/a")]
     assert server.connections == 1
     assert [one.payload for one in found] == [b"aaa", b"bbbb", b"aaa"]
     assert [one.request for one in found] == server.requests
@@ -110,16 +110,16 @@ async def test_connections_are_used_again_and_their_exchanges_kept_apart(client)
 
 
 async def test_cookies_are_not_sent_back(client):
-    async with Server({"/": page("x", "Set-Cookie: a=b; Path=/")}).serve() as server, client() as asking:
-        await asking.get(canonicalize(server.url))
-        await asking.get(canonicalize(server.url))
+    async with Server({"/": page("x", "Set-Cookie: a=b; Path=/")}).serve() as server, client() as http_client:
+        await http_client.get(canonicalize(server.url))
+        await http_client.get(canonicalize(server.url))
     assert b"ookie" not in server.requests[1]
 
 
 async def test_a_kept_connection_that_was_closed_is_replaced_once(client):
-    async with Server({"/": page("x")}).serve() as server, client() as asking:
+    async with Server({"/": page("x")}).serve() as server, client() as http_client:
         server.close_after.add("/")
-        found = [await asking.get(canonicalize(server.url)) for _ in range(5)]
+        found = [await http_client.get(canonicalize(server.url)) for _ in range(5)]
     assert all(isinstance(one, Capture) and one.response == server.sent[0] for one in found)
     assert len(server.requests) == 5
 
@@ -144,7 +144,7 @@ BROKEN_OFF = {
 
 
 @pytest.mark.parametrize("case", BROKEN_OFF)
-async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(case, fetch):
+async def test_an_incomplete_response_is_recorded_with_the_reason(case, fetch):
     answer, why = BROKEN_OFF[case]
     found, _ = await fetch(answer, **({} if why == "time" else {"timeout_s": 20.0}))
     assert found.truncated == why
@@ -154,7 +154,7 @@ async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(case, f
         assert answer.startswith(found.response)
 
 
-async def test_a_body_of_just_the_limit_is_whole(fetch):
+async def test_a_body_of_exactly_the_limit_is_complete(fetch):
     found, _ = await fetch(page("x" * 1_000))
     assert (len(found.payload), found.truncated) == (1_000, None)
 
@@ -189,12 +189,12 @@ async def test_no_response_is_a_failure_with_a_reason(case, fetch):
     assert "\n" not in found.detail
 
 
-async def test_bytes_behind_a_response_are_never_the_answer_to_the_next_request(client):
+async def test_bytes_behind_a_response_are_never_part_of_the_next_response(client):
     evil = OK + b"Content-Length: 4\r\n\r\nevil"
     for first in (OK + b"Content-Length: 3\r\n\r\nabc" + evil, b"HTTP/1.1 204 No Content\r\n\r\n" + evil):
-        async with Server({"/": first, "/next": page("good")}).serve() as server, client() as asking:
-            await asking.get(canonicalize(server.url + "/"))
-            found = await asking.get(canonicalize(server.url + "/next"))
+        async with Server({"/": first, "/next": page("good")}).serve() as server, client() as http_client:
+            await http_client.get(canonicalize(server.url + "/"))
+            found = await http_client.get(canonicalize(server.url + "/next"))
             assert found.payload == b"good"
 
 
@@ -206,10 +206,10 @@ async def test_bytes_that_come_between_two_requests_close_the_connection(client)
         writer.write(OK + b"Content-Length: 4\r\n\r\nevil")
         await writer.drain()
 
-    async with Server({"/": late, "/next": page("good")}).serve() as server, client() as asking:
-        await asking.get(canonicalize(server.url + "/"))
+    async with Server({"/": late, "/next": page("good")}).serve() as server, client() as http_client:
+        await http_client.get(canonicalize(server.url + "/"))
         await asyncio.sleep(0.2)
-        found = await asking.get(canonicalize(server.url + "/next"))
+        found = await http_client.get(canonicalize(server.url + "/next"))
     assert found.payload == b"good"
     assert server.connections == 2
 
@@ -218,21 +218,21 @@ async def test_bytes_that_come_between_two_requests_close_the_connection(client)
     "host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"]
 )
 async def test_loopback_is_blocked_by_default_however_it_is_written(host, client):
-    async with Server({"/": page("secret")}).serve() as server, client(allow=()) as asking:
-        found = await asking.get(canonicalize(f"http://{host}:{server.port}/"))
+    async with Server({"/": page("secret")}).serve() as server, client(allow=()) as http_client:
+        found = await http_client.get(canonicalize(f"http://{host}:{server.port}/"))
     assert found.reason == "address_blocked"
     assert server.connections == 0
 
 
 async def test_an_address_is_checked_when_it_is_connected_to_and_not_by_name(client):
-    async with Server({"/": page("x")}).serve() as server, client() as asking:
-        found = await asking.get(canonicalize(f"http://localhost:{server.port}/"))
+    async with Server({"/": page("x")}).serve() as server, client() as http_client:
+        found = await http_client.get(canonicalize(f"http://localhost:{server.port}/"))
         assert isinstance(found, Capture)
         assert ip_address(found.peer).is_loopback
 
 
 @pytest.mark.parametrize("headers", [(), ("Connection: close",)])
-async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and_a_new_one(client, headers):
+async def test_each_request_is_reported_before_it_is_sent(client, headers):
     happened = []
 
     async def answer(reader, writer):
@@ -240,13 +240,13 @@ async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and
         writer.write(page("x", *headers))
         await writer.drain()
 
-    async with Server({"/": answer}).serve() as server, client(on_request=happened.append) as asking:
+    async with Server({"/": answer}).serve() as server, client(on_request=happened.append) as http_client:
         for _ in range(3):
-            assert isinstance(await asking.get(canonicalize(f"{server.url}/")), Capture)
+            assert isinstance(await http_client.get(canonicalize(f"{server.url}/")), Capture)
     assert happened == ["127.0.0.1", "request"] * 3
 
 
-async def test_nothing_is_sent_that_may_not_be_sent_after_all(client):
+async def test_nothing_is_sent_if_the_report_of_a_request_raises(client):
     asked = []
 
     async def answer(reader, writer):
@@ -255,19 +255,19 @@ async def test_nothing_is_sent_that_may_not_be_sent_after_all(client):
     def refuse(_):
         raise Unavailable("given up")
 
-    async with Server({"/": answer}).serve() as server, client(on_request=refuse) as asking:
+    async with Server({"/": answer}).serve() as server, client(on_request=refuse) as http_client:
         with pytest.raises(Unavailable):
-            await asking.get(canonicalize(f"{server.url}/"))
+            await http_client.get(canonicalize(f"{server.url}/"))
     assert not asked
 
 
-async def test_what_the_network_says_has_a_reason(client):
-    async with client() as asking:
-        assert (await asking.get(canonicalize("http://127.0.0.1:1/"))).reason == "refused"
-        assert (await asking.get(canonicalize("http://no-such-host.invalid/"))).reason == "dns"
+async def test_each_error_of_the_network_has_a_reason(client):
+    async with client() as http_client:
+        assert (await http_client.get(canonicalize("http://127.0.0.1:1/"))).reason == "refused"
+        assert (await http_client.get(canonicalize("http://no-such-host.invalid/"))).reason == "dns"
 
 
-class Door:
+class AddressRecorder:
     """Grants every address, and records it."""
 
     def __init__(self, wait=0):
@@ -278,36 +278,42 @@ class Door:
         return self.wait
 
 
-async def test_the_address_is_entered_before_anything_is_asked_there(client):
-    door = Door()
-    async with Server({"/": page("x")}).serve() as server, client() as asking:
-        assert await asking.get(canonicalize(server.url), Door(wait=70).enter) == Postponement(wait_ms=70)
+async def test_the_address_is_acquired_before_it_is_requested(client):
+    door = AddressRecorder()
+    async with Server({"/": page("x")}).serve() as server, client() as http_client:
+        assert await http_client.get(
+            canonicalize(server.url), AddressRecorder(wait=70).enter
+        ) == Postponement(wait_ms=70)
         assert server.connections == 0
         for _ in range(3):
-            assert isinstance(await asking.get(canonicalize(server.url), door.enter), Capture)
+            assert isinstance(await http_client.get(canonicalize(server.url), door.enter), Capture)
     assert server.connections == 1
     assert door.entered == ["127.0.0.1"] * 3
 
 
-async def test_nothing_is_entered_where_there_is_no_name_or_the_guard_forbids_it(client):
-    door = Door()
-    async with client(allow=()) as asking:
-        assert (await asking.get(canonicalize("http://no-such-host.invalid/"), door.enter)).reason == "dns"
-        assert (await asking.get(canonicalize("http://127.0.0.1:1/"), door.enter)).reason == "address_blocked"
+async def test_nothing_is_acquired_without_an_address_that_the_guard_allows(client):
+    door = AddressRecorder()
+    async with client(allow=()) as http_client:
+        assert (
+            await http_client.get(canonicalize("http://no-such-host.invalid/"), door.enter)
+        ).reason == "dns"
+        assert (
+            await http_client.get(canonicalize("http://127.0.0.1:1/"), door.enter)
+        ).reason == "address_blocked"
     assert door.entered == []
 
 
-async def test_who_was_connected_to_is_who_was_entered_last(names, client):
+async def test_the_address_of_the_connection_is_the_one_acquired_last(names, client):
     names["two.test"] = ["127.0.0.8", "127.0.0.9"]
     names["some.test"] = ["127.0.0.7", "127.0.0.8", "127.0.0.9", "127.0.0.10"]
     for host in names:
         for there in names[host]:
-            door = Door()
+            door = AddressRecorder()
             async with (
                 Server({"/": page("x")}, address=there).serve() as server,
-                client(nameservers=names.servers) as asking,
+                client(nameservers=names.servers) as http_client,
             ):
-                found = await asking.get(canonicalize(f"http://{host}:{server.port}/"), door.enter)
+                found = await http_client.get(canonicalize(f"http://{host}:{server.port}/"), door.enter)
             assert len(door.entered) <= 2
             if isinstance(found, Capture):
                 assert found.peer == there == door.entered[-1]
@@ -316,17 +322,17 @@ async def test_who_was_connected_to_is_who_was_entered_last(names, client):
                 assert there not in door.entered
 
 
-async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(names, client):
+async def test_an_unreached_address_is_tried_last_from_then_on(names, client):
     names["two.test"] = ["127.0.0.8", "127.0.0.9"]
     for there in names["two.test"]:
         async with (
             Server({"/": page("x")}, address=there).serve() as server,
-            client(nameservers=names.servers) as asking,
+            client(nameservers=names.servers) as http_client,
         ):
             server.close_after.add("/")
-            doors = [Door() for _ in range(3)]
+            doors = [AddressRecorder() for _ in range(3)]
             for door in doors:
-                await asking.get(canonicalize(f"http://two.test:{server.port}/"), door.enter)
+                await http_client.get(canonicalize(f"http://two.test:{server.port}/"), door.enter)
         assert [door.entered for door in doors[1:]] == [[there], [there]]
 
 
@@ -334,32 +340,32 @@ async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(n
     names.ttl, names["moves.test"] = 0, ["127.0.0.8"]
     async with (
         Server({"/": page("old")}, address="127.0.0.8").serve() as old,
-        client(nameservers=names.servers) as asking,
+        client(nameservers=names.servers) as http_client,
     ):
         url = canonicalize(f"http://moves.test:{old.port}/")
-        await asking.get(url)
+        await http_client.get(url)
         new = Server({"/": page("new")}, address="127.0.0.9")
         async with new.serve(port=old.port):
             names["moves.test"] = ["127.0.0.9"]
-            asking._resolver._cache.clear()
-            door = Door()
-            found = await asking.get(url, door.enter)
+            http_client._resolver._cache.clear()
+            door = AddressRecorder()
+            found = await http_client.get(url, door.enter)
     assert (found.payload, found.peer, door.entered) == (b"new", "127.0.0.9", ["127.0.0.9"])
 
 
-async def test_what_breaks_is_not_asked_again_at_once(client):
+async def test_a_failed_request_over_a_new_connection_is_not_repeated(client):
     async def hang_up(_, writer):
         writer.close()
 
-    async with Server({"/": hang_up}).serve() as server, client() as asking:
-        assert (await asking.get(canonicalize(server.url))).reason == "reset"
+    async with Server({"/": hang_up}).serve() as server, client() as http_client:
+        assert (await http_client.get(canonicalize(server.url))).reason == "reset"
     assert server.connections == len(server.requests) == 1
 
 
-async def test_what_is_posted_is_not_asked_again(client):
-    async with Server({"/": page("x")}).serve() as server, client() as asking:
+async def test_a_post_is_not_repeated(client):
+    async with Server({"/": page("x")}).serve() as server, client() as http_client:
         server.close_after.add("/")
-        found = await asking.get(
+        found = await http_client.get(
             canonicalize(server.url), method="POST", body=b"a=b", headers=[("Content-Type", "text/x")]
         )
     assert found.request == server.requests[0] + b"a=b"
@@ -368,10 +374,10 @@ async def test_what_is_posted_is_not_asked_again(client):
 
 async def test_headers_of_the_caller_take_the_place_of_ours(client):
     asked = [("accept", "image/*"), ("If-None-Match", '"x"'), ("Host", "evil.test"), ("Connection", "close")]
-    async with Server({"/": page("x")}).serve() as server, client() as asking:
-        found = await asking.get(canonicalize(server.url), headers=asked)
+    async with Server({"/": page("x")}).serve() as server, client() as http_client:
+        found = await http_client.get(canonicalize(server.url), headers=asked)
         with pytest.raises(ValueError, match="cannot have the header 'X'"):
-            await asking.get(canonicalize(server.url), headers=[("X", "a\r\nb: c")])
+            await http_client.get(canonicalize(server.url), headers=[("X", "a\r\nb: c")])
     assert found.request == server.requests[0]
     lines = found.request.decode().split("\r\n")
     assert lines[1] == f"Host: 127.0.0.1:{server.port}"
@@ -379,20 +385,20 @@ async def test_headers_of_the_caller_take_the_place_of_ours(client):
     assert not any(line.startswith(("Accept: ", "Connection")) for line in lines)
 
 
-async def test_a_head_is_asked_for_without_waiting_for_a_body(client):
-    async with Server({"/": OK + b"Content-Length: 5\r\n\r\n"}).serve() as server, client() as asking:
-        found = await asking.get(canonicalize(server.url), method="HEAD")
+async def test_a_head_request_waits_for_no_body(client):
+    async with Server({"/": OK + b"Content-Length: 5\r\n\r\n"}).serve() as server, client() as http_client:
+        found = await http_client.get(canonicalize(server.url), method="HEAD")
     assert (found.payload, found.truncated) == (b"", None)
     assert found.request.startswith(b"HEAD / ")
 
 
-async def test_limits_may_be_given_with_a_request(client):
+async def test_limits_may_be_set_for_one_request(client):
     async with (
         Server({"/": page("x" * 500), "/late": sends(then="hang")}).serve() as server,
-        client() as asking,
+        client() as http_client,
     ):
-        cut = await asking.get(canonicalize(server.url), max_body=10)
-        late = await asking.get(canonicalize(server.url + "/late"), timeout_s=0.1)
+        cut = await http_client.get(canonicalize(server.url), max_body=10)
+        late = await http_client.get(canonicalize(server.url + "/late"), timeout_s=0.1)
     assert (len(cut.payload), cut.truncated, late.reason) == (10, "length", "timeout_first_byte")
 
 
@@ -405,15 +411,15 @@ async def test_limits_may_be_given_with_a_request(client):
     ],
     ids=["length", "chunks", "interim"],
 )
-async def test_a_response_may_be_clipped_at_any_byte(client, response):
+async def test_a_response_may_be_cut_at_any_byte(client, response):
     """Each beginning has its own result, at once; only the whole is complete."""
     answers = {f"/{at}": sends(response[:at]) for at in range(len(response) + 1)}
     body = response.rindex(b"HTTP/1.1")
     head_end = response.index(b"\r\n\r\n", body) + 4
-    async with Server(answers).serve() as server, client(timeout_s=5) as asking:
+    async with Server(answers).serve() as server, client(timeout_s=5) as http_client:
         for at in range(len(response) + 1):
             async with asyncio.timeout(2):
-                found = await asking.get(canonicalize(f"{server.url}/{at}"))
+                found = await http_client.get(canonicalize(f"{server.url}/{at}"))
             if at < head_end:
                 assert found.reason == "reset"
                 continue
@@ -422,7 +428,7 @@ async def test_a_response_may_be_clipped_at_any_byte(client, response):
             assert found.truncated == (None if whole else "disconnect")
 
 
-async def test_broken_chunks_end_when_it_is_quiet(fetch):
+async def test_broken_chunks_end_with_a_silence(fetch):
     found, _ = await fetch(
         sends(
             OK + b"Transfer-Encoding: chunked\r\n\r\n<html>",
@@ -436,7 +442,7 @@ async def test_broken_chunks_end_when_it_is_quiet(fetch):
     assert (found.payload, found.truncated) == (b"<html>no chunks\nat all", "unspecified")
 
 
-async def test_a_time_is_told_for_each_part(client, names):
+async def test_each_part_of_an_exchange_is_timed(client, names):
     names["a.test"] = ["127.0.0.1"]
 
     async def answer(request, writer):
@@ -445,9 +451,9 @@ async def test_a_time_is_told_for_each_part(client, names):
 
     async with (
         Server({"/": answer}).serve() as server,
-        client(nameservers=names.servers) as asking,
+        client(nameservers=names.servers) as http_client,
     ):
-        found = [await asking.get(canonicalize(f"http://a.test:{server.port}/")) for _ in range(2)]
+        found = [await http_client.get(canonicalize(f"http://a.test:{server.port}/")) for _ in range(2)]
     assert found[0].timing.connect_ms is not None
     assert (found[1].timing.connect_ms, found[1].timing.tls_ms) == (None, None)
     assert all(one.timing.first_byte_ms >= 90 and one.timing.dns_ms is not None for one in found)
@@ -460,16 +466,16 @@ async def test_the_protocol_is_what_the_server_speaks(fetch, version):
     assert found.protocol == f"http/{version.decode()}"
 
 
-async def test_idle_connections_are_closed_after_a_while_and_never_too_many(client, monkeypatch):
+async def test_idle_connections_are_bounded_and_closed_after_a_while(client, monkeypatch):
     monkeypatch.setattr("crawler.wire.http.pool.KEEP_ALIVE_S", 0.1)
     monkeypatch.setattr("crawler.wire.http.pool.MAX_IDLE", 2)
-    async with client() as asking:
+    async with client() as http_client:
         for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
             async with Server({"/": page("x")}, address=address).serve() as server:
-                await asking.get(canonicalize(server.url))
-                assert len(asking._pool) <= 2
+                await http_client.get(canonicalize(server.url))
+                assert len(http_client._pool) <= 2
         async with Server({"/": page("x")}).serve() as server:
-            await asking.get(canonicalize(server.url))
-            assert len(asking._pool) >= 1
+            await http_client.get(canonicalize(server.url))
+            assert len(http_client._pool) >= 1
             await asyncio.sleep(0.3)
-            assert len(asking._pool) == 0
+            assert len(http_client._pool) == 0

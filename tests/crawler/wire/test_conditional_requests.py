@@ -27,7 +27,7 @@ def jar():
     return Jar()
 
 
-def test_a_cookie_goes_back_to_who_set_it(jar):
+def test_a_cookie_goes_back_to_the_host_that_set_it(jar):
     jar.takes(
         "http://a.example.org/x/y?z", "a=1", "b=2; Path=/", "  c = 3 ; HttpOnly", "d=4; Path=/x/y", "nameless"
     )
@@ -53,7 +53,7 @@ def test_a_cookie_goes_back_to_who_set_it(jar):
         ("xexample.org", "example.org", []),
     ],
 )
-def test_a_domain_is_never_above_what_somebody_registered(jar, host, domain, told):
+def test_a_cookies_domain_is_never_above_a_registered_domain(jar, host, domain, told):
     jar.takes(f"http://{host}/", f"a=1; Domain={domain}")
     hosts = [
         "a.example.org",
@@ -80,7 +80,7 @@ def test_secure_cookies_and_prefixes_are_obeyed(jar):
     assert jar.tells("https://a.test/") == "d=1; __Host-e=1"
 
 
-def test_cookies_expire_and_are_taken_back(jar):
+def test_cookies_expire_and_can_be_removed(jar):
     jar.takes(
         "http://a.test/",
         "a=1; Max-Age=10",
@@ -94,7 +94,7 @@ def test_cookies_expire_and_are_taken_back(jar):
     assert jar.tells("http://a.test/") == ""
 
 
-def test_no_host_makes_us_remember_without_bound(jar):
+def test_the_cookies_of_hosts_are_bounded(jar):
     for n in range(4_000):
         jar.takes("http://a.test/", f"c{n}=x")
     jar.takes("http://a.test/", "big=" + "x" * MAX_COOKIE_BYTES)
@@ -102,10 +102,10 @@ def test_no_host_makes_us_remember_without_bound(jar):
     assert told == [f"c{n}=x" for n in range(4_000 - MAX_COOKIES_PER_DOMAIN, 4_000)]
 
 
-async def test_cookies_are_sent_back_only_where_that_is_wanted(client):
+async def test_cookies_are_sent_back_only_if_the_configuration_says_so(client):
     answers = {"/": page("x", "Set-Cookie: a=b; Path=/")}
-    async with Server(answers).serve() as server, client(cookies=True) as asking:
-        found = [await asking.get(canonicalize(server.url)) for _ in range(2)]
+    async with Server(answers).serve() as server, client(cookies=True) as http_client:
+        found = [await http_client.get(canonicalize(server.url)) for _ in range(2)]
     assert b"ookie" not in server.requests[0]
     assert b"\r\nCookie: a=b\r\n" in server.requests[1]
     assert [one.request for one in found] == server.requests
@@ -118,7 +118,7 @@ AUTH = {
 }
 
 
-def test_a_domain_is_told_what_is_for_it_and_over_https(monkeypatch):
+def test_credentials_go_to_their_own_domain_over_https(monkeypatch):
     monkeypatch.setenv("PASSWORD_OF_TEST", "pass")
     known = credentials(AUTH)
     basic = (("Authorization", "Basic bWU6cGFzcw=="),)
@@ -134,10 +134,10 @@ def test_a_domain_is_told_what_is_for_it_and_over_https(monkeypatch):
     assert "Basic" not in repr(known)
 
 
-async def test_the_archive_does_not_have_what_is_secret(client, monkeypatch):
+async def test_the_archive_contains_no_secret(client, monkeypatch):
     monkeypatch.setenv("PASSWORD_OF_TEST", "pass")
-    async with Server({"/": page("x")}).serve() as server, client(auth=AUTH) as asking:
-        found = await asking.get(canonicalize(server.url), headers=[("Authorization", "mine")])
+    async with Server({"/": page("x")}).serve() as server, client(auth=AUTH) as http_client:
+        found = await http_client.get(canonicalize(server.url), headers=[("Authorization", "mine")])
     assert b"\r\nauthorization: Bearer secret\r\n" in server.requests[0]
     assert found.request == server.requests[0].replace(b"Bearer secret", b"redacted")
 
@@ -154,6 +154,6 @@ async def test_the_archive_does_not_have_what_is_secret(client, monkeypatch):
         {"user": "me", "password": "env:NOT_SET_ANYWHERE"},
     ],
 )
-def test_what_cannot_be_told_is_an_error_of_one_line(table):
+def test_malformed_credentials_are_an_error_of_one_line(table):
     with pytest.raises(InputError, match=r'crawler\.auth\."a\.test"'):
         credentials({"a.test": table})

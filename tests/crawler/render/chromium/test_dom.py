@@ -1,4 +1,4 @@
-"""A page's DOM contains what a reader sees, from all its trees; what a reader does not see is no text of it."""
+"""A page's DOM contains what a reader sees in all its trees; what a reader does not see is not its text."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_a_shadow_root_that_the_page_declares_is_seen_like_any_other(stage, mode
 
 
 @pytest.mark.parametrize("mode", ["open", "closed"])
-def test_what_is_slotted_stands_in_its_slot_and_what_is_not_is_hidden(stage, mode):
+def test_slotted_nodes_stand_in_their_slot_and_others_are_hidden(stage, mode):
     declared = f"""
       <x-a>
         <template shadowrootmode={mode}>
@@ -84,7 +84,7 @@ def test_slots_within_slots_are_followed(stage):
     assert seen(found).replace(" ", "") == "[(light)]"
 
 
-def test_text_in_shadow_roots_is_taken_for_the_main_text(stage):
+def test_text_in_shadow_roots_belongs_to_the_main_text(stage):
     text = "".join(f"<p>Paragraph {word}{LONG}</p>" for word in ("one", "two", "three", "four"))
     code = f"document.querySelector('x-app').attachShadow({{mode: 'open'}}).innerHTML = `<article>{text}</article>`"
     found, _ = stage.render({"/": shell(code, "<x-app></x-app>")})
@@ -113,16 +113,14 @@ def test_text_in_shadow_roots_is_taken_for_the_main_text(stage):
         ("location.hash = '#/route'", "", "rel"),
     ],
 )
-def test_relative_links_are_meant_against_the_address_that_the_page_has_in_the_end(
-    stage, code, head, expected
-):
+def test_relative_links_are_resolved_against_the_final_address_of_the_page(stage, code, head, expected):
     body = page(f"<!doctype html><head>{head}</head><body><a href=rel>x</a><script>{code}</script>")
     found, _ = stage.render({"/": body})
     assert paths(found) == {expected}
     assert found.report.navigations == ()
 
 
-def test_a_page_whose_address_did_not_change_is_written_as_it_is(stage):
+def test_a_page_whose_address_did_not_change_gets_no_base(stage):
     found, _ = stage.render({"/%7Euser/?a=%20b": shell("", "<p>plain</p>")}, "/%7Euser/?a=%20b")
     assert "<base" not in said(found)
 
@@ -143,7 +141,7 @@ def test_frames_without_an_address_are_part_of_the_page(stage):
     assert set(server.paths) == {"/"}
 
 
-def test_templates_comments_and_what_a_stylesheet_inserts_are_no_text(stage):
+def test_templates_comments_and_stylesheet_content_are_no_text(stage):
     body = """<style>p::after { content: 'inserted' }</style><template><p>template <a href=/t>x</a></p></template>
       <!-- comment --><noscript>no script</noscript><x-a></x-a><p>text</p>"""
     code = """document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML =
@@ -155,7 +153,7 @@ def test_templates_comments_and_what_a_stylesheet_inserts_are_no_text(stage):
     assert "<template><p>template" in said(found)
 
 
-def test_what_is_written_is_read_again_as_it_was(stage):
+def test_a_written_dom_is_parsed_into_the_same_dom(stage):
     body = """<x-a></x-a><p title="a&quot;b&amp;c<d">1 &lt; 2 &amp;amp; 3&nbsp;4</p><textarea>&lt;b></textarea><pre>
  a
   b</pre><svg viewBox="0 0 1 1"><a xlink:href="/svg"><text>drawn</text></a></svg><br><input value="x">"""
@@ -178,7 +176,7 @@ def test_what_is_written_is_read_again_as_it_was(stage):
 NAMES = "childNodes attributes localName nodeType shadowRoot content textContent ownerDocument parentNode"
 
 
-def test_elements_that_are_named_as_properties_hide_nothing(stage):
+def test_elements_named_like_properties_hide_nothing(stage):
     fields = "".join(f"<input name={name}>" for name in NAMES.split())
     images = "".join(
         f"<img name={name}>" for name in ("title", "head", "body", "baseURI", "doctype", "documentElement")
@@ -247,7 +245,7 @@ def test_a_page_sees_a_browser_without_service_workers(stage):
     assert set(server.paths) == {"/"}
 
 
-def test_what_comes_into_view_is_loaded_as_far_as_a_reader_might_scroll(stage):
+def test_elements_that_come_into_view_are_loaded_as_far_as_a_reader_might_scroll(stage):
     code = """
       const watch = new IntersectionObserver(entries => entries.forEach(entry => {
         if (entry.isIntersecting) fetch('/part').then(answer => answer.text()).then(text => entry.target.append(text));

@@ -36,12 +36,12 @@ async def served(authority, answers, plain=None):
         yield server, canonicalize(f"https://localhost:{server.port}/")
 
 
-async def test_an_exchange_is_written_down_in_the_syntax_of_http_1_1(authority, client):
+async def test_an_exchange_is_recorded_in_the_syntax_of_http_1_1(authority, client):
     async with (
         served(authority, {"/?q=1": (HEAD, b"hello")}) as (server, url),
-        client(tls=authority.trust) as asking,
+        client(tls=authority.trust) as http_client,
     ):
-        found = await asking.get(canonicalize(url.text + "?q=1"))
+        found = await http_client.get(canonicalize(url.text + "?q=1"))
     lines = found.request.decode().split("\r\n")
     assert lines[:2] == ["GET /?q=1 HTTP/1.1", f"host: localhost:{server.port}"]
     sent = [(name, value) for name, value in server.asked[0] if not name.startswith(":")]
@@ -59,9 +59,9 @@ async def test_a_connection_is_used_for_one_exchange_after_the_other(authority, 
     answers = {f"/{n}": (HEAD, b"x" * n * 100_000) for n in range(4)}
     async with (
         served(authority, answers) as (server, url),
-        client(tls=authority.trust, max_body=10**6, timeout_s=5) as asking,
+        client(tls=authority.trust, max_body=10**6, timeout_s=5) as http_client,
     ):
-        found = [await asking.get(canonicalize(f"{url.text}{n}")) for n in range(4)]
+        found = [await http_client.get(canonicalize(f"{url.text}{n}")) for n in range(4)]
     assert [len(one.payload) for one in found] == [0, 100_000, 200_000, 300_000]
     assert server.connections_of_h2 == 1
     assert (found[0].timing.connect_ms is None, found[3].timing.connect_ms is None) == (False, True)
@@ -70,15 +70,18 @@ async def test_a_connection_is_used_for_one_exchange_after_the_other(authority, 
 async def test_a_body_is_cut_at_the_limit(authority, client):
     async with (
         served(authority, {"/": (HEAD, b"x" * 60_000)}) as (_, url),
-        client(tls=authority.trust, max_body=1_000) as asking,
+        client(tls=authority.trust, max_body=1_000) as http_client,
     ):
-        found = await asking.get(url)
+        found = await http_client.get(url)
     assert (len(found.payload), found.truncated) == (1_000, "length")
 
 
-async def test_what_is_posted_arrives_with_its_headers(authority, client):
-    async with served(authority, {"/": (HEAD, b"")}) as (server, url), client(tls=authority.trust) as asking:
-        found = await asking.get(
+async def test_a_posted_body_arrives_with_its_headers(authority, client):
+    async with (
+        served(authority, {"/": (HEAD, b"")}) as (server, url),
+        client(tls=authority.trust) as http_client,
+    ):
+        found = await http_client.get(
             url, method="POST", body=b"a=b", headers=[("Content-Type", "text/x"), ("Host", "evil")]
         )
     assert found.request.endswith(b"content-type: text/x\r\ncontent-length: 3\r\n\r\na=b")
@@ -86,15 +89,15 @@ async def test_what_is_posted_arrives_with_its_headers(authority, client):
     assert b"evil" not in found.request
 
 
-async def test_interim_answers_and_trailers_are_no_part_of_it(authority, client):
+async def test_interim_responses_and_trailers_are_not_recorded(authority, client):
     async def answer(connection, stream, _):
         connection.send_headers(stream, [(":status", "103"), ("link", "x")])
         connection.send_headers(stream, HEAD)
         connection.send_data(stream, b"hi")
         connection.send_headers(stream, [("checksum", "1")], end_stream=True)
 
-    async with served(authority, {"/": answer}) as (_, url), client(tls=authority.trust) as asking:
-        found = await asking.get(url)
+    async with served(authority, {"/": answer}) as (_, url), client(tls=authority.trust) as http_client:
+        found = await http_client.get(url)
     assert (found.payload, found.truncated) == (b"hi", None)
     assert b"link" not in found.response
     assert b"checksum" not in found.response
@@ -162,14 +165,14 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("case", BREAKS)
-async def test_who_breaks_h2_is_asked_in_http_1_1_and_only_so_from_then_on(authority, client, case):
+async def test_a_server_that_breaks_h2_is_requested_in_http_1_1_from_then_on(authority, client, case):
     answer = BREAKS[case] if callable(BREAKS[case]) else raw(BREAKS[case])
     plain = {"/": page("plain"), "/next": page("next")}
     async with (
         served(authority, {"/": answer, "/next": (HEAD, b"h2")}, plain) as (server, url),
-        client(tls=authority.trust, timeout_s=5) as asking,
+        client(tls=authority.trust, timeout_s=5) as http_client,
     ):
-        found = [await asking.get(url), await asking.get(canonicalize(url.text + "next"))]
+        found = [await http_client.get(url), await http_client.get(canonicalize(url.text + "next"))]
     assert [(one.payload, one.protocol) for one in found] == [(b"plain", "http/1.1"), (b"next", "http/1.1")]
     assert server.connections_of_h2 == 1
     assert len(server.asked) == 1
@@ -181,10 +184,10 @@ async def test_a_kept_connection_that_says_goodbye_is_replaced(authority, client
         writer.write(connection.data_to_send())
         writer.close()
 
-    async with served(authority, {"/": last}) as (server, url), client(tls=authority.trust) as asking:
+    async with served(authority, {"/": last}) as (server, url), client(tls=authority.trust) as http_client:
         found = []
         for _ in range(3):
-            found.append(await asking.get(url))
+            found.append(await http_client.get(url))
             await asyncio.sleep(0.02)
     assert all(isinstance(one, Capture) and one.protocol == "h2" for one in found)
     assert server.connections_of_h2 == len(server.asked) == 3
@@ -201,7 +204,7 @@ async def test_a_kept_connection_that_says_goodbye_is_replaced(authority, client
         (lambda *_: None, "time"),
     ],
 )
-async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(authority, client, then, truncated):
+async def test_an_incomplete_response_is_recorded_with_the_reason(authority, client, then, truncated):
     async def answer(connection, stream, writer):
         connection.send_headers(stream, HEAD)
         connection.send_data(stream, b"half")
@@ -210,15 +213,15 @@ async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(authori
         await asyncio.sleep(0.05)
         then(connection, stream, writer)
 
-    async with served(authority, {"/": answer}) as (server, url), client(tls=authority.trust) as asking:
-        found = await asking.get(url)
+    async with served(authority, {"/": answer}) as (server, url), client(tls=authority.trust) as http_client:
+        found = await http_client.get(url)
     assert (found.payload, found.truncated) == (b"half", truncated)
     assert server.requests == []
 
 
-async def test_a_stream_that_is_never_answered_is_not_waited_for(authority, client):
-    async with served(authority, {"/": raw()}) as (server, url), client(tls=authority.trust) as asking:
-        found = await asking.get(url)
+async def test_a_stream_without_a_response_times_out(authority, client):
+    async with served(authority, {"/": raw()}) as (server, url), client(tls=authority.trust) as http_client:
+        found = await http_client.get(url)
     assert found.reason == "timeout_first_byte"
     assert len(server.asked) == 1
     assert server.requests == []

@@ -1,4 +1,4 @@
-"""One response, whatever way its bytes are cut into pieces."""
+"""A response is the same, however its bytes are cut into pieces."""
 
 import gzip
 
@@ -95,7 +95,7 @@ SCRAPS = st.lists(
 
 
 @given(st.sampled_from(BEGINNINGS), SCRAPS, st.data())
-def test_pieces_give_what_the_whole_gives(beginning, rest, data):
+def test_any_pieces_give_the_same_response_as_the_whole(beginning, rest, data):
     received = beginning + rest
     cuts = sorted(data.draw(st.lists(st.integers(0, len(received)), max_size=12)))
     pieces = [received[a:b] for a, b in zip([0, *cuts], [*cuts, len(received)], strict=True)]
@@ -114,7 +114,7 @@ def test_pieces_give_what_the_whole_gives(beginning, rest, data):
 
 
 @pytest.mark.parametrize("beginning", BEGINNINGS)
-def test_byte_by_byte_is_as_good_as_at_once(beginning):
+def test_single_bytes_give_the_same_response_as_the_whole(beginning):
     received = beginning + b"5\r\nhello\r\n0\r\nA: b\r\n\r\nmore"
     reading = ResponseReader(1_000)
     for at in range(len(received)):
@@ -123,7 +123,7 @@ def test_byte_by_byte_is_as_good_as_at_once(beginning):
     assert reading.message() == message(received)
 
 
-def test_interim_responses_are_no_part_of_it():
+def test_interim_responses_are_not_part_of_the_response():
     found = message(
         b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", 9
     )
@@ -137,7 +137,7 @@ def test_a_burst_of_interim_responses_is_no_response():
     assert read(burst * 17 + OK + b"\r\n").fault == "too many interim responses"
 
 
-def test_what_follows_the_declared_length_is_not_kept():
+def test_bytes_beyond_the_declared_length_are_dropped():
     for begin in (OK + b"Content-Length: 2\r\n\r\nab", b"HTTP/1.1 204 No Content\r\n\r\n"):
         reading = read(begin + b"HTTP/1.1 200 OK\r\n\r\nevil", 99)
         assert reading.message().response == begin
@@ -179,13 +179,13 @@ def test_a_status_line_is_recorded_as_it_is(line, status):
         b"\r\n" * 40,
     ],
 )
-def test_what_is_no_response_is_none(received):
+def test_bytes_that_are_no_response_give_none(received):
     reading = read(received, 9)
     assert reading.fault
     assert reading.message() is None
 
 
-def test_a_head_that_was_not_finished_is_none_and_no_fault():
+def test_an_unfinished_head_is_no_response_and_no_fault():
     reading = read(b"HTTP/1.1 200 OK\r\nContent-", 9)
     assert (reading.message(), reading.fault) == (None, None)
 
@@ -228,12 +228,12 @@ def test_where_a_body_ends(headers, body, payload, ended, keep_alive):
     assert (found.payload, found.is_complete, reading.keep_alive) == (payload, ended, keep_alive)
 
 
-def test_what_has_no_body_has_none_whatever_it_says():
+def test_a_response_that_cannot_have_a_body_has_none_whatever_its_head_says():
     for status, method in ((b"204", "GET"), (b"304", "GET"), (b"200", "HEAD")):
         reading = read(b"HTTP/1.1 " + status + b" x\r\nContent-Length: 4\r\n\r\n", method=method)
         assert (reading.message().payload, reading.message().is_complete) == (b"", True)
 
 
-def test_an_answer_of_http_1_0_is_kept_alive_only_where_it_says_so():
+def test_a_connection_of_http_1_0_is_kept_only_if_the_response_says_so():
     for line, kept in ((b"", False), (b"Connection: keep-alive\r\n", True)):
         assert read(b"HTTP/1.0 200 OK\r\n" + line + b"Content-Length: 0\r\n\r\n").keep_alive == kept

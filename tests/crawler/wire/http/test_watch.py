@@ -12,8 +12,8 @@ from crawler.wire.network.timeout import time_limit
 
 
 class Loop:
-    """The timers of an event loop, and a clock that stands. Due timers run when the loop `turns`, not while it
-    is busy.
+    """The timers of an event loop, and a clock that stands. Due timers run in `turn`, not in
+    `busy`.
     """
 
     def __init__(self):
@@ -58,11 +58,11 @@ def ended(then):
     return ends
 
 
-def test_who_says_nothing_is_given_up():
+def test_a_silent_server_times_out():
     assert ended(lambda *_: None) == ["first_byte"]
 
 
-def test_what_came_while_the_loop_was_busy_is_not_too_late():
+def test_bytes_that_came_while_the_loop_was_busy_are_in_time():
     def stall(loop, watch):
         loop.busy(4 * STALL_S)
         loop.call_later(STALL_S, watch.add_bytes, 10_000)
@@ -70,7 +70,7 @@ def test_what_came_while_the_loop_was_busy_is_not_too_late():
     assert ended(stall) == []
 
 
-def test_a_loop_that_was_busy_puts_it_off_but_once():
+def test_a_busy_loop_postpones_the_check_only_once():
     assert ended(lambda loop, _: loop.busy(3 * STALL_S)) == ["first_byte"]
 
 

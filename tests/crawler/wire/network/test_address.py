@@ -52,17 +52,17 @@ PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8", "2002:808:8
 
 
 @pytest.mark.parametrize("address", OURS)
-def test_what_is_not_global_is_blocked(address):
+def test_addresses_that_are_not_global_are_blocked(address):
     assert is_blocked(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_what_is_global_is_not(address):
+def test_global_addresses_are_allowed(address):
     assert not is_blocked(address)
 
 
 @given(st.text(alphabet="0123456789abcdef.:x%") | st.text())
-def test_what_is_no_address_is_blocked(text):
+def test_texts_that_are_no_address_are_blocked(text):
     try:
         IPv6Address(text.partition("%")[0]) if ":" in text else IPv4Address(text.partition("%")[0])
     except ValueError:
@@ -70,7 +70,7 @@ def test_what_is_no_address_is_blocked(text):
 
 
 @given(st.ip_addresses(v=4))
-def test_a_mapped_address_is_judged_as_what_it_stands_for(address):
+def test_a_mapped_address_is_judged_by_its_embedded_address(address):
     assert is_blocked(f"::ffff:{address}") == is_blocked(str(address))
     assert is_blocked(str(IPv6Address((0x64FF9B << 96) | int(address)))) == is_blocked(str(address))
 
@@ -103,7 +103,7 @@ def test_only_the_allowed_network_is_exempt():
         ("127.0.0.1", "127.0.0.2", False),
     ],
 )
-def test_what_a_page_wants_of_a_private_network_is_for_pages_of_that_network(asker, wanted, expected):
+def test_a_private_network_is_reached_only_from_its_own_pages(asker, wanted, expected):
     allowed = parse_networks(["10.0.0.0/8", "192.168.0.0/16", "127.0.0.0/8", "9.9.9.9/32"])
     assert is_blocked(wanted, allowed, asker) is expected
 
@@ -114,7 +114,7 @@ def test_a_page_reaches_loopback_from_loopback_alone_whatever_is_allowed(asker):
     assert not is_blocked("127.0.0.1", parse_networks(["0.0.0.0/0"]), "127.0.0.9")
 
 
-def test_a_network_that_is_none_is_an_error_of_one_line():
+def test_a_malformed_network_is_an_error_of_one_line():
     with pytest.raises(InputError, match=r"allow_networks: '10.0.0.0/40'"):
         parse_networks(["10.0.0.0/40"])
 

@@ -36,12 +36,12 @@ def test_names_of_private_networks_are_known(host):
 @pytest.mark.parametrize(
     "host", ["example.org", "internal.example.org", "local.se", "10.0.0.1", "::1", "home.de", "example.onion"]
 )
-def test_other_names_and_addresses_are_not(host):
+def test_other_names_and_addresses_are_allowed(host):
     assert not is_private_name(host)
 
 
 @pytest.mark.parametrize("port", [22, 25, 6667, 10080])
-def test_a_bad_port_is_asked_in_a_network_that_the_user_allows_alone(port):
+def test_a_bad_port_is_requested_only_in_an_allowed_network(port):
     allowed = parse_networks(["10.0.0.0/8"])
     assert not is_port_allowed(port, "93.184.216.34", allowed)
     assert not is_port_allowed(port, "mail.example.org", allowed)
@@ -49,13 +49,13 @@ def test_a_bad_port_is_asked_in_a_network_that_the_user_allows_alone(port):
     assert is_port_allowed(port, "::ffff:10.1.2.3", allowed)
 
 
-def test_ports_of_web_servers_are_asked_anywhere():
+def test_ports_of_web_servers_are_requested_anywhere():
     assert all(is_port_allowed(port, "93.184.216.34", ()) for port in (80, 443, 8000, 8080, 8443, 3000, 5000))
     assert len(BAD_PORTS) == 83
 
 
 @pytest.mark.parametrize("port", [25, 6667])
-async def test_a_bad_port_is_refused_before_anybody_is_asked(client, names, port):
+async def test_a_bad_port_is_refused_before_its_address_is_acquired(client, names, port):
     names["public.test"] = ["93.184.216.34"]
     asked = []
 
@@ -63,6 +63,6 @@ async def test_a_bad_port_is_refused_before_anybody_is_asked(client, names, port
         asked.append(address)
         return 0
 
-    async with client(nameservers=names.servers) as asking:
-        found = await asking.get(canonicalize(f"http://public.test:{port}/"), enter)
+    async with client(nameservers=names.servers) as http_client:
+        found = await http_client.get(canonicalize(f"http://public.test:{port}/"), enter)
     assert (found.reason, asked) == ("port_blocked", [])

@@ -1,4 +1,4 @@
-"""Probes find out whether our own side works without a request to a web server; and what a failure shows."""
+"""Probes test our own side without a request to a web server, and each failure has a symptom."""
 
 import asyncio
 import errno
@@ -38,7 +38,7 @@ def nobody(kind=socket.SOCK_STREAM):
     ],
     ids=["no such name", "no data", "it serves other names", "SERVFAIL", "silence"],
 )
-async def test_name_servers_work_that_answer_for_the_root_whatever_they_say(names, root, said):
+async def test_name_servers_work_if_they_answer_for_the_root(names, root, said):
     names[""] = root
     resolver = Resolver(names.servers)
     problem = await resolver.problem(1.0)
@@ -47,7 +47,7 @@ async def test_name_servers_work_that_answer_for_the_root_whatever_they_say(name
     assert (resolver.answered_at > 0) is (not said)
 
 
-async def test_an_answer_of_before_says_nothing_of_name_servers_that_are_gone_now(names):
+async def test_an_earlier_answer_does_not_show_that_name_servers_work_now(names):
     resolver = Resolver(names.servers)
     assert await resolver.problem(1.0) == ""
     names[""] = None
@@ -55,7 +55,7 @@ async def test_an_answer_of_before_says_nothing_of_name_servers_that_are_gone_no
     resolver.close()
 
 
-async def test_what_no_server_could_tell_is_asked_again_when_they_work(names):
+async def test_a_name_that_no_server_could_resolve_is_looked_up_again_when_they_work(names):
     names |= {"lost.test": None, "broken.test": SERVFAIL}
     resolver = Resolver(names.servers)
     for host in names:
@@ -67,7 +67,7 @@ async def test_what_no_server_could_tell_is_asked_again_when_they_work(names):
     resolver.close()
 
 
-async def test_what_stands_in_the_hosts_file_is_no_word_of_a_name_server(names):
+async def test_an_entry_of_the_hosts_file_is_no_answer_of_a_name_server(names):
     resolver = Resolver((f"127.0.0.1:{nobody(socket.SOCK_DGRAM)}",))
     await resolver.addresses("localhost", 1.0)
     assert resolver.answered_at < 0
@@ -78,7 +78,7 @@ async def test_what_stands_in_the_hosts_file_is_no_word_of_a_name_server(names):
     resolver.close()
 
 
-async def test_a_machine_that_can_make_no_channel_has_not_said_that_there_is_no_name(names, monkeypatch):
+async def test_a_machine_that_cannot_open_a_channel_does_not_deny_a_name(names, monkeypatch):
     resolver = Resolver(names.servers)
 
     def failing(*_, **__):
@@ -108,7 +108,7 @@ async def listening(serve):
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
-async def test_a_proxy_works_that_answers_a_question_about_itself(kind):
+async def test_a_proxy_works_if_it_answers_a_request_about_itself(kind):
     asked = []
 
     async def answer(reader, writer):
@@ -120,7 +120,7 @@ async def test_a_proxy_works_that_answers_a_question_about_itself(kind):
     assert asked == [b"OPT" if kind == "http" else b"\x05\x01\x00"]
 
 
-async def test_a_proxy_that_takes_connections_and_says_nothing_does_not_work():
+async def test_a_proxy_that_accepts_connections_and_sends_nothing_does_not_work():
     async def silent(reader, writer):
         await reader.read()
 
@@ -133,7 +133,7 @@ async def test_a_proxy_that_takes_connections_and_says_nothing_does_not_work():
             assert await made.proxy_problem(must_answer=False) == ""
 
 
-async def test_a_proxy_that_is_not_there_is_named(names):
+async def test_an_absent_proxy_is_named(names):
     place = f"127.0.0.1:{nobody()}"
     async with probes(proxy=f"http://me:secret@{place}") as made:
         assert await made.proxy_problem(must_answer=False) == f"the proxy {place}: Connection refused"
@@ -148,7 +148,7 @@ async def test_a_route_to_an_address_is_enough_and_this_machine_has_one_to_itsel
         assert made.route_problem("127.0.0.1") == ""
 
 
-async def test_a_knock_asks_for_nothing(names):
+async def test_a_probe_of_a_host_sends_no_request(names):
     names |= {"here.test": ["127.0.0.1"], "lost.test": None, "inside.test": ["10.0.0.1"]}
     async with (
         Server({"/": page("x")}).serve() as server,
@@ -161,7 +161,7 @@ async def test_a_knock_asks_for_nothing(names):
         closed = canonicalize(f"http://here.test:{nobody()}/")
         assert await made.probe_host(closed) == HostProbe(
             address="127.0.0.1", has_answered=True
-        )  # it refuses: it is there
+        )  # it refuses the connection, so it exists
         assert await made.probe_host(canonicalize("http://lost.test/")) == HostProbe(
             address="lost.test", has_answered=False
         )
@@ -171,7 +171,7 @@ async def test_a_knock_asks_for_nothing(names):
         assert (await made.probe_host(secret)).has_answered  # it does not speak TLS, but it answers
 
 
-async def test_through_an_http_proxy_one_can_knock_at_https_alone(authority):
+async def test_through_an_http_proxy_only_https_hosts_can_be_probed(authority):
     async with (
         Server().serve(tls=authority.server("127.0.0.1")) as server,
         Proxy(server.port).serve() as proxy,
@@ -198,7 +198,7 @@ async def test_through_an_http_proxy_one_can_knock_at_https_alone(authority):
         (OverflowError("port"), "unreachable", "denied"),
     ],
 )
-def test_what_a_connection_shows_that_could_not_be_made(error, reason, sign):
+def test_a_failed_connection_has_its_symptom(error, reason, sign):
     found = connection_failure(error)
     assert (found.reason, found.symptom) == (reason, sign)
 
@@ -213,40 +213,40 @@ def test_what_a_connection_shows_that_could_not_be_made(error, reason, sign):
         (b"", "mute_proxy"),
     ],
 )
-async def test_what_an_http_proxy_shows_that_opens_no_way(client, status, sign):
+async def test_a_refusal_of_an_http_proxy_has_its_symptom(client, status, sign):
     async def answer(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         if status:
             writer.write(b"HTTP/1.1 " + status + b"\r\n\r\n")
         writer.close()
 
-    async with listening(answer) as port, client(proxy=f"http://127.0.0.1:{port}") as asking:
-        found = await asking.get(canonicalize("https://127.0.0.1/"))
+    async with listening(answer) as port, client(proxy=f"http://127.0.0.1:{port}") as http_client:
+        found = await http_client.get(canonicalize("https://127.0.0.1/"))
     assert (found.reason, found.symptom) == ("proxy", sign)
 
 
-async def test_a_proxy_that_asks_who_we_are_is_no_server_that_says_so(client):
+async def test_a_407_of_a_proxy_is_not_taken_for_the_servers(client):
     """The proxy answers in place of a plain page as if the page's server had sent it."""
     async with (
         Server(
             {"http://127.0.0.1/": page("who are you", status="407 Proxy Authentication Required")}
         ).serve() as server,
-        client(proxy=server.url) as asking,
+        client(proxy=server.url) as http_client,
     ):
-        found = await asking.get(canonicalize("http://127.0.0.1/"))
+        found = await http_client.get(canonicalize("http://127.0.0.1/"))
         assert (found.reason, found.symptom) == ("proxy", "no_proxy")
     async with (
         Server({"/": page("x", status="407 Proxy Authentication Required")}).serve() as server,
-        client() as asking,
+        client() as http_client,
     ):
-        assert (await asking.get(canonicalize(f"{server.url}/"))).status == 407
+        assert (await http_client.get(canonicalize(f"{server.url}/"))).status == 407
 
 
 @pytest.mark.parametrize(
     ("reply", "sign"),
     [(1, "silent"), (3, "silent"), (4, "silent"), (5, "answered"), (2, "answered"), (None, "mute_proxy")],
 )
-async def test_what_a_socks_proxy_shows_that_opens_no_way(client, reply, sign):
+async def test_a_refusal_of_a_socks_proxy_has_its_symptom(client, reply, sign):
     async def answer(reader, writer):
         await reader.readexactly(3)
         if reply is not None:
@@ -255,6 +255,6 @@ async def test_what_a_socks_proxy_shows_that_opens_no_way(client, reply, sign):
             writer.write(bytes([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
         writer.close()
 
-    async with listening(answer) as port, client(proxy=f"socks5://127.0.0.1:{port}") as asking:
-        found = await asking.get(canonicalize("http://127.0.0.1/"))
+    async with listening(answer) as port, client(proxy=f"socks5://127.0.0.1:{port}") as http_client:
+        found = await http_client.get(canonicalize("http://127.0.0.1/"))
     assert (found.reason, found.symptom) == ("proxy", sign)

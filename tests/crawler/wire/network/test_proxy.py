@@ -87,10 +87,10 @@ async def behind(tls=None, **options):
         yield server, proxy
 
 
-async def test_an_http_proxy_is_asked_for_the_whole_url_and_its_password_is_not_archived(client):
-    async with behind() as (server, proxy), client(proxy=f"http://me:se%3Acret@{proxy.at}") as asking:
+async def test_an_http_proxy_receives_the_whole_url_and_its_password_is_not_archived(client):
+    async with behind() as (server, proxy), client(proxy=f"http://me:se%3Acret@{proxy.at}") as http_client:
         server.answers[f"{server.url}/"] = page("x")
-        found = await asking.get(canonicalize(server.url))
+        found = await http_client.get(canonicalize(server.url))
     told = b"Proxy-Authorization: Basic " + base64.b64encode(PAIR) + b"\r\n"
     assert proxy.heads[0].startswith(f"GET {server.url}/ HTTP/1.1\r\n".encode())
     assert told in proxy.heads[0]
@@ -101,10 +101,10 @@ async def test_an_http_proxy_is_asked_for_the_whole_url_and_its_password_is_not_
 async def test_https_goes_through_a_tunnel(authority, client):
     async with (
         behind(authority.server("localhost")) as (server, proxy),
-        client(tls=authority.trust, proxy=f"http://me:se%3Acret@{proxy.at}") as asking,
+        client(tls=authority.trust, proxy=f"http://me:se%3Acret@{proxy.at}") as http_client,
     ):
-        found = await asking.get(canonicalize(f"https://localhost:{server.port}/"))
-        again = await asking.get(canonicalize(f"https://localhost:{server.port}/"))
+        found = await http_client.get(canonicalize(f"https://localhost:{server.port}/"))
+        again = await http_client.get(canonicalize(f"https://localhost:{server.port}/"))
     assert proxy.heads[0].startswith(f"CONNECT localhost:{server.port} HTTP/1.1\r\n".encode())
     assert len(proxy.heads) == 1
     assert found.request == again.request == server.requests[0]
@@ -112,7 +112,7 @@ async def test_https_goes_through_a_tunnel(authority, client):
 
 
 @pytest.mark.parametrize("user", ["", "me:se%3Acret@"])
-async def test_a_socks_proxy_is_told_the_address_that_was_entered(client, names, user):
+async def test_a_socks_proxy_receives_the_address_that_was_acquired(client, names, user):
     names["named.test"] = ["127.0.0.9"]
     entered = []
 
@@ -122,34 +122,36 @@ async def test_a_socks_proxy_is_told_the_address_that_was_entered(client, names,
 
     async with (
         behind() as (server, proxy),
-        client(proxy=f"socks5://{user}{proxy.at}", nameservers=names.servers) as asking,
+        client(proxy=f"socks5://{user}{proxy.at}", nameservers=names.servers) as http_client,
     ):
-        found = await asking.get(canonicalize(f"http://named.test:{server.port}/"), enter)
+        found = await http_client.get(canonicalize(f"http://named.test:{server.port}/"), enter)
     assert proxy.asked_for == [("127.0.0.9", server.port)]
     assert entered == ["127.0.0.9"]
     assert (found.request, found.peer) == (server.requests[0], "127.0.0.9")
 
 
-async def test_what_the_guard_forbids_no_proxy_is_asked_for(client, names):
+async def test_blocked_addresses_are_not_requested_through_a_proxy(client, names):
     names["inside.test"] = ["127.0.0.1"]
     async with behind() as (server, proxy):
         for kind in ("http", "socks5"):
-            async with client(proxy=f"{kind}://{proxy.at}", allow=(), nameservers=names.servers) as asking:
+            async with client(
+                proxy=f"{kind}://{proxy.at}", allow=(), nameservers=names.servers
+            ) as http_client:
                 for host in ("127.0.0.1", "[::1]", "inside.test"):
-                    found = await asking.get(canonicalize(f"http://{host}:{server.port}/"))
+                    found = await http_client.get(canonicalize(f"http://{host}:{server.port}/"))
                     assert found.reason == "address_blocked"
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
 
 @pytest.mark.parametrize("host", ["metadata.google.internal", "metadata", "printer.local", "localhost"])
-async def test_a_name_of_a_private_network_is_not_given_to_a_proxy(client, names, host):
+async def test_a_name_of_a_private_network_is_not_sent_to_a_proxy(client, names, host):
     names.pop("localhost", None)
     async with (
         behind() as (_server, proxy),
-        client(proxy=f"http://{proxy.at}", allow=(), nameservers=names.servers) as asking,
+        client(proxy=f"http://{proxy.at}", allow=(), nameservers=names.servers) as http_client,
     ):
-        found = await asking.get(canonicalize(f"http://{host}/"))
-    assert found.reason in {"name_blocked", "address_blocked"}  # localhost is known everywhere
+        found = await http_client.get(canonicalize(f"http://{host}/"))
+    assert found.reason in {"name_blocked", "address_blocked"}  # every resolver knows localhost
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
 
@@ -157,26 +159,26 @@ async def test_a_private_name_that_our_name_servers_know_is_judged_by_its_addres
     names["wiki.internal"] = ["127.0.0.9"]
     async with (
         behind() as (server, proxy),
-        client(proxy=f"http://{proxy.at}", nameservers=names.servers) as asking,
+        client(proxy=f"http://{proxy.at}", nameservers=names.servers) as http_client,
     ):
-        await asking.get(canonicalize(f"http://wiki.internal:{server.port}/"))
+        await http_client.get(canonicalize(f"http://wiki.internal:{server.port}/"))
     assert len(proxy.heads) == 1
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
 @pytest.mark.parametrize("host", ["known.test", "public.test"])
-async def test_a_port_of_another_service_is_asked_for_through_no_proxy(client, names, kind, host):
+async def test_a_port_of_another_service_is_not_requested_through_a_proxy(client, names, kind, host):
     names["public.test"] = ["93.184.216.34"]
     async with (
         behind() as (_server, proxy),
-        client(proxy=f"{kind}://{proxy.at}", nameservers=names.servers) as asking,
+        client(proxy=f"{kind}://{proxy.at}", nameservers=names.servers) as http_client,
     ):
-        found = await asking.get(canonicalize(f"http://{host}:25/"))
+        found = await http_client.get(canonicalize(f"http://{host}:25/"))
     assert found.reason == ("dns" if (kind, host) == ("socks5", "known.test") else "port_blocked")
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
 
-async def test_a_name_that_only_the_proxy_knows_is_entered_by_name(client, names):
+async def test_a_name_that_only_the_proxy_knows_is_acquired_by_name(client, names):
     entered = []
 
     async def enter(address):
@@ -184,19 +186,19 @@ async def test_a_name_that_only_the_proxy_knows_is_entered_by_name(client, names
         return 0
 
     async with behind() as (_server, proxy):
-        async with client(proxy=f"http://{proxy.at}", nameservers=names.servers) as asking:
-            assert isinstance(await asking.get(canonicalize("http://known.test/"), enter), Capture)
-        async with client(proxy=f"socks5://{proxy.at}", nameservers=names.servers) as asking:
-            assert (await asking.get(canonicalize("http://known.test/"))).reason == "dns"
+        async with client(proxy=f"http://{proxy.at}", nameservers=names.servers) as http_client:
+            assert isinstance(await http_client.get(canonicalize("http://known.test/"), enter), Capture)
+        async with client(proxy=f"socks5://{proxy.at}", nameservers=names.servers) as http_client:
+            assert (await http_client.get(canonicalize("http://known.test/"))).reason == "dns"
     assert entered == ["known.test"]
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
-async def test_a_proxy_that_does_not_open_the_way_is_a_reason_of_its_own(authority, client, kind):
+async def test_a_proxy_that_refuses_has_a_reason_of_its_own(authority, client, kind):
     async with behind(authority.server("localhost"), refuses=True) as (server, proxy):
         for there in (proxy.at, "127.0.0.1:1"):
-            async with client(tls=authority.trust, proxy=f"{kind}://{there}") as asking:
-                found = await asking.get(canonicalize(f"https://localhost:{server.port}/"))
+            async with client(tls=authority.trust, proxy=f"{kind}://{there}") as http_client:
+                found = await http_client.get(canonicalize(f"https://localhost:{server.port}/"))
             assert found.reason == "proxy"
     assert server.connections == 0
 
@@ -204,7 +206,7 @@ async def test_a_proxy_that_does_not_open_the_way_is_a_reason_of_its_own(authori
 @pytest.mark.parametrize(
     "text", ["proxy:3128", "https://proxy:1", "http://proxy", "http://:80", "socks4://a:1", "http://a:x"]
 )
-def test_a_proxy_that_is_none_is_an_error_that_keeps_its_secret(text):
+def test_a_malformed_proxy_is_an_error_without_its_password(text):
     with pytest.raises(InputError, match=r"crawler\.proxy") as error:
         parse_proxy(text.replace("//", "//me:secret@"))
     assert "secret" not in str(error.value)

@@ -1,4 +1,4 @@
-"""The identity of a server is verified; whatever is wrong with its certificate has a name."""
+"""The identity of a server is verified, and each fault of a certificate has a name."""
 
 import asyncio
 import ssl
@@ -18,9 +18,9 @@ async def served(context):
         yield server, canonicalize(f"https://localhost:{server.port}/")
 
 
-async def test_a_trusted_server_is_asked_and_how_is_noted(authority, client):
-    async with served(authority.server("localhost")) as (_, url), client(tls=authority.trust) as asking:
-        found = await asking.get(url)
+async def test_a_trusted_server_is_requested_and_its_tls_session_recorded(authority, client):
+    async with served(authority.server("localhost")) as (_, url), client(tls=authority.trust) as http_client:
+        found = await http_client.get(url)
     assert found.payload == b"secret"
     assert (found.tls.version, found.tls.trust) == ("1.3", "trusted")
     assert found.tls.cipher.startswith("TLS_")
@@ -41,57 +41,60 @@ def wrong(authority, verdict):
 
 @pytest.mark.parametrize("verdict", WRONG)
 async def test_a_certificate_that_is_not_trusted_is_a_failure_with_its_reason(authority, client, verdict):
-    async with served(wrong(authority, verdict)) as (server, url), client(tls=authority.trust) as asking:
-        found = await asking.get(url)
+    async with served(wrong(authority, verdict)) as (server, url), client(tls=authority.trust) as http_client:
+        found = await http_client.get(url)
     assert found.reason == WRONG[verdict][0]
     assert server.requests == []
 
 
-async def test_an_authority_that_nobody_knows_is_a_failure(authority, client):
-    async with served(authority.server("localhost")) as (_, url), client() as asking:
-        assert (await asking.get(url)).reason == "tls"
+async def test_an_unknown_authority_is_a_failure(authority, client):
+    async with served(authority.server("localhost")) as (_, url), client() as http_client:
+        assert (await http_client.get(url)).reason == "tls"
 
 
 @pytest.mark.parametrize("verdict", [*WRONG, "untrusted"])
-async def test_where_it_is_only_noted_the_page_is_had_with_the_verdict(authority, client, verdict):
+async def test_without_verification_the_page_is_fetched_and_the_verdict_recorded(authority, client, verdict):
     context = authority.server("localhost") if verdict == "untrusted" else wrong(authority, verdict)
     trust = None if verdict == "untrusted" else authority.trust
-    async with served(context) as (server, url), client(tls=trust, verify_tls=False) as asking:
-        found = await asking.get(url)
+    async with served(context) as (server, url), client(tls=trust, verify_tls=False) as http_client:
+        found = await http_client.get(url)
     assert (found.payload, found.tls.trust) == (b"secret", verdict)
     assert len(server.requests) == 1
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-async def test_old_versions_are_spoken_only_where_the_verdict_is_noted(authority, client):
+async def test_old_versions_are_accepted_only_without_verification(authority, client):
     context = authority.server("localhost")
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
     context.minimum_version = ssl.TLSVersion.TLSv1
     context.maximum_version = ssl.TLSVersion.TLSv1_1
     async with served(context) as (_, url):
-        async with client(tls=authority.trust) as asking:
-            assert (await asking.get(url)).reason in {"tls", "reset"}  # as the server says it
-        async with client(tls=authority.trust, verify_tls=False) as asking:
-            found = await asking.get(url)
+        async with client(tls=authority.trust) as http_client:
+            assert (await http_client.get(url)).reason in {"tls", "reset"}  # the server's own report
+        async with client(tls=authority.trust, verify_tls=False) as http_client:
+            found = await http_client.get(url)
     assert (found.tls.version, found.tls.trust) == ("1.1", "trusted")
 
 
-async def test_the_name_of_the_host_is_said_before_the_handshake(authority, client, names):
+async def test_the_name_of_the_host_is_sent_in_the_handshake(authority, client, names):
     names["named.test"] = ["127.0.0.1"]
     asked = []
     context = authority.server("named.test")
     context.sni_callback = lambda _, name, __: asked.append(name)
     async with (
         served(context) as (server, _),
-        client(tls=authority.trust, nameservers=names.servers) as asking,
+        client(tls=authority.trust, nameservers=names.servers) as http_client,
     ):
-        assert isinstance(await asking.get(canonicalize(f"https://named.test.:{server.port}/")), Capture)
+        assert isinstance(await http_client.get(canonicalize(f"https://named.test.:{server.port}/")), Capture)
     assert asked == ["named.test"]
 
 
 async def test_an_address_may_stand_in_a_certificate(authority, client):
-    async with served(authority.server("127.0.0.1")) as (server, _), client(tls=authority.trust) as asking:
-        found = await asking.get(canonicalize(f"https://127.0.0.1:{server.port}/"))
+    async with (
+        served(authority.server("127.0.0.1")) as (server, _),
+        client(tls=authority.trust) as http_client,
+    ):
+        found = await http_client.get(canonicalize(f"https://127.0.0.1:{server.port}/"))
     assert found.tls.trust == "trusted"
 
 
@@ -114,11 +117,11 @@ async def babbles(reader, writer):
 @pytest.mark.parametrize(
     ("answer", "reason"), [(silent, "timeout_tls"), (hangs_up, "reset"), (babbles, "tls")]
 )
-async def test_a_handshake_that_comes_to_nothing_has_a_reason(client, answer, reason):
+async def test_a_failed_handshake_has_a_reason(client, answer, reason):
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    async with client() as asking:
-        found = await asking.get(canonicalize(f"https://127.0.0.1:{port}/"))
+    async with client() as http_client:
+        found = await http_client.get(canonicalize(f"https://127.0.0.1:{port}/"))
     server.close()
     assert found.reason == reason
 

@@ -1,9 +1,9 @@
-"""`judge`: what follows from what the workers of a fleet saw, held against what the frontier promises.
+"""`judge`: check what the workers of a fleet saw against what the frontier promises.
 
-1. The judge believes the frontier in nothing that can be known from outside. A call takes effect between its begin and
-   its end by CLOCK_MONOTONIC, which all processes of a machine share; every bound below is sound for that alone.
-2. What happened between the moment that a server has forgotten from (power loss) and its death is excused from having
-   happened once. It is not excused from politeness, nor from tokens that no other grant ever has.
+1. The judge trusts the frontier in nothing that can be known from outside. A call takes effect between its start and
+   its reply by CLOCK_MONOTONIC, which all processes of a machine share. Every bound below relies on that alone.
+2. A server that lost power has forgotten the calls of the last moments before its death. Such a call may happen again
+   without a violation. Politeness, and the rule that no two grants have the same token, hold for these calls too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.ledger import ROW, Fact, Kind, Span
+from bench.facts import ROW, Fact, Kind, Span
 
 _MS = 1_000_000
 _FAR = 10**9
@@ -30,7 +30,7 @@ _TYPE = np.dtype(
 
 
 def read(paths: Iterable[Path]) -> NDArray[np.void]:
-    """The facts in some files; half a row at the end of one was cut off by a kill, and tells of a call not made."""
+    """Return the facts in some files. An incomplete row at the end was cut off by a kill: its call was never made."""
     parts = []
     for path in paths:
         text = path.read_bytes()
@@ -39,22 +39,22 @@ def read(paths: Iterable[Path]) -> NDArray[np.void]:
 
 
 def facts(rows: Iterable[Fact]) -> NDArray[np.void]:
-    """The same of facts at hand."""
+    """Return facts as `read` does."""
     return np.array([tuple(row) for row in rows], _TYPE)
 
 
 @dataclass(kw_only=True)
 class Findings:
-    """What follows."""
+    """The figures, and the violations of promises."""
 
     figures: dict[str, int | float] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
-    def add_violations(self, rule: str, broken: NDArray[Any], tell: NDArray[np.void]) -> None:
-        """Note the rows of `tell` for which `broken` is true."""
+    def add_violations(self, rule: str, broken: NDArray[Any], rows: NDArray[np.void]) -> None:
+        """Add a violation of `rule` if `broken` is true for any of `rows`."""
         if count := int(np.count_nonzero(broken)):
             shown = "; ".join(
-                str(dict(zip(_TYPE.names or (), row, strict=True))) for row in tell[broken][:_SHOWN]
+                str(dict(zip(_TYPE.names or (), row, strict=True))) for row in rows[broken][:_SHOWN]
             )
             self.violations.append(f"{rule}: {count} times, such as {shown}")
 
@@ -67,10 +67,11 @@ def judge(
     breaks: Sequence[int] = (),
     losses: Sequence[Span] = (),
 ) -> Findings:
-    """Hold what the workers saw against what the frontier promises.
+    """Return what the workers' observations show about the frontier's promises.
 
-    `breaks` are moments at which a server died, came back, or had its clock moved: between two of them the clock of
-    a partition and CLOCK_MONOTONIC go alike. `losses` reach from what a server has forgotten to its death.
+    `breaks` are the times at which a server died, came back, or had its clock moved: between two of them the clock of a
+    partition and CLOCK_MONOTONIC run alike. Each of `losses` reaches from the first forgotten moment of a server to its
+    death.
     """
     verdict = Findings()
     grants = _by(observations[observations["kind"] == Kind.GRANT], "host", "token")
@@ -105,20 +106,20 @@ def _exchange_ends(
     lease_ms: int,
     losses: Sequence[Span],
 ) -> NDArray[np.int64]:
-    """When the exchange of each grant was over at the earliest: somebody said so, or its deadline passed."""
+    """Return the earliest end of each grant's exchange: a worker reported it, or its deadline passed."""
     order = np.argsort(grants["token"], kind="stable")
     tokens = grants["token"][order]
     earliest = grants["before"][order] + lease_ms * _MS
-    said = observations[np.isin(observations["kind"], (Kind.END, Kind.SETTLE, Kind.POSTPONE))]
-    place = np.minimum(np.searchsorted(tokens, said["token"]), max(len(tokens) - 1, 0))
-    verdict.add_violations("a token was ended that was never granted", tokens[place] != said["token"], said)
-    np.minimum.at(earliest, place, said["before"])
+    ended = observations[np.isin(observations["kind"], (Kind.END, Kind.SETTLE, Kind.POSTPONE))]
+    place = np.minimum(np.searchsorted(tokens, ended["token"]), max(len(tokens) - 1, 0))
+    verdict.add_violations("a token was ended that was never granted", tokens[place] != ended["token"], ended)
+    np.minimum.at(earliest, place, ended["before"])
     reclaims = observations[observations["kind"] == Kind.RECLAIM]
     if len(reclaims):
         first = np.full(int(max(reclaims["worker"].max(), grants["worker"].max())) + 1, _NEVER)
         np.minimum.at(first, reclaims["worker"], reclaims["before"])
         earliest = np.minimum(earliest, first[grants["worker"][order]])
-    for loss in losses:  # the server that came back has not heard of these; it knows that it was away
+    for loss in losses:  # the restarted server does not know these exchanges, but knows that it was away
         forgotten = (grants["after"][order] >= loss.begin) & (grants["before"][order] <= loss.end)
         earliest[forgotten] = np.minimum(earliest[forgotten], loss.end)
     ends = np.empty(len(grants), np.int64)
@@ -127,10 +128,10 @@ def _exchange_ends(
 
 
 def _grant_times(grants: NDArray[np.void], partitions: int, breaks: Sequence[int]) -> NDArray[np.int64]:
-    """When each grant was made at the latest.
+    """Return the latest time at which each grant was made.
 
-    That is before its answer came. Between two breaks the clock of a partition is ahead of CLOCK_MONOTONIC by a
-    constant, which is at least what each grant's answer says; the one that came quickest says it best.
+    A grant was made before its reply came. Between two breaks the clock of a partition is ahead of CLOCK_MONOTONIC by a
+    constant. Each grant's reply gives a lower bound of that constant, and the quickest reply gives the best one.
     """
     marks = np.sort(np.array(breaks, np.int64))
     stretch = np.searchsorted(marks, grants["before"])
@@ -151,18 +152,20 @@ def _check_gaps(
     moments: NDArray[np.int64],
     losses: Sequence[Span],
 ) -> None:
-    # A grant that was given back unused is held to the one before it, and nothing is held to it.
+    # A grant that was postponed unused keeps its distance from the grant before it; no later grant is measured from it.
     used = ~np.isin(grants["token"], observations["token"][observations["kind"] == Kind.POSTPONE])
     before = np.roll(np.maximum.accumulate(np.where(used, np.arange(len(grants)), -1)), 1)
     later = np.flatnonzero((before >= 0) & (np.arange(len(grants)) > 0))
     later = later[grants["host"][later] == grants["host"][before[later]]]
     earlier = before[later]
     pace = grants["wait"][later].astype(np.int64)
-    told = grants["at"][later] - grants["at"][earlier] - pace
-    told[_lost_with_power(grants[earlier], losses)] = _FAR  # a clock that is taken back with all else
+    reported = grants["at"][later] - grants["at"][earlier] - pace
+    reported[_lost_with_power(grants[earlier], losses)] = (
+        _FAR  # the loss sets the frontier's clock back as well
+    )
     seen = moments[later] - ends[earlier] - pace * _MS
     verdict.add_violations(
-        "two grants of a host came within its delay, by the frontier's clock", told < 0, grants[later]
+        "two grants of a host came within its delay, by the frontier's clock", reported < 0, grants[later]
     )
     verdict.add_violations(
         "a host was granted within its delay after an exchange, by the workers' clock",
@@ -173,7 +176,7 @@ def _check_gaps(
         verdict.figures |= {
             "gaps": len(later),
             "hosts": len(np.unique(grants["host"])),
-            "gap_slack_min_ms_frontier": int(told.min()),
+            "gap_slack_min_ms_frontier": int(reported.min()),
             "gap_slack_min_ms_workers": round(float(seen.min()) / _MS, 3),
             "gaps_within_1ms_of_the_delay": int(np.count_nonzero(seen < _MS)),
         }
@@ -198,19 +201,19 @@ def _check_holds(
 def _check_settled_once(
     verdict: Findings, observations: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]
 ) -> None:
-    """No URL has two settlements that ended its life, nor a grant after the first."""
+    """Check that no URL has two settlements that end its life, nor a grant after the first of them."""
     last = observations[(observations["kind"] == Kind.ACCEPTED) & (observations["final"] == 1)]
     last = _by(last, "url", "after")
     twice = np.zeros(len(last), bool)
     twice[1:] = last["url"][1:] == last["url"][:-1]
     excused = _lost_with_power(last, losses)
     verdict.add_violations("a URL was settled twice", twice & ~np.roll(excused, 1), last)
-    kept = last[~excused]
-    urls, index = np.unique(kept["url"], return_index=True)
+    certain = last[~excused]
+    urls, index = np.unique(certain["url"], return_index=True)
     if len(urls):
         pages = grants[grants["url"] >= 0]
         place = np.minimum(np.searchsorted(urls, pages["url"]), len(urls) - 1)
-        after = np.where(urls[place] == pages["url"], kept["after"][index][place], _NEVER)
+        after = np.where(urls[place] == pages["url"], certain["after"][index][place], _NEVER)
         verdict.add_violations("a URL was granted after it was settled", pages["before"] > after, pages)
     tried = np.unique(
         observations["url"][(observations["kind"] == Kind.SETTLE) & (observations["final"] == 1)]
@@ -229,7 +232,7 @@ def _check_addresses(verdict: Findings, observations: NDArray[np.void]) -> None:
     if not len(entered):
         return
     next_of = entered["host"][1:] == entered["host"][:-1]
-    # Of two calls that overlap nobody knows which was first: one order must do.
+    # If two calls overlap, nobody knows which was first: it is enough if one order keeps the delay.
     forth = entered["after"][1:] - entered["before"][:-1]
     back = entered["after"][:-1] - entered["before"][1:]
     slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS)
@@ -242,14 +245,14 @@ def _check_addresses(verdict: Findings, observations: NDArray[np.void]) -> None:
     }
 
 
-def _lost_with_power(told: NDArray[np.void], losses: Sequence[Span]) -> NDArray[np.bool_]:
-    """Which calls a server that lost power may have forgotten."""
-    forgotten = np.zeros(len(told), bool)
+def _lost_with_power(calls: NDArray[np.void], losses: Sequence[Span]) -> NDArray[np.bool_]:
+    """Return which calls a server that lost power may have forgotten."""
+    forgotten = np.zeros(len(calls), bool)
     for loss in losses:
-        forgotten |= (told["after"] >= loss.begin) & (told["before"] <= loss.end)
+        forgotten |= (calls["after"] >= loss.begin) & (calls["before"] <= loss.end)
     return forgotten
 
 
 def _by(rows: NDArray[np.void], *names: str) -> NDArray[np.void]:
-    """Sorted; numpy sorts rows by their fields ten times slower."""
+    """Return the rows sorted by fields. `lexsort` is ten times as fast as numpy's sort of rows by their fields."""
     return rows[np.lexsort([rows[name] for name in reversed(names)])]

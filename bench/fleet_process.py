@@ -1,7 +1,7 @@
-"""`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies.
+"""`FleetProcess`: one process of workers, each of which leases, waits some milliseconds, releases and settles.
 
-Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.verbs.journal`) dies
-with it.
+Each worker has a client of its own, as a real worker process has. What the client remembers of the frontier
+(`frontier.verbs.journal`) is lost when its worker dies.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from itertools import count
 from random import Random
 from time import monotonic_ns as now
 
-from bench.ledger import Fact, FactLog, Kind
-from bench.play import Scenario, address, crawl_delay_ms, least_delay_ms, settlement
+from bench.facts import Fact, FactLog, Kind
+from bench.scenario import Scenario, address, crawl_delay_ms, least_delay_ms, settlement
 from core import Unavailable
 from frontier import Frontier, HostRelease, Lease
 from frontier import Kind as Wanted
@@ -23,7 +23,7 @@ from storage.directory_store import DirectoryStore
 
 CRAWL = "fleet"
 SERIALS = 1 << 16
-"""Workers of one process, one after the other."""
+"""Workers of one process, at most."""
 IDLE_S = 0.1
 POLL_S = 0.3
 RENEWAL_SHARE = 0.1
@@ -31,12 +31,12 @@ RENEWAL_SHARE = 0.1
 
 
 class WorkerDeath(Exception):
-    """Of a worker, between two calls."""
+    """A worker dies between two calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetWorker:
-    """One of them, from its birth to its death."""
+    """One worker, until its death."""
 
     number: int
     frontier: Frontier
@@ -44,34 +44,34 @@ class FleetWorker:
 
 @dataclass(kw_only=True)
 class FleetProcess:
-    """One process of workers. Workers of generation g have numbers from g * SERIALS on."""
+    """One process of workers. The workers of generation g have numbers from g * SERIALS on."""
 
-    play: Scenario
+    scenario: Scenario
     generation: int
     link: Link
     frontier: Frontier
-    """Of who looks on and takes back."""
-    ledger: FactLog
+    """The client of the process itself, which reads counts and reclaims leases."""
+    fact_log: FactLog
     random: Random
     drained: bool = False
     _serial: "count[int]" = field(default_factory=count)
 
     async def run(self, recovers: int | None) -> None:
-        """Work until nothing is left."""
+        """Run workers until the crawl is drained; first recover leases of the generation `recovers`."""
         if recovers is not None:
             await self._recover(recovers)
-        keeping = asyncio.create_task(self._maintain_tail())
-        await asyncio.gather(self._poll(), *(self._start_workers() for _ in range(self.play.workers)))
-        keeping.cancel()
+        tail = asyncio.create_task(self._maintain_tail())
+        await asyncio.gather(self._poll(), *(self._start_workers() for _ in range(self.scenario.workers)))
+        tail.cancel()
 
     async def _maintain_tail(self) -> None:
-        """Keep the tail, if there is to be one."""
-        while self.play.hot:
+        """Move the tail of the queues into storage and back, if the scenario says so."""
+        while self.scenario.hot:
             with suppress(Unavailable):
                 tail = self.frontier.tail(
-                    DirectoryStore(self.play.dir / "shelf"), max_in_memory=self.play.hot
+                    DirectoryStore(self.scenario.dir / "shelf"), max_in_memory=self.scenario.hot
                 )
-                await tail.run(f"keeper {self.generation}")
+                await tail.run(f"tail {self.generation}")
 
     async def _poll(self) -> None:
         while True:
@@ -82,14 +82,14 @@ class FleetProcess:
             await asyncio.sleep(POLL_S)
 
     async def _recover(self, generation: int) -> None:
-        """Take half of what a dead process held; the rest expires."""
+        """Reclaim the leases of half of a dead process's workers; the others expire."""
         with suppress(Unavailable):
             for holder in sorted(await self.frontier.workers.holders()):
                 if int(holder) // SERIALS == generation and self.random.random() < 0.5:
                     await self._reclaim(int(holder))
 
     async def _start_workers(self) -> None:
-        """One worker after the other."""
+        """Run one worker after another; start the next when one dies."""
         while not self.drained:
             worker = FleetWorker(
                 number=self.generation * SERIALS + next(self._serial), frontier=await client_on(self.link)
@@ -98,13 +98,13 @@ class FleetProcess:
                 while not self.drained:
                     await self._run_turn(worker)
             except WorkerDeath:
-                self.ledger.write([Fact(Kind.DEATH, worker=worker.number)])
+                self.fact_log.write([Fact(Kind.DEATH, worker=worker.number)])
                 if self.random.random() < 0.5:
                     await asyncio.sleep(self.random.random())
                     await self._reclaim(worker.number)
 
     async def _reclaim(self, worker: int) -> None:
-        self.ledger.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
+        self.fact_log.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
         with suppress(Unavailable):
             await self.frontier.workers.reclaim(str(worker))
 
@@ -117,7 +117,7 @@ class FleetProcess:
         await self._think()
         if leases and self.random.random() < RENEWAL_SHARE:
             with suppress(Unavailable):
-                await worker.frontier.renew(leases, self.play.lease_ms)
+                await worker.frontier.renew(leases, self.scenario.lease_ms)
         await self._release(worker, leases)
         await self._think()
         for lease in leases:
@@ -128,35 +128,35 @@ class FleetProcess:
 
     async def _think(self) -> None:
         self._may_die()
-        await asyncio.sleep(self.random.random() * self.play.think_ms / 1000)
+        await asyncio.sleep(self.random.random() * self.scenario.think_ms / 1000)
         self._may_die()
 
     def _may_die(self) -> None:
-        if self.random.random() * 100 < self.play.die:
+        if self.random.random() * 100 < self.scenario.die:
             raise WorkerDeath
 
     async def _lease(self, worker: FleetWorker) -> list[Lease]:
-        play, before = self.play, now()
+        scenario, before = self.scenario, now()
         try:
             leases = await worker.frontier.lease(
-                self.random.randint(1, play.batch),
+                self.random.randint(1, scenario.batch),
                 worker=str(worker.number),
-                lease_ms=play.lease_ms,
+                lease_ms=scenario.lease_ms,
             )
         except Unavailable:
             await asyncio.sleep(IDLE_S)
             return []
         after = now()
-        self.ledger.write(
+        self.fact_log.write(
             Fact(
                 Kind.GRANT,
                 version=lease.robots_version,
                 worker=worker.number,
                 host=(host := host_of(lease)),
-                wait=max(play.min_delay_ms, least_delay_ms(play, host, lease.robots_version)),
+                wait=max(scenario.min_delay_ms, least_delay_ms(scenario, host, lease.robots_version)),
                 url=-1 if lease.kind is Wanted.ROBOTS else page_of(lease),
                 token=lease.token,
-                at=lease.deadline_ms - play.lease_ms,
+                at=lease.deadline_ms - scenario.lease_ms,
                 before=before,
                 after=after,
             )
@@ -165,8 +165,8 @@ class FleetProcess:
         return leases
 
     async def _acquire_address(self, worker: FleetWorker, lease: Lease) -> bool:
-        """Whether the lease's host may be asked now, as far as its address goes; if not, the lease is given back."""
-        number, delay = address(host_of(lease)), self.play.min_delay_ms
+        """Return whether the lease's address may be requested now; postpone the lease if it may not."""
+        number, delay = address(host_of(lease)), self.scenario.min_delay_ms
         if number is None:
             return True
         self._may_die()
@@ -177,11 +177,11 @@ class FleetProcess:
                 fact = Fact(
                     Kind.ENTER, worker=worker.number, host=number, wait=delay, before=before, after=now()
                 )
-                self.ledger.write([fact])
+                self.fact_log.write([fact])
                 return True
             self._may_die()
             fact = Fact(Kind.POSTPONE, worker=worker.number, token=lease.token, before=now())
-            self.ledger.write([fact])
+            self.fact_log.write([fact])
             await worker.frontier.postpone(lease, wait)
         except Unavailable:
             pass
@@ -189,25 +189,25 @@ class FleetProcess:
 
     async def _release(self, worker: FleetWorker, leases: Sequence[Lease]) -> None:
         before = now()
-        self.ledger.write(
+        self.fact_log.write(
             Fact(Kind.END, worker=worker.number, token=lease.token, before=before) for lease in leases
         )
         with suppress(Unavailable):
             await worker.frontier.release([HostRelease(lease=lease, elapsed_ms=1) for lease in leases])
 
     async def _settle_robots(self, worker: FleetWorker, lease: Lease) -> None:
-        self.ledger.write([Fact(Kind.END, worker=worker.number, token=lease.token, before=now())])
-        delay = crawl_delay_ms(self.play, host_of(lease), lease.robots_version + 1)
+        self.fact_log.write([Fact(Kind.END, worker=worker.number, token=lease.token, before=now())])
+        delay = crawl_delay_ms(self.scenario, host_of(lease), lease.robots_version + 1)
         with suppress(Unavailable):
             await worker.frontier.settle_robots(
-                lease, rule="allow", body=b"", ttl_ms=self.play.ttl_ms, delay_ms=delay
+                lease, rule="allow", body=b"", ttl_ms=self.scenario.ttl_ms, delay_ms=delay
             )
 
     async def _settle(self, worker: FleetWorker, leases: Sequence[Lease]) -> None:
         if not leases:
             return
         before = now()
-        told = [(lease, *settlement(self.play, lease, page_of(lease))) for lease in leases]
+        settlements = [(lease, *settlement(self.scenario, lease, page_of(lease))) for lease in leases]
         facts = [
             Fact(
                 Kind.SETTLE,
@@ -219,30 +219,30 @@ class FleetProcess:
                 token=lease.token,
                 before=before,
             )
-            for lease, settled, final in told
+            for lease, settled, final in settlements
         ]
-        self.ledger.write(facts)
+        self.fact_log.write(facts)
         try:
-            accepted = await worker.frontier.settle([settled for _, settled, _ in told])
+            accepted = await worker.frontier.settle([settled for _, settled, _ in settlements])
         except Unavailable:
             return
-        if accepted == len(facts):  # of fewer nobody says which
+        if accepted == len(facts):  # if fewer are accepted, the reply does not say which
             after = now()
-            self.ledger.write(fact._replace(kind=Kind.ACCEPTED, after=after) for fact in facts)
+            self.fact_log.write(fact._replace(kind=Kind.ACCEPTED, after=after) for fact in facts)
 
 
 def host_of(lease: Lease) -> int:
-    """Number of the host."""
+    """Return the number of the lease's host."""
     return int(lease.url.host[1:].removesuffix(".test"))
 
 
 def page_of(lease: Lease) -> int:
-    """Number of the page."""
+    """Return the number of the leased page."""
     return int(lease.url.text.rpartition("/")[2])
 
 
 async def client_on(link: Link) -> Frontier:
-    """A client that remembers nothing yet, as soon as the server is there."""
+    """Return a new client, as soon as the server responds."""
     while True:
         try:
             return await Frontier(link, CRAWL).open()
@@ -250,22 +250,22 @@ async def client_on(link: Link) -> Frontier:
             await asyncio.sleep(IDLE_S)
 
 
-async def run_process(play: Scenario, generation: int, recovers: int | None) -> None:
-    """The process, to its end."""
+async def run_process(scenario: Scenario, generation: int, recovers: int | None) -> None:
+    """Run one process of workers until the crawl is drained."""
     while True:
         try:
-            link = await connect(f"unix://{play.proxy_socket}")
+            link = await connect(f"unix://{scenario.proxy_socket}")
             break
         except Unavailable:  # the server is away
             await asyncio.sleep(IDLE_S)
     try:
         await FleetProcess(
-            play=play,
+            scenario=scenario,
             generation=generation,
             link=link,
             frontier=await client_on(link),
-            ledger=FactLog(play.dir / f"{generation}.facts"),
-            random=Random(f"{play.seed} {generation}"),
+            fact_log=FactLog(scenario.dir / f"{generation}.facts"),
+            random=Random(f"{scenario.seed} {generation}"),
         ).run(recovers)
     finally:
         await link.aclose()
