@@ -18,7 +18,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -62,7 +62,7 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
+def crawl(directory: Path, args: argparse.Namespace) -> dict[str, Any]:
     """One crawl from an empty frontier. What a command costs before its first page is measured by a crawl of one
     page, and taken off."""
     thresher = [sys.executable, "-m", "pipeline"]

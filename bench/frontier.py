@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -33,10 +34,9 @@ from redis import Redis
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
-from meter import Meter  # noqa: E402 - a script finds the packages only now
-from urls import Urls  # noqa: E402
-
+from bench.meter import Meter  # noqa: E402 - a script finds the packages only now
 from bench.peers import environments  # noqa: E402
+from bench.urls import Urls  # noqa: E402
 from frontier import (  # noqa: E402
     Budget,
     CrawlSettings,
@@ -278,7 +278,7 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
             phase.n += len(some)
         draw = random.Random(3)
         took: list[float] = []
-        got = {"giant": 0, "others": 0, "hosts": set()}
+        granted = Counter[str]()
         end = time.perf_counter() + args.seconds
         while time.perf_counter() < end:
             wall = time.perf_counter()
@@ -294,15 +294,14 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
                 )
             phase.n += len(leases)
             for lease in leases:
-                got["giant" if lease.url.host == name else "others"] += 1
-                got["hosts"].add(lease.url.host)
+                granted[lease.url.host] += 1
         took.sort()
         await link.aclose()
         return {
             "phases": meter.report(),
-            "grants_giant": got["giant"],
-            "grants_others": got["others"],
-            "hosts": len(got["hosts"]),
+            "grants_giant": granted[name],
+            "grants_others": granted.total() - granted[name],
+            "hosts": len(granted),
             "lease_ms_p50": round(1000 * took[len(took) // 2], 2),
             "lease_ms_p99": round(1000 * took[len(took) * 99 // 100], 2),
             "peak_rss_mb": round(meter.peak_rss() / 1e6, 1),

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
@@ -25,7 +26,7 @@ PICTURE = ROOT / "docs" / "funnel.svg"
 BLOCK = re.compile(r"(?<=<!-- written by `make docs` -->\n```\n).+?(?=\n```\n)", re.DOTALL)
 TABLE = re.compile(r"Funnel of main .*?(?=shards: )", re.DOTALL)
 """The funnel as a table: README has its picture."""
-STYLE = {"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.family": "sans-serif"}
+STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.family": "sans-serif"}
 """Text stays text, and names of shapes are the same every time."""
 
 

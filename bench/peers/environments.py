@@ -25,9 +25,16 @@ def python(requirements: str) -> str:
         shutil.rmtree(directory, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", directory], check=True)
         # The files are complete, so nothing is resolved. magic-html asks for Python 3.12 and works with 3.11.
-        pip = [directory / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [
+            str(directory / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         subprocess.run(
-            [*pip, "--no-deps", "--ignore-requires-python", "-r", listed], check=True, stdout=sys.stderr
+            [*pip, "--no-deps", "--ignore-requires-python", "-r", str(listed)], check=True, stdout=sys.stderr
         )
         done.write_text(stamp)
     return str(directory / "bin" / "python")

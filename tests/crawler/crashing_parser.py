@@ -2,10 +2,12 @@
 
 import os
 import signal
+from unittest.mock import patch
 
 import crawler.archive_filter
-import crawler.reading.page_reading
 import crawler.robots.robots_txt
+from crawler.reading import page_reading, sitemap
+from extract.links import extract_links
 
 MARK = b"<!-- the mark -->"
 
@@ -14,7 +16,7 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links):
+def links(html, url, codec, *, found=extract_links):
     """What looks for the links of a page, and dies of them."""
     if MARK in html:
         die()
@@ -22,8 +24,8 @@ def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links)
 
 
 def install_parser():
-    crawler.reading.page_reading.extract_links = links
-    crawler.reading.page_reading.read_sitemap = read_sitemap
+    patch.object(page_reading, "extract_links", links).start()
+    patch.object(page_reading, "read_sitemap", read_sitemap).start()
 
 
 def page_result(*args):
@@ -35,16 +37,12 @@ def page_result(*args):
 def page_settlement(*args, **options):
     """`crawler.reading.page_reading.page_settlement`, with that parser."""
     install_parser()
-    return crawler.reading.page_reading.page_settlement(*args, **options)
+    return page_reading.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):
     """`crawler.reading.page_reading.page_settlement`, which raises for a page with the mark on it."""
-    return (
-        fail()
-        if MARK in found.body
-        else crawler.reading.page_reading.page_settlement(lease, found, **options)
-    )
+    return fail() if MARK in found.body else page_reading.page_settlement(lease, found, **options)
 
 
 def meaning(lease, found, base, follows):
@@ -52,7 +50,7 @@ def meaning(lease, found, base, follows):
     return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
 
 
-def read_sitemap(body, found=crawler.reading.page_reading.read_sitemap):
+def read_sitemap(body, found=sitemap.read_sitemap):
     """What reads a sitemap, and dies of one with the mark on it."""
     return die() if MARK in body else found(body)
 

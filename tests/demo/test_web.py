@@ -57,7 +57,7 @@ def walked(web, client):
             robots = tree.css_first("meta[name=robots]")
             base = tree.css_first("base[href]")
             root = urljoin(url, base.attributes["href"]) if base else url
-            if not (robots and "nofollow" in robots.attributes["content"]):
+            if not (robots and "nofollow" in (robots.attributes["content"] or "")):
                 found = [urljoin(root, node.attributes["href"] or "") for node in tree.css("a[href]")]
         for link in (urldefrag(link).url.replace("%c3", "%C3") for link in found):
             inside = any(link.startswith(f"{host}/") for host in web.hosts.values())
@@ -258,6 +258,7 @@ def test_the_command_prints_the_seeds_and_ends_with_ctrl_c():
     with subprocess.Popen(
         [sys.executable, "-m", "demo.web"], env=env, stdout=subprocess.PIPE, text=True
     ) as process:
+        assert process.stdout
         seeds = [process.stdout.readline().strip() for _ in range(6)]
         assert [Client().get(seed).status for seed in seeds] == [200] * 6, json.dumps(seeds)
         process.send_signal(signal.SIGINT)

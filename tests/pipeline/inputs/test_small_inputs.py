@@ -23,6 +23,7 @@ from storage.directory_store import DirectoryStore
 from storage.inputs.shared_archive import inputs_of, is_shared
 from storage.inputs.volumes import VolumeSize
 from storage.manifest import manifests
+from tests.expect import expect
 from tests.pipeline.reports.test_wacz_export import archived
 from tests.storage.conftest import bucket_at, keys, server  # noqa: F401 - fixtures of these tests too
 
@@ -56,7 +57,7 @@ def inputs(files):
     found = Counter()
     for manifest in manifests(files, "archive"):
         found_here = inputs_of(files, manifest.outputs[0].name) if is_shared(manifest) else []
-        found.update([one.name for one in found_here] or [manifest.recipe["ingested"]])
+        found.update([one.name for one in found_here] or [expect(str, manifest.recipe["ingested"])])
     return found
 
 

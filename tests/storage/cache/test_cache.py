@@ -10,8 +10,10 @@ import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import settings
@@ -371,7 +373,7 @@ def test_a_disk_smaller_than_the_bound_fails_no_read(tmp_path, caplog):
         for _ in range(2):
             for number in range(40):
                 data = bytes([number]) * 10_000
-                assert cache.get(str(number), lambda data=data: data) == data
+                assert cache.get(str(number), partial(bytes, data)) == data
         assert cache.stats().hits > 10
         assert cache.stats().errors > 10
         assert len(caplog.records) == 1
@@ -518,5 +520,5 @@ class Reads(RuleBasedStateMachine):
 
 def test_it_is_a_dictionary_that_may_forget(tmp_path):
     run_state_machine_as_test(
-        lambda: Reads(tmp_path), settings=settings(max_examples=60, stateful_step_count=25)
+        cast(Any, lambda: Reads(tmp_path)), settings=settings(max_examples=60, stateful_step_count=25)
     )

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -218,21 +220,13 @@ def test_an_input_that_is_refused_late_takes_its_volumes_back(files):
 def test_another_input_or_another_way_to_read_it_is_refused_under_the_name(files):
     list(ingest_volumes(files, "s", ORIGIN, made()))
     before = stored(files)
-    for other, said in (
+    others: tuple[tuple[dict[str, Any], str], ...] = (
         ({"identity": "sha256:2"}, "s holds another file of that name; rename one of them"),
         ({"reader": "jsonl@2"}, 's holds it, read otherwise: reader was "jsonl@1", is "jsonl@2" now'),
         ({"options": {"text": "body"}}, 'options.text was absent, is "body" now'),
-    ):
-        origin = Origin(
-            **{
-                "name": "x.jsonl",
-                "stem": "x.jsonl",
-                "identity": "sha256:1",
-                "reader": "jsonl@1",
-                "options": {},
-                **other,
-            }
-        )
+    )
+    for other, said in others:
+        origin = replace(ORIGIN, **other)
         with pytest.raises(InputError) as caught:
             list(ingest_volumes(files, "s", origin, made()))
         assert said in str(caught.value)

@@ -17,9 +17,11 @@ from storage.archive.originals import find_originals
 from storage.archive.recent_payloads import load_recent_payloads
 from storage.archive.written_payloads import WrittenPayloads
 from storage.directory_store import DirectoryStore
+from storage.manifest import Manifest
 from storage.warc.compression import SUFFIXES
 from storage.warc.exchange_records import payload_digest, payload_sha256
 from storage.warc.records import record_at
+from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 
@@ -158,7 +160,7 @@ def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
     )  # what it recalls of the index is decided the same way
     again.append(page(5, BIG[::-1]), UUID(int=5))
     again.append(page(6, b"x" * 2000), UUID(int=6))
-    manifest = again.seal()
+    manifest = expect(Manifest, again.seal())
     assert (manifest.counts["revisit"], manifest.counts["response"]) == (1, 1)
 
 
@@ -342,7 +344,7 @@ def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
         path.with_name("somebody.cdxj.gz").write_bytes(data)
     again = ArchiveWriter(files, "main", writer="v", user_agent="t")
     again.append(page(2), UUID(int=2))
-    assert again.seal().counts["response"] == 1
+    assert expect(Manifest, again.seal()).counts["response"] == 1
 
 
 def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_other_of_its_key(files):

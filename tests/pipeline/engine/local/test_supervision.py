@@ -29,7 +29,7 @@ class Worker:
         self.now = self.cpu_s = 0.0
         self.signals = []
         self.activity = Activity.make()
-        self.supervision = EventLoopWatchdog(self, self.activity, clock=lambda: self.now)
+        self.supervision = EventLoopWatchdog(self, self.activity, clock=lambda: self.now)  # type: ignore[arg-type]
 
     def signal(self, signum):
         self.signals.append(signum)

@@ -19,7 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 from core import InputError, Unavailable
 from pipeline import configuration
 from pipeline.engine import run_step
-from pipeline.engine.local.crawl_worker import pickle_call
+from pipeline.engine.local.crawl_worker import WorkerExit, pickle_call
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.ray import actors, ray_pool
 from pipeline.engine.ray.actors import NodeRequirements
@@ -30,6 +30,7 @@ from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
+from tests.expect import expect
 from tests.pipeline import raycluster, work_functions
 from tests.pipeline.work_functions import STEP, RecordingStore, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
@@ -301,7 +302,7 @@ def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free
         RayCrawlWorker(free, terms, pickle_call(work_functions.report_error), patience_s=s) for s in (60, 1)
     )
     patient.signal(signal.SIGTERM)
-    assert patient.poll().exitcode == 0
+    assert expect(WorkerExit, patient.poll()).exitcode == 0
     assert "no room for a worker" in str(impatient.wait().error)
     for berth in holding:
         berth.signal(signal.SIGTERM)
