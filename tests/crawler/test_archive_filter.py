@@ -16,12 +16,15 @@ from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
 from crawler.reading.request_state import RequestState, encode_state
+from extract.links import extract_links
 from frontier import canonicalize
+from frontier.lease import Settlement
 from storage.directory_store import DirectoryStore
-from storage.warc.dropped import DROPPED, decode, encode
+from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect
+from tests.expect import expect
 from tests.storage.captures import RECORD_ID
 
 STATUSES = [200, 200, 204, 301, 302, 403, 404, 408, 410, 429, 500, 503]
@@ -87,10 +90,11 @@ def test_what_remains_of_a_dropped_page_ends_its_lease_as_the_page_would(
     if status in {301, 302}:
         assert made.dropped is None
         return
+    dropped = expect(DroppedPage, made.dropped)
     # The note has no text to be sketched: what a dead worker saw of it is not heard.
-    told_later = settlement_of_dropped(held, decode(encode(made.dropped)), 1_000_000)
+    told_later = settlement_of_dropped(held, expect(DroppedPage, decode(encode(dropped))), 1_000_000)
     assert told_later == replace(whole, sketch=None)
-    assert made.dropped.length == len(body)
+    assert dropped.length == len(body)
 
 
 def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
@@ -105,7 +109,7 @@ def test_what_is_kept_is_archived_and_settled_as_without_a_screen():
 def test_a_page_is_tokenized_once_whatever_is_obeyed(monkeypatch, screen):
     read = []
 
-    def counted(html, *args, whole=page_reading.extract_links):
+    def counted(html, *args, whole=extract_links):
         read.append(html)
         return whole(html, *args)
 
@@ -166,7 +170,7 @@ def test_a_page_with_more_links_than_a_record_takes_is_archived_whole():
         lease("http://example.org/"), captured(body=body), RECORD_ID, archive_filter=nothing, known_urls=set()
     )
     assert made.dropped is None
-    assert len(made.decision.discoveries) > 17_000
+    assert len(expect(Settlement, made.decision).discoveries) > 17_000
 
 
 def kinds(crawl):
@@ -174,7 +178,8 @@ def kinds(crawl):
     found = Counter()
     for record in archived(crawl):
         if record.type in {"response", DROPPED}:
-            what = record.type if record.type == "response" else decode(record.payload).reason
+            dropped = decode(record.payload)
+            what = dropped.reason if dropped else record.type
             found[("/" + record.url.split("/", 3)[3], what)] += 1
     return found
 
@@ -249,5 +254,5 @@ def test_a_page_that_asks_not_to_be_archived_leaves_a_note_where_that_is_obeyed(
     left = lease_result(
         *args, archive_filter=None, known_urls=set(), options=PageOptions(obey=("nofollow", "noarchive"))
     )
-    assert left.dropped.reason == "noarchive"
+    assert expect(DroppedPage, left.dropped).reason == "noarchive"
     assert left.decision == kept.decision

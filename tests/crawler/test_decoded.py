@@ -45,10 +45,10 @@ def steward(aside, screen=None, options=DEFAULT_OPTIONS):
     made = LeaseHandler(
         crawl="c",
         worker="w",
-        client=None,
-        address_limiter=None,
-        scheduler=None,
-        settler=SimpleNamespace(known_urls=frozenset()),
+        client=None,  # type: ignore[arg-type]
+        address_limiter=None,  # type: ignore[arg-type]
+        scheduler=None,  # type: ignore[arg-type]
+        settler=SimpleNamespace(known_urls=frozenset()),  # type: ignore[arg-type]
         archive_filter=screen,
         renderer=None,
         activity=Activity.make(),

@@ -33,10 +33,10 @@ async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
     steward = LeaseHandler(
         crawl="c",
         worker="w",
-        client=client,
-        address_limiter=SimpleNamespace(acquire_for=lambda _: acquire_at_once),
-        scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),
-        settler=SimpleNamespace(),
+        client=client,  # type: ignore[arg-type]
+        address_limiter=SimpleNamespace(acquire_for=lambda _: acquire_at_once),  # type: ignore[arg-type]
+        scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),  # type: ignore[arg-type]
+        settler=SimpleNamespace(),  # type: ignore[arg-type]
         archive_filter=None,
         renderer=None,
         activity=Activity.make(),

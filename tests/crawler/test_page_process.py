@@ -46,8 +46,8 @@ def lie():
 
 def stall(begin):
     """Begins an answer, and says no more."""
-    pipes = [number for number in range(3, 64) if is_socket(number)]
-    os.write(*pipes, begin)
+    (pipe,) = (number for number in range(3, 64) if is_socket(number))
+    os.write(pipe, begin)
     time.sleep(600)
 
 

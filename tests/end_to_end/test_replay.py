@@ -20,6 +20,7 @@ from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revis
 from storage.directory_store import DirectoryStore
 from storage.warc import cdxj
 from storage.warc.records import read_records
+from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs
 
@@ -191,7 +192,7 @@ def test_every_file_is_valid_to_the_programs_of_others(tools, tmp_path):
         indexed = ran(tools / "cdxj-indexer", path).splitlines()
         with path.open("rb") as file:
             ours = [
-                cdxj.row_of(record, record.ref)
+                expect(cdxj.CdxjRow, cdxj.row_of(record, record.ref))
                 for record in read_records(file, name=path.name)
                 if record.type in cdxj.INDEXED
             ]

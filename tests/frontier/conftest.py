@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from itertools import count
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -86,7 +87,7 @@ def grants():
     return Grants
 
 
-def discovery(text: str, **fields: int) -> Discovery:
+def discovery(text: str, **fields: Any) -> Discovery:
     url = canonicalize(text)
     return Discovery(url=url, scope=Scope.of("host", url), **fields)
 

@@ -214,11 +214,15 @@ async def test_a_page_that_is_visited_again_is_not_due_at_once_where_nobody_says
 
 async def test_a_keeper_makes_room_on_a_server_that_is_full(one, found, redis):
     await one.add([found(f"http://a.test/{i}") for i in range(2_000)])
-    shelf = Shelf()
     await redis.config_set("maxmemory", "1")
-    spilled, put = asyncio.Event(), shelf.put
-    shelf.put = lambda name, data: (put(name, data), loop.call_soon_threadsafe(spilled.set))[0]
-    loop = asyncio.get_running_loop()
+    spilled, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    class WatchedShelf(Shelf):
+        def put(self, name, data):
+            loop.call_soon_threadsafe(spilled.set)
+            return super().put(name, data)
+
+    shelf = WatchedShelf()
     keeper = asyncio.create_task(one.tail(shelf, max_in_memory=0).run("keeper"))
     waiter = asyncio.create_task(spilled.wait())
     try:

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from frontier import Frontier, Kind, Outcome, Settlement
+from frontier.gate_state import GateState
 from frontier.link.connect import connect
+from tests.expect import expect
 
 SPAWN = multiprocessing.get_context("spawn")
 _serial = count()
@@ -120,7 +122,7 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
             mine = await Frontier(link, frontier.crawl.name).open()
             worker = grants(mine, name)
             for _ in range(100):
-                shut = (await mine.backlog.gate_state()).shut
+                shut = expect(GateState, await mine.backlog.gate_state()).shut
                 leases = await worker.take(4)
                 late.extend(leases if shut else [])
                 for lease in leases:
@@ -272,6 +274,7 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                 if model.report is None:
                     assert flow is None
                 else:
+                    assert flow
                     told = [flow.follower, flow.limit, flow.estimate, flow.shut]
                     assert told == [*model.report, model.shut]
         finally:

@@ -536,7 +536,7 @@ async def test_the_library_is_loaded_once_and_replaced_when_it_differs(frontier,
 @pytest.mark.parametrize("name", ["", "a b", "a{b}", "../x", ".hidden"])
 def test_a_crawl_needs_a_plain_name(name):
     with pytest.raises(InputError, match="a name is"):
-        Frontier(None, name)
+        Frontier(None, name)  # type: ignore[arg-type]
 
 
 async def test_a_server_that_evicts_is_refused(frontier, redis):

@@ -19,6 +19,7 @@ from tests.crawler.reading.test_listed import xml
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
 from tests.shared import read_tar_file, shared_file
+from tests.storage.captures import RECORD_ID
 
 URLSET = '<?xml version="1.0"?><urlset><url><loc>http://example.org/a</loc></url></urlset>'
 RSS = '<rss version="2.0"><channel><link>http://example.org/</link><item><link>http://example.org/a</link></item></channel></rss>'
@@ -38,7 +39,7 @@ def seed(**changes):
 def ends(body, kind=XML, under=None):
     body = body if isinstance(body, bytes) else body.encode()
     under = under or seed()
-    return page_settlement(under, leased_response(under, capture(body, kind), None))
+    return page_settlement(under, leased_response(under, capture(body, kind), RECORD_ID))
 
 
 @pytest.mark.parametrize(
@@ -112,14 +113,14 @@ def test_a_list_goes_no_further_than_its_scope_and_says_so():
 def test_a_feed_that_is_as_it_was_lists_nothing_new():
     under = seed(interval_s=60, note=encode_state(RequestState(etag='"1"', date_ms=1, digest="sha1:A")))
     ended = page_settlement(
-        under, leased_response(under, capture(b"", XML, ("ETag", '"1"'), status=304), None)
+        under, leased_response(under, capture(b"", XML, ("ETag", '"1"'), status=304), RECORD_ID)
     )
     assert (ended.outcome, ended.discoveries) == (Outcome.UNCHANGED, ())
 
 
 def test_what_a_page_says_of_its_use_is_no_matter_of_lists():
     under = seed()
-    found = leased_response(under, capture(URLSET, XML, ("X-Robots-Tag", "nofollow")), None)
+    found = leased_response(under, capture(URLSET, XML, ("X-Robots-Tag", "nofollow")), RECORD_ID)
     assert len(page_settlement(under, found, options=PageOptions()).discoveries) == 1
 
 

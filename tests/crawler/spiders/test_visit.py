@@ -19,10 +19,12 @@ from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
 from crawler.wire import FetchFailure, Postponement
 from frontier import Outcome
+from frontier.lease import Settlement
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.spiders.test_spider_request import SPIDER
 from tests.crawler.test_archive_filter import captured
+from tests.expect import expect
 from tests.storage.captures import RECORD_ID
 
 URL = "http://example.org/"
@@ -99,28 +101,23 @@ def test_a_lease_that_is_given_back_is_not_settled():
     assert end(Postponement(wait_ms=5), IgnoreRequest()) is None
 
 
+def settlement(visit, result):
+    made = visit_result(visit, result, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS)
+    return expect(Settlement, expect(LeaseResult, made).decision)
+
+
 def test_what_our_own_handler_raises_is_no_fault_of_a_middleware():
     visit = visited(LOST)
     visit.exception = IgnoreRequest("truncated_length")
-    assert (
-        visit_result(
-            visit, visit.exception, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS
-        ).decision.reason
-        == "truncated_length"
-    )
-    assert (
-        visit_result(
-            visit, IgnoreRequest(), REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS
-        ).decision.reason
-        == "ignored"
-    )
+    assert settlement(visit, visit.exception).reason == "truncated_length"
+    assert settlement(visit, IgnoreRequest()).reason == "ignored"
 
 
 def test_a_page_that_is_not_asked_for_ends_as_it_was_refused_whatever_middlewares_make_of_it():
     visit = Visit(lease=lease(URL), refusal=Judgement(outcome=Outcome.REFUSED, reason="robots"))
     for result in (RESPONSE, IgnoreRequest(), scrapy.Request(f"{URL}x")):
-        made = visit_result(visit, result, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS)
-        assert (made.decision.outcome, made.decision.reason) == (Outcome.REFUSED, "robots")
+        made = settlement(visit, result)
+        assert (made.outcome, made.reason) == (Outcome.REFUSED, "robots")
 
 
 def moved(location, status=301):

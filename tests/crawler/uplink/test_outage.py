@@ -90,7 +90,7 @@ def test_name_servers_that_are_gone_for_a_while_cost_nobody_anything(crawl, site
 
     def come():
         if not silent:
-            names.__init__(port)
+            NameServer.__init__(names, port)
             names.update((host, ["127.0.0.1"]) for host in hosts)
         return names.served()
 

@@ -12,6 +12,7 @@ from crawler.uplink.uplink import TENTATIVE_LEASES, Uplink
 from crawler.wire import FetchFailure, Postponement
 from crawler.wire.network.probes import HostProbe
 from frontier import canonicalize
+from frontier.outage import Outage
 
 URL = canonicalize("http://a.test/")
 NO_PROXY = FetchFailure(reason="proxy", detail="the proxy: nobody there", symptom="no_proxy")
@@ -69,6 +70,13 @@ class Web:
         return [f"http://{host}" for host in self.alive]
 
 
+class ObservedUplink(Uplink):
+    """An uplink with the waits before its probes and the outages that it reports."""
+
+    waits: list[int]
+    reports: list[Outage | None]
+
+
 @pytest.fixture
 def clock():
     return Clock()
@@ -92,7 +100,7 @@ async def made(web, clock, monkeypatch):
         reports.append(uplink.outage)
 
     monkeypatch.setattr(module, "probe_delay_s", wait_s)
-    uplink = Uplink(web, web.responsive, report, clock=clock)
+    uplink = ObservedUplink(web, web.responsive, report, clock=clock)
     uplink.waits, uplink.reports = waits, reports
     yield uplink
     await uplink.close()

@@ -1,5 +1,7 @@
 """What servers receive besides the URL: cookies, and the credentials that a configuration has for a domain."""
 
+from typing import Any
+
 import pytest
 
 from core import InputError
@@ -111,7 +113,7 @@ async def test_cookies_are_sent_back_only_where_that_is_wanted(client):
     assert [one.request for one in found] == server.requests
 
 
-AUTH = {
+AUTH: dict[str, dict[str, Any]] = {
     "example.org": {"user": "me", "password": "env:PASSWORD_OF_TEST"},
     "api.example.org": {"headers": {"Authorization": "Bearer t", "X-Key": "k"}},
     "127.0.0.1": {"headers": {"authorization": "Bearer secret"}, "http": True},
