@@ -38,7 +38,6 @@ from bench.meter import Meter  # noqa: E402 - a script finds the packages only n
 from bench.peers import environments  # noqa: E402
 from bench.urls import Urls  # noqa: E402
 from frontier import (  # noqa: E402
-    Budget,
     CrawlSettings,
     Discovery,
     Frontier,
@@ -51,7 +50,6 @@ from frontier import (  # noqa: E402
 )
 from frontier.link.connect import connect  # noqa: E402
 from frontier.link.embedded import embedded_server  # noqa: E402
-from frontier.link.link import Call, Link  # noqa: E402
 from frontier.urls.canonical import url_from_canonical  # noqa: E402
 from storage.directory_store import DirectoryStore  # noqa: E402
 
@@ -83,7 +81,7 @@ def main() -> None:
     parser.add_argument(
         "--plain", action="store_true", help="lease and settle only: no release, nothing said of pages"
     )
-    parser.add_argument("--probes", type=int, default=1_000_000, help="hashes that were never added")
+    parser.add_argument("--probes", type=int, default=1_000_000, help="URLs that were never added")
     parser.add_argument(
         "--dir", type=Path, help="where servers keep their files; a temporary directory if not said"
     )
@@ -127,10 +125,9 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             again = min(args.again, count)
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
-        await frontier.crawl.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
-        probes = await false_positives(link, meter, args.probes)
+        probes = await false_positives(frontier, meter, urls, args.probes)
         drained = await drain(
-            frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
+            frontier, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
         )
         stats = await frontier.stats()
         left, visited = settled_memory(server), sizes(server)
@@ -198,9 +195,7 @@ async def spilled(
     }
 
 
-async def drain(
-    frontier: Frontier, link: Link, meter: Meter, pages: int, shelf: Path | None, *, plain: bool
-) -> int:
+async def drain(frontier: Frontier, meter: Meter, pages: int, shelf: Path | None, *, plain: bool) -> int:
     """Lease, release, settle. Every host's robots.txt comes first, and is counted by itself."""
     draw = random.Random(3)
     done = 0
@@ -219,7 +214,7 @@ async def drain(
         add(meter, kind, taken, len(leases))
         if robots := [lease for lease in leases if lease.kind is Kind.ROBOTS]:
             with meter.phase("settle_robots") as phase:
-                await allow(link, robots)
+                await allow(frontier, robots)
             phase.n += len(robots)
         if found:
             if not plain:
@@ -236,13 +231,13 @@ async def drain(
     return done
 
 
-async def allow(link: Link, leases: Sequence[Lease]) -> None:
-    """Answer every robots.txt with "go on", in one round trip; workers have one for each."""
-    await link.call(
-        [
-            Call("settle_robots", (f"{PREFIX}count",), (lease.token, "allow", b"", DAY_MS, 0, "", 0))
+async def allow(frontier: Frontier, leases: Sequence[Lease]) -> None:
+    """Answer every robots.txt with "go on", all at once."""
+    await asyncio.gather(
+        *(
+            frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY_MS, delay_ms=None)
             for lease in leases
-        ]
+        )
     )
 
 
@@ -288,7 +283,7 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
             phase.n += len(leases)
             with meter.phase("end") as phase:
                 await frontier.release([HostRelease(lease=lease, elapsed_ms=50) for lease in leases])
-                await allow(link, [lease for lease in leases if lease.kind is Kind.ROBOTS])
+                await allow(frontier, [lease for lease in leases if lease.kind is Kind.ROBOTS])
                 await frontier.settle(
                     [fetched(lease, draw.getrandbits(32)) for lease in leases if lease.kind is Kind.PAGE]
                 )
@@ -308,21 +303,19 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
         }
 
 
-async def false_positives(link: Link, meter: Meter, probes: int) -> int:
-    """How many of so many hashes that were never added are taken for known. The probes are let in nowhere: their
-    budget is 0.
+async def false_positives(frontier: Frontier, meter: Meter, urls: Urls, probes: int) -> int:
+    """Return how many of so many URLs that were never added are taken for known. The more URLs a host has, the more
+    probes it gets.
     """
     draw = random.Random(4)
-    host = "probe.example"
     found = 0
     for _ in range(0, probes, BATCH):
-        pairs = [part for _ in range(BATCH) for part in (draw.randbytes(7), b"")]
+        hosts = [urls.host(urls.rank(draw.randrange(urls.count))) for _ in range(BATCH)]
+        texts = [f"https://{host}/never-added/{draw.getrandbits(64):x}" for host in hosts]
+        wanted = [url_from_canonical(text, text) for text in texts]
         with meter.phase("probe") as phase:
-            ((_, told, *_),) = await link.call(
-                [Call("add", (f"{PREFIX}count",), (0, host, host, BATCH, *pairs))]
-            )
+            found += sum(await frontier.knows(wanted))
         phase.n += BATCH
-        found += told
     return found
 
 

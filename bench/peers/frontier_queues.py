@@ -31,7 +31,7 @@ from typing import Any
 
 from redis import Redis
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.meter import Meter
 from bench.urls import Urls
