@@ -84,11 +84,13 @@ def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSel
     store = DirectoryStore(directory)
     begun, address = time.perf_counter(), f"commoncrawl:{CRAWL}"
     with commoncrawl_input.open_client(config) as client:
-        given = (store, "cc", client, [address], wanted, LineProgress())
+        job = commoncrawl_input.CommonCrawlJob(
+            store=store, source="cc", client=client, progress=LineProgress()
+        )
         if wanted.is_selective:
-            records = commoncrawl_input.ingest_selections(*given).added
+            records = commoncrawl_input.ingest_selections(job, [address], wanted).added
         else:
-            records = commoncrawl_input.ingest_files(*given).entries
+            records = commoncrawl_input.ingest_files(job, [address], wanted).entries
     seconds = time.perf_counter() - begun
     size = sum(store.size(each) for each in store.list("warc/") if each.endswith(".warc.gz"))
     result = {

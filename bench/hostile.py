@@ -71,6 +71,8 @@ def main() -> None:
         return
     begun = time.monotonic()
     with Web(chosen, directory / "tls").served() as web:
+        if not web.rows:
+            parser.error(f"no row is called {' or '.join(args.row)}")
         if args.peer:
             told = run_peer(web, directory)
         elif args.polite:

@@ -61,7 +61,7 @@ ArchiveFilter = Callable[[CandidatePage], str | None]
 """The reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
 
 
-def lease_result(
+def lease_result(  # noqa: PLR0913 - the page with what was read of it so far
     lease: Lease,
     capture: Capture,
     record_id: UUID,

@@ -75,7 +75,7 @@ class LeaseResult:
 class Settler:
     """Archives and settles what is handed to it; `on_settled` is called with the leases that have ended."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that settling needs
         self,
         archive: ArchiveWriter,
         frontier: Frontier,

@@ -190,7 +190,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     return enough
 
 
-async def _crawl(
+async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
     config: WorkerConfig,
     frontier: Frontier,
     system: System,
@@ -320,9 +320,7 @@ def _renderer(
         client,
         address_limiter,
         frontier.robots,
-        mode=settings.render,
-        browser=settings.browser,
-        sandbox=settings.browser_sandbox,
+        settings=settings,
         user_agent=_user_agent(config, frontier),
         timeout_s=config.wire.timeout,
         most_bytes=config.wire.max_body,

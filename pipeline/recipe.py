@@ -36,7 +36,7 @@ class RunSummary:
     dataset: Dataset
 
 
-def run_all(
+def run_all(  # noqa: PLR0913 - the options of the command
     project: Project,
     seeds: str,
     plan: SeedPlan,

@@ -88,7 +88,7 @@ class Project:
             return seed_file(self._opened, str(seeds), plan)
         return add_seeds(self._opened, seed_files.of_urls(seeds), plan, "of this call")
 
-    def crawl(
+    def crawl(  # noqa: PLR0913 - the options of the command
         self,
         name: str = "main",
         *,

@@ -12,7 +12,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 from core import Capture
 from crawler.decode_budget import DecodeBudget
@@ -21,6 +20,7 @@ from crawler.render.chromium.browser import Browser, start_browser
 from crawler.render.chromium.program import MAX_TABS, find_browser
 from crawler.render.page_lease import PageLease
 from crawler.render.render_need import render_need
+from crawler.render.render_settings import RenderSettings
 from crawler.render.subresource_cache import SubresourceCache
 from crawler.render.subresource_robots import SubresourceRobots
 from crawler.render.subresources import HostLocks, SubresourceFetcher
@@ -41,24 +41,21 @@ HTML = frozenset({"text/html", "application/xhtml+xml"})
 class Renderer:
     """Renders the pages of one worker. `close` ends its browser."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that a page needs
         self,
         client: Client,
         address_limiter: AddressLimiter,
         read: Callable[[str], Awaitable[RobotsRecord | None]],
         *,
-        mode: Literal["auto", "always"],
-        browser: str,
-        sandbox: bool,
+        settings: RenderSettings,
         user_agent: str,
         timeout_s: float,
         most_bytes: int,
         decode_budget: DecodeBudget,
         restarts: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`read` returns the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program,
-        or empty; `sandbox` says whether its own sandbox is on. `timeout_s` and `most_bytes` bound one page and its DOM.
-        `restarts` is as for `RobotsCache`.
+        """`read` returns the newest robots.txt of an origin (`Frontier.robots`). `timeout_s` and `most_bytes` bound one
+        page and its DOM. `restarts` is as for `RobotsCache`.
 
         Raise `InputError` if there is no browser.
         """
@@ -67,8 +64,8 @@ class Renderer:
             RobotsCache(read, restarts),
             SubresourceRobots(read, utc_ms),
         )
-        self._mode, self._program, self.user_agent = mode, find_browser(browser), user_agent
-        self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
+        self._settings, self._program, self.user_agent = settings, find_browser(settings.browser), user_agent
+        self._timeout_s, self._most_bytes = timeout_s, most_bytes
         self._decode_budget = decode_budget
         self._tabs = asyncio.Semaphore(MAX_TABS)
         self._starting = asyncio.Lock()
@@ -82,7 +79,7 @@ class Renderer:
         """Start the browser. Raise `InputError` if it cannot have its sandbox, and `Unavailable` if it does not
         start.
         """
-        self._browser = await start_browser(self._program, sandbox=self._sandbox)
+        self._browser = await start_browser(self._program, sandbox=self._settings.browser_sandbox)
 
     async def render_page(self, lease: Lease, capture: Capture) -> RenderedPage | None:
         """Return what a browser makes of a captured page; None if the page is not to be rendered."""
@@ -106,7 +103,7 @@ class Renderer:
     def _should_render(self, capture: Capture) -> bool:
         if capture.status != 200 or capture.truncated or mime_of(capture.header("content-type")) not in HTML:
             return False
-        if self._mode == "always":
+        if self._settings.render == "always":
             return True
         body, _ = decode_content(capture.payload, capture.header("content-encoding") or "", SNIFF_BYTES)
         return render_need(body) is not None
@@ -148,7 +145,9 @@ class Renderer:
             if now is None or not now.is_alive or now.is_over_memory or now.total_pages >= PAGES_A_BROWSER:
                 if now is not None:
                     self._old.add(now)
-                self._browser = now = await start_browser(self._program, sandbox=self._sandbox)
+                self._browser = now = await start_browser(
+                    self._program, sandbox=self._settings.browser_sandbox
+                )
             # Count it before another task runs: an old browser ends once no page is open in it.
             now.total_pages += 1
             now.open_pages += 1

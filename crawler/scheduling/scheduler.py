@@ -54,7 +54,7 @@ BATCH_WINDOW_S = 0.005
 class Scheduler:
     """Hands out leases, and knows which are open."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that scheduling needs
         self,
         frontier: Frontier,
         *,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from frontier.lease import ATTEMPTS, Outcome, Settlement
-from frontier.testing.circuit import RETRY_MS, hold_reason
+from frontier.testing.circuit import RETRY_MS, Exchange, hold_reason
 from frontier.testing.crawl import CrawlState
 from frontier.testing.state import Host, Page
 from frontier.urls.novelty import update_ring, update_standings
@@ -33,15 +33,13 @@ def settle_page(crawl: CrawlState, settlement: Settlement, now: int) -> bool:
         crawl.count_outcome(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, settlement.note, now)
     if settlement.outcome in _ANSWERS or settlement.fault is not None:
-        crawl.record_page_exchange(
-            host,
-            held.page,
-            settlement.fault,
-            settlement.hold_ms,
-            held.granted_at,
-            now,
+        exchange = Exchange(
+            fault=settlement.fault,
             reason=settlement.reason,
+            hold_ms=settlement.hold_ms,
+            granted_at=held.granted_at,
         )
+        crawl.record_page_exchange(host, held.page, exchange, now)
     else:
         host.hold(settlement.hold_ms, now, hold_reason(settlement.reason, settlement.fault))
     if settlement.sketch is not None and crawl.policy.traps.is_on(host.name):

@@ -89,7 +89,7 @@ def add_seeds(
         return asyncio.run(_seed(project, address, lines, plan, source, on_refused, update=update))
 
 
-async def _seed(
+async def _seed(  # noqa: PLR0913 - the parameters of `add_seeds`, and an address
     project: Project,
     address: str,
     lines: Iterator[seed_files.Seed],

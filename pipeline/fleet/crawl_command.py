@@ -97,7 +97,7 @@ class _Interrupts:
         self.unsent.clear()
 
 
-def crawl(
+def crawl(  # noqa: PLR0913 - the options of the command
     project: Project,
     name: str,
     limits: CrawlLimits,
@@ -130,7 +130,7 @@ async def _check_crawl(project: Project, name: str, address: str, *, update: boo
         await link.aclose()
 
 
-async def _crawl(
+async def _crawl(  # noqa: PLR0913 - the options of the command, and what serves it
     project: Project,
     name: str,
     address: str,
@@ -184,7 +184,7 @@ async def _maintain_frontier(project: Project, frontier: Frontier, name: str) ->
     await log.log_all()
 
 
-async def _supervise(
+async def _supervise(  # noqa: PLR0913 - the parts that `_crawl` has started
     project: Project,
     frontier: Frontier,
     name: str,

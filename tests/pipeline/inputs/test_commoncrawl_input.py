@@ -80,12 +80,18 @@ def config(base, directory=Path("/nowhere")):
     )
 
 
+def job(store, client, source="cc"):
+    return commoncrawl_input.CommonCrawlJob(
+        store=store, source=source, client=client, progress=LineProgress()
+    )
+
+
 def brought(store, base, what=ADDRESS, source="cc", **wanted):
     """Whole files, or single records where any are selected."""
     asked = CommonCrawlSelection(**wanted)
     with commoncrawl_input.open_client(config(base)) as client:
         bring = commoncrawl_input.ingest_selections if asked.is_selective else commoncrawl_input.ingest_files
-        return bring(store, source, client, [what], asked, LineProgress())
+        return bring(job(store, client, source), [what], asked)
 
 
 def archived(store, source="cc"):
@@ -315,7 +321,7 @@ def test_a_base_that_is_none_is_refused_without_repeating_it(base):
 SELECT = """
 import sys
 from pathlib import Path
-from pipeline.inputs.commoncrawl_input import ingest_selection
+from pipeline.inputs.commoncrawl_input import CommonCrawlJob, ingest_selection
 from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl.transport.source_client import SourceClient
 from storage.commoncrawl.index.selection import Selection
@@ -323,7 +329,9 @@ from storage.commoncrawl.transport.http_source import HttpSource
 from storage.directory_store import DirectoryStore
 client = SourceClient(HttpSource(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
-print(ingest_selection(DirectoryStore(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
+store = DirectoryStore(Path(sys.argv[2]))
+job = CommonCrawlJob(store=store, source="cc", client=client, progress=LineProgress())
+print(ingest_selection(job, wanted, "cdx", rows_a_file=6).files)
 client.close()
 """
 
@@ -377,13 +385,11 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     theirs.plan = lambda asked: ErrorResponse(503) if "/warc/" in asked.path and next(calls) >= 3 else None
     wanted = Selection(crawl=CRAWL, domains=frozenset({"other.net"}))
     with pytest.raises(Unavailable, match="it continues where it stopped"):
-        commoncrawl_input.ingest_selection(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
+        commoncrawl_input.ingest_selection(job(store, client), wanted, "cdx", rows_a_file=3)
     had = len(urls(store))
     assert had >= 1
     theirs.plan = lambda asked: None
-    found = commoncrawl_input.ingest_selection(
-        store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3
-    )
+    found = commoncrawl_input.ingest_selection(job(store, client), wanted, "cdx", rows_a_file=3)
     client.close()
     assert found.added == 14 - had
     assert len(urls(store)) == 14
@@ -408,9 +414,7 @@ def selected_by(server, store):
     )
     wanted = Selection(crawl=CRAWL, domains=frozenset({"org", "net"}))
     try:
-        return commoncrawl_input.ingest_selection(
-            store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7
-        )
+        return commoncrawl_input.ingest_selection(job(store, client), wanted, "cdx", rows_a_file=7)
     finally:
         client.close()
 

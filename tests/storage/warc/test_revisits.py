@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from storage.archive.written_payloads import WrittenPayloads
 from storage.directory_store import DirectoryStore
 from storage.manifest import Manifest
 from storage.warc.compression import SUFFIXES
-from storage.warc.exchange_records import payload_digest, payload_sha256
+from storage.warc.exchange_records import Attachment, payload_digest, payload_sha256
 from storage.warc.records import record_at
 from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
@@ -176,11 +177,16 @@ def test_no_revisits_where_none_are_wanted(files):
 def test_what_a_browser_made_lies_behind_the_response(files):
     made = archive(files)
     made.append(page(1), UUID(int=1))
-    about = {"mime": "text/html", "date_ms": STARTED_MS, "response_id": UUID(int=1)}
-    made.attach("conversion", b"<p>DOM", uri="https://example.org/1", record_id=UUID(int=2), **about)
-    ref = made.attach(
-        "resource", b"<p>DOM", uri="urn:view:https://example.org/1", record_id=UUID(int=3), **about
+    dom = Attachment(
+        kind="conversion",
+        block=b"<p>DOM",
+        uri="https://example.org/1",
+        mime="text/html",
+        date_ms=STARTED_MS,
     )
+    made.attach(dom, record_id=UUID(int=2), response_id=UUID(int=1))
+    view = replace(dom, kind="resource", uri="urn:view:https://example.org/1")
+    ref = made.attach(view, record_id=UUID(int=3), response_id=UUID(int=1))
     made.seal()
     found = records(files)
     assert types(found)[3:] == ["conversion", "resource"]
