@@ -17,7 +17,7 @@ import matplotlib as mpl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.reports import report
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +53,7 @@ def picture(directory: Path) -> str:
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     file = directory / "funnel.svg"
     with mpl.rc_context(STYLE):
-        report.plot(report.funnel_of(Project.at(directory), ("main",)), file)
+        report.plot(report.funnel_of(OpenProject.at(directory), ("main",)), file)
     drawn = re.sub(r"\s*<metadata>.*?</metadata>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in drawn.split("\n"))
 

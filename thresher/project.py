@@ -22,7 +22,7 @@ from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel
 from pipeline.inputs.ingest import IngestSummary, ingest
 from pipeline.inputs.locate import locate_inputs
-from pipeline.project import Project as OpenProject
+from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.reports.kept_documents import kept_documents
 from pipeline.steps import process

@@ -31,7 +31,7 @@ from frontier.settings import check_storage
 from pipeline import open_crawl
 from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
 from pipeline.fleet.crawl_command import recover_dead_workers
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import INDEX_SUFFIX, WARC
 from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, reseal_unsealed
@@ -102,7 +102,7 @@ _FileWork = Callable[[_Job, Frontier, str], Awaitable[None]]
 
 
 def rebuild_frontier(
-    project: Project, plan: RebuildPlan, workers: int, progress: Progress, *, update: bool = False
+    project: OpenProject, plan: RebuildPlan, workers: int, progress: Progress, *, update: bool = False
 ) -> RebuildSummary:
     """Make the frontier with `workers` processes. Raise `InputError` if there is no archive to make it from."""
     with project.frontier_address() as address, project.worker_factory() as place:
@@ -111,7 +111,7 @@ def rebuild_frontier(
 
 
 async def _rebuild(
-    project: Project,
+    project: OpenProject,
     address: str,
     workers: _Workers,
     plan: RebuildPlan,

@@ -12,7 +12,7 @@ from pipeline.inputs.commoncrawl_input import SelectionSummary
 from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
 from pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
 from pipeline.inputs.locate import locate_inputs
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import stderr_progress
 from pipeline.terminal.reasons import counted
@@ -36,7 +36,7 @@ def run_ingest(
 
 
 def run_commoncrawl(
-    project: Project, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
+    project: OpenProject, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
 ) -> None:
     """Ingest a selection of Common Crawl, and print the result. End with exit code 2 if a file was refused."""
     project.store.sweep()

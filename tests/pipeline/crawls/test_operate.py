@@ -15,7 +15,7 @@ from pipeline import configuration
 from pipeline.commands import results
 from pipeline.crawls import operator_commands, yields
 from pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 
 URLS = (
     "http://a.example.org/1",
@@ -35,7 +35,7 @@ def redis(tmp_path_factory):
 def project(redis, tmp_path, request):
     def make(settings=""):
         text = f'[project]\nredis = "{redis}"\n[crawler]\nmin_delay = 0\n{settings}'
-        return Project(config=configuration.parse(text, tmp_path))
+        return OpenProject(config=configuration.parse(text, tmp_path))
 
     return make
 

@@ -19,7 +19,7 @@ from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from pipeline.fleet import liveness
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME_PATTERN
 from storage.archive.open_files import writer_and_serial
@@ -107,7 +107,7 @@ def supervise(directory, ttl_s):
     """One machine's `thresher crawl`, with a shorter patience."""
     os.setsid()
     liveness.WORKER_TTL_S = ttl_s
-    crawl(Project.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
+    crawl(OpenProject.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from pipeline.engine.ray.actors import NodeRequirements
 from pipeline.engine.ray.ray_cluster import ray_connection
 from pipeline.engine.ray.ray_crawl_worker import RayCrawlWorker
 from pipeline.engine.ray.ray_pool import RayWorkerPool
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
@@ -365,7 +365,7 @@ def test_an_engine_that_is_none_is_refused(tmp_path, engine):
 
 
 def test_a_cluster_that_does_not_answer_is_one_line(tmp_path):
-    opened = Project(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
+    opened = OpenProject(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
     with pytest.raises(
         Unavailable, match=r"no Ray cluster responds at 127\.0\.0\.1:9 \(Connection refused\); start one"
     ):
