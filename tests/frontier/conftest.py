@@ -29,7 +29,7 @@ def unbroken(tmp_path_factory) -> Iterator[ValkeyCluster]:
 
 
 @pytest.fixture
-def cluster(unbroken) -> Iterator[ValkeyCluster]:
+def cluster(unbroken: ValkeyCluster) -> Iterator[ValkeyCluster]:
     """The same, healed after each test that broke it."""
     yield unbroken
     unbroken.heal()

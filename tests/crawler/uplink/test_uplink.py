@@ -37,7 +37,8 @@ class Web:
         self.clock, self.probes, self.resolved_at = clock, self, float("-inf")
         self.answer, self.took_s = REFUSED, 0.0
         self.problem = "no name server answers"
-        self.speaks = self.connects = ""
+        self.speaks: FetchFailure | str = ""
+        self.connects: FetchFailure | str = ""
         self.alive = {}
         self.asked = []
         self.held = asyncio.Event()
@@ -83,12 +84,12 @@ def clock():
 
 
 @pytest.fixture
-def web(clock):
+def web(clock: Clock):
     return Web(clock)
 
 
 @pytest.fixture
-async def made(web, clock, monkeypatch):
+async def made(web: Web, clock: Clock, monkeypatch):
     """Return an uplink whose probes run at once; `waits` are the seconds that it would have waited before each."""
     waits, reports = [], []
 
@@ -100,7 +101,7 @@ async def made(web, clock, monkeypatch):
         reports.append(uplink.outage)
 
     monkeypatch.setattr(module, "probe_delay_s", wait_s)
-    uplink = ObservedUplink(web, web.responsive, report, clock=clock)
+    uplink = ObservedUplink(web, web.responsive, report, clock=clock)  # type: ignore[arg-type]
     uplink.waits, uplink.reports = waits, reports
     yield uplink
     await uplink.close()
@@ -117,7 +118,7 @@ async def passed(uplink):
             await asyncio.sleep(0)
 
 
-async def test_a_failure_of_the_host_is_the_hosts(made, web):
+async def test_a_failure_of_the_host_is_the_hosts(made, web: Web):
     for answer in (REFUSED, DENIED):
         web.answer = answer
         assert await made.get(URL) is answer
@@ -152,7 +153,9 @@ async def test_a_host_that_may_have_had_the_request_was_asked_though_no_answer_c
     assert (await made.get(URL)).has_sent_request is asked
 
 
-async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(made, web, clock):
+async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(
+    made, web: Web, clock: Clock
+):
     web.answer = web.connects = NO_PROXY
     await made.get(URL)
     web.answer = REFUSED
@@ -202,7 +205,9 @@ async def test_a_name_server_that_never_was_there_is_missed_by_nobody_while_othe
     assert isinstance(await made.get(URL), Postponement)
 
 
-async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answered_before(made, web, clock):
+async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answered_before(
+    made, web: Web, clock: Clock
+):
     web.answer, web.took_s = SILENT, 10.0
     web.alive = {"b.test": False, "c.test": False, "d.test": True, "www.a.test": True}
     assert await made.get(URL) is SILENT
@@ -239,14 +244,14 @@ async def test_a_probe_that_breaks_is_no_outage_without_an_end(made, web):
         made.lease_limit(9)
 
 
-async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web):
+async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web: Web):
     async def away(n):
         raise Unavailable("away")
 
     web.answer, web.took_s = SILENT, 10.0
     web.alive = dict.fromkeys(("b.test", "c.test", "d.test"), False)
     await made.get(URL)
-    web.responsive = made._responsive = away
+    made._responsive = away
     await turns()
     assert made.lease_limit(9) == 0
     made._responsive = lambda n: asyncio.sleep(0, [])

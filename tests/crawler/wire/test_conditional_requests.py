@@ -70,7 +70,7 @@ def test_a_domain_is_never_above_what_somebody_registered(jar, host, domain, tol
     assert [each for each in hosts if jar.tells(f"http://{each}/")] == told
 
 
-def test_secure_cookies_and_prefixes_are_obeyed(jar):
+def test_secure_cookies_and_prefixes_are_obeyed(jar: Jar):
     jar.takes("http://a.test/", "a=1; Secure", "__Secure-b=1", "__Host-c=1; Path=/")
     jar.takes(
         "https://a.test/",

@@ -71,7 +71,7 @@ def site():
 
 
 @pytest.fixture
-def project(tmp_path, site):
+def project(tmp_path, site: Site):
     return crawled(tmp_path, site)
 
 
@@ -124,7 +124,7 @@ def records(project, kind):
     return found
 
 
-def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site):
+def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site: Site):
     site.version = 2
     site.asked.clear()
     assert add_rescrapes(project, RescrapePlan(crawl="docs")).added == 6
@@ -174,7 +174,7 @@ def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_c
 
 
 @pytest.mark.slow
-def test_a_capture_is_followed_by_one_rescrape(project, site):
+def test_a_capture_is_followed_by_one_rescrape(project, site: Site):
     plan = RescrapePlan(crawl="docs")
     assert add_rescrapes(project, plan).added == 6
     again = add_rescrapes(project, plan)
@@ -206,7 +206,7 @@ def test_without_a_yield_there_is_no_report_to_go_by(archived):
 
 
 @pytest.mark.slow
-def test_what_is_gone_is_not_asked_for_again(project, site):
+def test_what_is_gone_is_not_asked_for_again(project, site: Site):
     site.version = 2
     add_rescrapes(project, RescrapePlan(crawl="docs"))
     run(project)

@@ -241,7 +241,9 @@ def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, 
         assert {row.offset for row in cdxj.read(file, name="x")} == {row["record_offset"] for row in rows}
 
 
-def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(store, theirs, tmp_path):
+def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(
+    store: DirectoryStore, theirs, tmp_path
+):
     theirs.root = tmp_path / "cc"
     stored = write_crawl(theirs.root)
     wrong = [
@@ -336,7 +338,9 @@ client.close()
 """
 
 
-def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(store, theirs, tree):
+def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(
+    store: DirectoryStore, theirs, tree
+):
     def command():
         words = [sys.executable, "-c", SELECT, theirs.base, str(store.root)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -377,7 +381,7 @@ def rows_of(store, seal):
     return pq.read_table(store.path(name)).to_pylist()
 
 
-def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
+def test_what_was_sealed_before_common_crawl_went_silent_stays(store: DirectoryStore, theirs):
     client = SourceClient(
         HttpSource(theirs.base, "x"), patience=RetryPolicy(total_ms=300, first_ms=1, longest_ms=5)
     )
@@ -420,7 +424,9 @@ def selected_by(server, store):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(store, theirs, undisturbed, seed):
+def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(
+    store: DirectoryStore, theirs, undisturbed, seed
+):
     draw = random.Random(seed)
     faults = [
         ErrorResponse(503),
@@ -435,7 +441,7 @@ def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(store, theirs,
     assert contents(store) == undisturbed
 
 
-def test_two_who_bring_in_the_same_at_once_make_one_archive(store, theirs, undisturbed):
+def test_two_who_bring_in_the_same_at_once_make_one_archive(store: DirectoryStore, theirs, undisturbed):
     with ThreadPoolExecutor(2) as both:
         found = list(both.map(lambda _: selected_by(theirs, store), range(2)))
     assert sum(each.found for each in found) == 2 * found[0].found

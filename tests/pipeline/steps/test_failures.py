@@ -99,7 +99,7 @@ def made(store):
         (records, "_record", "record"),
     ],
 )
-def test_an_exception_costs_one_record(files, monkeypatch, caplog, where, function, step):
+def test_an_exception_costs_one_record(files: DirectoryStore, monkeypatch, caplog, where, function, step):
     monkeypatch.setattr(where, function, poisoned(getattr(where, function)))
     with caplog.at_level(logging.WARNING):
         counts, verdicts = made(files)
@@ -127,7 +127,7 @@ def test_half_a_pair_in_what_a_page_says_of_itself_is_replaced(tmp_path):
     assert pq.read_table(store.open(name)).column("author").to_pylist() == ["\ufffd Anna"]
 
 
-def test_half_a_pair_in_a_text_costs_the_record_alone(files, monkeypatch):
+def test_half_a_pair_in_a_text_costs_the_record_alone(files: DirectoryStore, monkeypatch):
     def halved(record, *arguments, **named):
         found = expect(Document, document(record, *arguments, **named))
         return replace(found, title="\ud800") if POISON in record.url else found
@@ -139,7 +139,7 @@ def test_half_a_pair_in_a_text_costs_the_record_alone(files, monkeypatch):
     assert counts["extract/failed:sign:UnicodeEncodeError.documents"] == 1
 
 
-def test_damage_of_the_storage_is_no_fault_of_a_record(files, monkeypatch):
+def test_damage_of_the_storage_is_no_fault_of_a_record(files: DirectoryStore, monkeypatch):
     def raising(*_, **__):
         raise CorruptData("it is not as it was sealed")
 
