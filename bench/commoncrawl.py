@@ -84,12 +84,14 @@ def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSel
     store = DirectoryStore(directory)
     begun, address = time.perf_counter(), f"commoncrawl:{CRAWL}"
     with commoncrawl_input.open_client(config) as client:
-        bring_in = (
-            commoncrawl_input.ingest_selections if wanted.is_selective else commoncrawl_input.ingest_files
+        job = commoncrawl_input.CommonCrawlJob(
+            store=store, source="cc", client=client, progress=LineProgress()
         )
-        found = bring_in(store, "cc", client, [address], wanted, LineProgress())
+        if wanted.is_selective:
+            records = commoncrawl_input.ingest_selections(job, [address], wanted).added
+        else:
+            records = commoncrawl_input.ingest_files(job, [address], wanted).entries
     seconds = time.perf_counter() - begun
-    records = found.added if wanted.is_selective else found.entries
     size = sum(store.size(each) for each in store.list("warc/") if each.endswith(".warc.gz"))
     result = {
         "what": name,

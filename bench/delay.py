@@ -35,6 +35,9 @@ from frontier.link.embedded import embedded_server
 from storage.directory_store import DirectoryStore
 
 SPAWN = multiprocessing.get_context("spawn")
+LEAD_S, TRAIL_S = 1.0, 2.0
+"""Seconds after the first page and before the second one that `idle` leaves out."""
+LEAST_IDLE_S = LEAD_S + TRAIL_S + 1
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -85,8 +88,10 @@ def main() -> None:
     parser.add_argument("--delay", type=float, nargs="*", default=[0.02, 0.2, 1.0])
     parser.add_argument("--pages", type=int, default=30)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--idle", type=float, default=10.0)
+    parser.add_argument("--idle", type=float, default=10.0, help=f"seconds, at least {LEAST_IDLE_S}")
     args = parser.parse_args()
+    if args.idle < LEAST_IDLE_S:
+        parser.error(f"--idle must be at least {LEAST_IDLE_S} s")
     with tempfile.TemporaryDirectory() as name, embedded_server(Path(name) / "redis") as address:
         for delay in args.delay:
             with Host().served() as host:
@@ -119,9 +124,9 @@ def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str,
         running = start(address, "idle", directory / "idle", workers)
         while len(host.came) < 2:  # robots.txt and the first page
             time.sleep(0.01)
-        time.sleep(1.0)
+        time.sleep(LEAD_S)
         before, cpu, begun = calls(address), cpu_s(running), time.monotonic()
-        time.sleep(delay - 3.0)
+        time.sleep(delay - LEAD_S - TRAIL_S)
         wall = time.monotonic() - begun
         asked, spent = calls(address) - before, cpu_s(running) - cpu
         for each in running:

@@ -128,17 +128,12 @@ def run(directory: Path, warcs: list[Path], workers: int) -> dict[str, float]:
 def write_small_files(directory: Path, warcs: list[Path], pages: int) -> list[Path]:
     """Write the first pages of some files, `PAGES_PER_FILE` in a file."""
     made: list[Path] = []
-    file = None
     for number, (head, data) in enumerate(responses(warcs, pages)):
         if number % PAGES_PER_FILE == 0:
             made.append(directory / f"small-{number // PAGES_PER_FILE:05d}.warc.gz")
-            if file is not None:
-                file.close()
-            file = made[-1].open("wb")
-            file.write(head)
-        file.write(data)
-    if file is not None:
-        file.close()
+            made[-1].write_bytes(head)
+        with made[-1].open("ab") as file:
+            file.write(data)
     return made
 
 

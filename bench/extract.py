@@ -30,6 +30,7 @@ from bench.peers import environments
 from extract import Skip
 from extract.charset import decode
 from extract.html import EXTRACTOR, extract
+from tests.shared import read_tar_file
 
 TOOLS = (
     "trafilatura", "trafilatura-fast", "trafilatura-precision", "trafilatura-recall", "resiliparse", "magic-html",
@@ -159,7 +160,7 @@ def pages(path: Path, wanted: set[str]):
     ):
         for member in tar:
             if member.isfile() and member.name in wanted:
-                yield member.name, tar.extractfile(member).read()
+                yield member.name, read_tar_file(tar, member)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -34,12 +35,10 @@ from redis import Redis
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
-from meter import Meter  # noqa: E402 - a script finds the packages only now
-from urls import Urls  # noqa: E402
-
+from bench.meter import Meter  # noqa: E402 - a script finds the packages only now
 from bench.peers import environments  # noqa: E402
+from bench.urls import Urls  # noqa: E402
 from frontier import (  # noqa: E402
-    Budget,
     CrawlSettings,
     Discovery,
     Frontier,
@@ -52,7 +51,6 @@ from frontier import (  # noqa: E402
 )
 from frontier.link.connect import connect  # noqa: E402
 from frontier.link.embedded import embedded_server  # noqa: E402
-from frontier.link.link import Call, Link  # noqa: E402
 from frontier.urls.canonical import url_from_canonical  # noqa: E402
 from storage.directory_store import DirectoryStore  # noqa: E402
 
@@ -137,10 +135,9 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             again = min(args.again, count)
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
-        await frontier.crawl.update_settings(CrawlSettings(min_delay_ms=0, budget=Budget(host=0)))
-        probes = await false_positives(link, meter, args.probes)
+        probes = await false_positives(frontier, meter, urls, args.probes)
         drained = await drain(
-            frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
+            frontier, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
         )
         stats = await frontier.stats()
         left, visited = settled_memory(server), sizes(server)
@@ -229,7 +226,7 @@ async def drain(
         add(meter, kind, spent, len(leases))
         if robots := [lease for lease in leases if lease.kind is Kind.ROBOTS]:
             with meter.phase("settle_robots") as phase:
-                await allow(link, robots)
+                await allow(frontier, robots)
             phase.n += len(robots)
         if found:
             if not plain:
@@ -252,7 +249,7 @@ async def allow(link: Link, leases: Sequence[Lease]) -> None:
         [
             Call("settle_robots", (f"{PREFIX}count",), (lease.token, "allow", b"", DAY_MS, 0, "", 0))
             for lease in leases
-        ]
+        )
     )
 
 
@@ -298,7 +295,7 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
             phase.n += len(leases)
             with meter.phase("end") as phase:
                 await frontier.release([HostRelease(lease=lease, elapsed_ms=50) for lease in leases])
-                await allow(link, [lease for lease in leases if lease.kind is Kind.ROBOTS])
+                await allow(frontier, [lease for lease in leases if lease.kind is Kind.ROBOTS])
                 await frontier.settle(
                     [fetched(lease, draw.getrandbits(32)) for lease in leases if lease.kind is Kind.PAGE]
                 )
@@ -324,10 +321,11 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
     because their budget is 0.
     """
     draw = random.Random(4)
-    host = "probe.example"
     found = 0
     for _ in range(0, probes, BATCH):
-        pairs = [part for _ in range(BATCH) for part in (draw.randbytes(7), b"")]
+        hosts = [urls.host(urls.rank(draw.randrange(urls.count))) for _ in range(BATCH)]
+        texts = [f"https://{host}/never-added/{draw.getrandbits(64):x}" for host in hosts]
+        wanted = [url_from_canonical(text, text) for text in texts]
         with meter.phase("probe") as phase:
             ((_, known, *_),) = await link.call(
                 [Call("add", (f"{PREFIX}count",), (0, host, host, BATCH, *pairs))]

@@ -71,13 +71,20 @@ def main() -> None:
         return
     begun = time.monotonic()
     with Web(chosen, directory / "tls").served() as web:
+        if not web.rows:
+            parser.error(f"no row is called {' or '.join(args.row)}")
         if args.peer:
             told = run_peer(web, directory)
         elif args.polite:
-            delays = {"min_delay": polite.MIN_DELAY, "min_ip_delay": polite.MIN_IP_DELAY}
-            told = judge_run(
-                run_crawl(web, directory / "project", **delays, timeout=10, hurry=False), HOSTILE_ONLY
+            run = run_crawl(
+                web,
+                directory / "project",
+                min_delay=polite.MIN_DELAY,
+                min_ip_delay=polite.MIN_IP_DELAY,
+                timeout=10,
+                hurry=False,
             )
+            told = judge_run(run, HOSTILE_ONLY)
         else:
             told = judge_run(
                 run_crawl(web, directory / "project", hurry=not args.slow, limit_s=3600 if args.slow else 300)

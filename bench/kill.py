@@ -57,11 +57,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("stages", nargs="*", default=list(STAGES))
+    parser.add_argument("stages", nargs="*", default=list(STAGES), metavar="STAGE", help=", ".join(STAGES))
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--seed", action="append", required=True)
     args = parser.parse_args()
+    if unknown := sorted(set(args.stages) - STAGES.keys()):
+        parser.error(f"no stage is called {', '.join(unknown)}: choose from {', '.join(STAGES)}")
     tokenizer = str(args.tokenizer.absolute())
     words = [
         "run",

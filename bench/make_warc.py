@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--tree", type=Path, action="append", default=[])
     parser.add_argument("--tar", type=Path, action="append", default=[])
     args = parser.parse_args()
-    found = [
+    found: list[tuple[str, Path | bytes]] = [
         *(page for tree in args.tree for page in of_tree(tree)),
         *(page for tar in args.tar for page in of_tar(tar)),
     ]

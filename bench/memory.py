@@ -21,8 +21,7 @@ from redis.asyncio import Redis
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from meter import Meter
-
+from bench.meter import Meter
 from crawler import WorkerConfig, run_worker
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import WireSettings

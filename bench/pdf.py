@@ -107,9 +107,11 @@ def measure(name: str, python: str, directory: Path, reference: list[dict]) -> d
             raise SystemExit(f"{name}: {ended.stderr}")
         else:
             deaths += 1
-            rows = len(out.read_text().splitlines())
+            name_of_death = names[len(out.read_text().splitlines())]
             with out.open("a") as file:
-                file.write(json.dumps({"file": names[rows], "text": "", "died": ended.stderr[-200:]}) + "\n")
+                file.write(
+                    json.dumps({"file": name_of_death, "text": "", "died": ended.stderr[-200:]}) + "\n"
+                )
     wall_s = time.monotonic() - begun
     rows = {row["file"]: row for row in map(json.loads, out.read_text().splitlines())}
     read = [row for row in reference if len((row["text"] or "").strip()) > ENOUGH]
@@ -142,7 +144,7 @@ def run(name: str, directory: Path, out: Path, skip: int) -> None:
     before = cpu()
     with out.open("a") as file:
         for path in paths[skip:]:
-            row = {"file": str(path.relative_to(directory))}
+            row: dict[str, object] = {"file": str(path.relative_to(directory))}
             begun = cpu()
             signal.alarm(LONGEST_S)
             try:

@@ -147,7 +147,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     size = args.large_mb << 20
     assert made.put(f"{base}/warm", SMALL)
 
-    def timed(name: str, work: Callable[[], object], calls: int) -> None:
+    def timed(name: str, work: Callable[[], object], calls: float) -> None:
         wall, cpu = time.perf_counter(), time.process_time()
         work()
         cost = (time.process_time() - cpu, time.perf_counter() - wall)

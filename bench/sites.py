@@ -153,11 +153,17 @@ def reachable(folder: Path, seed: str) -> set[str]:
 def linked(body: bytes, url: str) -> list[str]:
     """Return the links of a page, absolute and in the form in which URLs are compared."""
     tree = LexborHTMLParser(body.decode("utf-8", "replace"))
-    metas = [node for node in tree.css("meta[name][content]") if node.attributes["name"].lower() == "robots"]
-    if any(re.search(r"\b(nofollow|none)\b", node.attributes["content"].lower()) for node in metas):
+    metas = [
+        node
+        for node in tree.css("meta[name][content]")
+        if (node.attributes["name"] or "").lower() == "robots"
+    ]
+    if any(
+        re.search(r"\b(nofollow|none)\b", node.attributes["content"] or "", re.IGNORECASE) for node in metas
+    ):
         return []
     base = tree.css_first("base[href]")
-    base_url = urljoin(url, base.attributes["href"].strip()) if base else url
+    base_url = urljoin(url, (base.attributes["href"] or "").strip()) if base else url
     found = []
     for selector, attribute in LINKS:
         for node in tree.css(selector):
@@ -171,10 +177,12 @@ def linked(body: bytes, url: str) -> list[str]:
 
 def join_url(base: str, reference: str) -> str:
     """Join as urljoin, but keep empty segments (`a//b`) as RFC 3986, section 5.2 does; Python drops them."""
-    marked = (
-        EMPTY.sub(lambda match: "/\ue000" * (len(match[0]) - 1) + "/", text) for text in (base, reference)
-    )
-    return urljoin(*marked).replace("\ue000", "")
+    return urljoin(mark_empty(base), mark_empty(reference)).replace("\ue000", "")
+
+
+def mark_empty(text: str) -> str:
+    """Put a character into each empty segment of a path."""
+    return EMPTY.sub(lambda match: "/\ue000" * (len(match[0]) - 1) + "/", text)
 
 
 def comparable(url: str) -> str:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -51,11 +52,11 @@ def main() -> None:
         follower = run_command(directory, "process", "main", "--follow")
         crawl = run_command(directory, "crawl", "main")
         begun = time.monotonic()
-        wait_until(lambda: source(directory)["processed"] > 0)
+        wait_until(crawl, lambda: source(directory)["processed"] > 0)
         stopped = process_tree(follower)
         for each in reversed(stopped):
             each.suspend()
-        wait_until(lambda: source(directory)["waits"].startswith("crawl for process"))
+        wait_until(crawl, lambda: source(directory)["waits"].startswith("crawl for process"))
         time.sleep(args.stall / 2)
         middle = sample(directory, crawl)
         time.sleep(args.stall / 2)
@@ -127,9 +128,11 @@ def process_tree(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return [parent, *(each for each in parent.children(recursive=True) if "python" in each.name())]
 
 
-def wait_until(condition) -> None:
-    """Wait until `condition` returns true."""
+def wait_until(crawl: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
+    """Wait until `condition` returns true. Raise `SystemExit` if the crawl ends first."""
     while not condition():
+        if crawl.poll() is not None:
+            sys.exit("the crawl has ended and did not wait: give more seeds, or a smaller --backlog")
         time.sleep(0.5)
 
 

@@ -247,7 +247,7 @@ def watched(walk: Walk) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         Frontier.lease = whole  # type: ignore[method-assign]
 
 

@@ -80,7 +80,7 @@ class FetchResult:
 class LeaseHandler:
     """Handles the leases of one worker. The caller runs the settler, and calls `close` last."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that a lease needs
         self,
         frontier: Frontier,
         *,

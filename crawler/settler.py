@@ -44,7 +44,7 @@ LOGGER = logging.getLogger(__name__)
 class Settler:
     """Archives and settles the results of a lease queue, and closes their leases."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that settling needs
         self,
         archive: ArchiveWriter,
         frontier: Frontier,

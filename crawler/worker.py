@@ -182,7 +182,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     return is_closed_early
 
 
-async def _crawl(
+async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
     config: WorkerConfig,
     frontier: Frontier,
     system: System,

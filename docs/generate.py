@@ -93,8 +93,8 @@ def main() -> int:
             stale += [str(path)] if not path.exists() or path.read_text() != text else []
         else:
             path.write_text(text)
-    for path in stale:
-        sys.stderr.write(f"{path} is not what the code says; run `make docs`\n")
+    for name in stale:
+        sys.stderr.write(f"{name} is not what the code says; run `make docs`\n")
     return 1 if stale else 0
 
 

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.reports import report
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,7 @@ PICTURE = ROOT / "docs" / "funnel.svg"
 BLOCK = re.compile(r"(?<=<!-- written by `make docs` -->\n```\n).+?(?=\n```\n)", re.DOTALL)
 TABLE = re.compile(r"Funnel of main .*?(?=shards: )", re.DOTALL)
 """The funnel as a table: README has its picture."""
-STYLE = {"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.family": "sans-serif"}
+STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "thresher", "font.family": "sans-serif"}
 """Text stays text, and names of shapes are the same every time."""
 
 
@@ -52,7 +53,7 @@ def picture(directory: Path) -> str:
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     file = directory / "funnel.svg"
     with mpl.rc_context(STYLE):
-        report.plot(report.funnel_of(Project.at(directory), ("main",)), file)
+        report.plot(report.funnel_of(OpenProject.at(directory), ("main",)), file)
     drawn = re.sub(r"\s*<metadata>.*?</metadata>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in drawn.split("\n"))
 

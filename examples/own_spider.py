@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import scrapy
-from scrapy.http import Response
+from scrapy.http import Response, TextResponse
 
 import thresher
 
@@ -35,6 +35,8 @@ class Headlines(scrapy.Spider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Take the headline, and follow all links of the page within its host."""
+        if not isinstance(response, TextResponse):
+            return  # a picture has neither a headline nor links
         if headline := response.css("h1::text").get():
             yield {"url": response.url, "headline": headline.strip()}
         host = response.urljoin("/")

@@ -24,11 +24,10 @@ def with_duckdb(out: Path) -> str:
     """Ask a question in SQL: which hosts gave most tokens."""
     import duckdb
 
-    shards = duckdb.read_parquet(str(out / "data" / "*.parquet"))
-    rows = shards.query(
-        "shards",
-        "SELECT split_part(url, '/', 3) AS host, sum(len(input_ids)) AS tokens FROM shards"
+    rows = duckdb.execute(
+        "SELECT split_part(url, '/', 3) AS host, sum(len(input_ids)) AS tokens FROM read_parquet(?)"
         " GROUP BY host ORDER BY tokens DESC, host LIMIT 5",
+        [str(out / "data" / "*.parquet")],
     ).fetchall()
     return ", ".join(f"{host}: {tokens:,} tokens" for host, tokens in rows)
 

@@ -20,9 +20,8 @@ def texts(storage: Path) -> Iterator[str]:
         verdicts = storage / "verdicts" / documents.relative_to(storage / "documents")
         kept = pq.read_table(verdicts, columns=["id"], filters=[("keep", "=", True)])["id"].to_pylist()
         if kept:
-            yield from pq.read_table(documents, columns=["text"], filters=[("id", "in", kept)])[
-                "text"
-            ].to_pylist()
+            table = pq.read_table(documents, columns=["text"], filters=[("id", "in", kept)])
+            yield from map(str, table["text"].to_pylist())
 
 
 def train(texts: Iterator[str], vocabulary: int) -> Tokenizer:

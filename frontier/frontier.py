@@ -379,7 +379,7 @@ class Frontier:
 
     # Hosts
 
-    async def settle_robots(
+    async def settle_robots(  # noqa: PLR0913 - the fields of one settlement
         self,
         lease: Lease,
         *,

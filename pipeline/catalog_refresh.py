@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from core import CorruptData, Unavailable
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from storage.catalog import Catalog, CatalogContents
 
 
-def rebuild(project: Project) -> CatalogContents:
+def rebuild(project: OpenProject) -> CatalogContents:
     """Make the project's catalog again from its storage alone, and return what it holds then."""
     return Catalog(project.config.project.catalog, project.directory).rebuild(project.store)
 
 
-def faults(project: Project) -> Iterator[str]:
+def faults(project: OpenProject) -> Iterator[str]:
     """Yield a line for each difference between the catalog and the storage, or one if the database does not respond.
 
     A damaged Manifest gives no line, because no catalog can agree with it; `verify` names it elsewhere.

@@ -18,7 +18,7 @@ from frontier import Frontier, StorageId, crawl_names
 from frontier.link.link import Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.settings import check_storage
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from storage.archive.open_files import WARC, open_archive_files
 from storage.crawllog.log_line import FOLDER as LOG
 from storage.storage_id import ensure_storage_id, read_storage_id
@@ -52,7 +52,7 @@ async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]
 
 
 async def open_crawl(
-    project: Project, link: Link, crawl: str, *, update: bool = False, rebuild: bool = False
+    project: OpenProject, link: Link, crawl: str, *, update: bool = False, rebuild: bool = False
 ) -> Frontier:
     """Return the frontier of a crawl, made if it is new. Raise `InputError` if a rule of this module refuses it.
 
@@ -79,7 +79,7 @@ async def open_crawl(
     return await frontier.open(project.settings, storage=here, update=update)
 
 
-async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
+async def find_crawl(project: OpenProject, link: Link, crawl: str) -> Frontier:
     """Return the frontier of a crawl to look at it or to give it orders, whatever its settings are.
 
     Raise `InputError` if nothing is seeded, or if its archive is in another storage.
@@ -91,7 +91,9 @@ async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
     return frontier
 
 
-async def open_seeded_crawl(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
+async def open_seeded_crawl(
+    project: OpenProject, link: Link, crawl: str, *, update: bool = False
+) -> Frontier:
     """Do the same as `open_crawl`, but raise `InputError` if the crawl was never seeded."""
     if crawl not in await crawl_names(link) and not has_archive(project.store, crawl):
         raise not_seeded_error(crawl)

@@ -16,7 +16,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel, TokenCounts
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.runs import record_run
 from pipeline.steps import blocklist, dedup, export, process
@@ -36,8 +36,8 @@ class RunSummary:
     dataset: Dataset
 
 
-def run_all(
-    project: Project,
+def run_all(  # noqa: PLR0913 - the options of the command
+    project: OpenProject,
     seeds: str,
     plan: SeedPlan,
     out: str,
@@ -75,7 +75,7 @@ def run_all(
 
 
 def process_sources(
-    project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+    project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
 ) -> run_step.StepSummary:
     """Extract and filter every sealed record of the sources that is not processed yet."""
     filters = project.config.filters
@@ -90,7 +90,7 @@ def process_sources(
 
 
 def find_duplicates(
-    project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+    project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
 ) -> Manifest:
     """Find the duplicates among all sealed records of the sources. Raise `InputError` if a record is not processed."""
     process.require_processed(project.store, names, project.config.filters)
@@ -101,7 +101,7 @@ def find_duplicates(
 
 
 def export_dataset(
-    project: Project,
+    project: OpenProject,
     names: tuple[str, ...],
     out: str,
     tokenizer: TokenizerFile,

@@ -15,7 +15,7 @@ from core import ThresherError
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Step
 from pipeline.engine.task import cpu_seconds
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from storage.run import Outcome, Run, put
 
 
@@ -27,7 +27,7 @@ class RunRecord:
 
 
 @contextmanager
-def record_run(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator[RunRecord]:
+def record_run(project: OpenProject, step: Step, sources: tuple[str, ...]) -> Iterator[RunRecord]:
     """Record the run of a step that happens within the context. The caller sets `summary` on the yielded record."""
     record = RunRecord()
     started_ms, cpu = time.time_ns() // 1_000_000, cpu_seconds()

@@ -6,9 +6,9 @@ if it can be done: what leads to a repetition, then what is repeated many times,
 """
 
 import re
-import re._compiler as compiler
-import re._constants as kind
-import re._parser as parser
+import re._compiler as compiler  # type: ignore[import-not-found]
+import re._constants as kind  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 import signal
 import time
 from collections.abc import Iterator

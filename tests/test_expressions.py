@@ -116,7 +116,7 @@ def expressions():
 def inline(path):
     """Expressions written where they are used, and not in a variable of the module."""
     for node in made_in_functions(path):
-        if isinstance(node.args[0], ast.Constant):
+        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str | bytes):
             yield re.compile(node.args[0].value), {node.func.attr}
     for written in WRITTEN_INLINE.get(path.relative_to(ROOT).as_posix(), ()):
         yield re.compile(written), {"search"}

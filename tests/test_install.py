@@ -19,7 +19,7 @@ def locked(name):
 
 
 def required(extra):
-    return {re.match(r"[A-Za-z0-9._-]+", line)[0].lower() for line in EXTRAS[extra]}
+    return {re.findall(r"^[A-Za-z0-9._-]+", line)[0].lower() for line in EXTRAS[extra]}
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - DEVELOPERS))

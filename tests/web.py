@@ -53,6 +53,7 @@ def tree_server(trees: Mapping[str, Path], *, port: int = 0, log: Path | None = 
         text=True,
     ) as process:
         try:
+            assert process.stdout
             said = process.stdout.readline().split()
             assert said[:1] == ["ready"], "the static server did not start; its error is above"
             chosen = int(said[1])

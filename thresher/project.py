@@ -22,7 +22,7 @@ from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel
 from pipeline.inputs.ingest import IngestSummary, ingest
 from pipeline.inputs.locate import locate_inputs
-from pipeline.project import Project as OpenProject
+from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.reports.kept_documents import kept_documents
 from pipeline.steps import process
@@ -88,7 +88,7 @@ class Project:
             return seed_file(self._opened, str(seeds), plan)
         return add_seeds(self._opened, seed_files.of_urls(seeds), plan, "of this call")
 
-    def crawl(
+    def crawl(  # noqa: PLR0913 - the options of the command
         self,
         name: str = "main",
         *,

@@ -99,7 +99,9 @@ def main() -> None:
         process.crawl(crawler, writer=WARCWriter(file, gzip=True), hosts=hosts)
         process.start()
     wall, cpu, served = time.perf_counter() - begun, time.process_time() - cpu, server_cpu_s(server) - served
-    pages = crawler.spider.archived
+    spider = crawler.spider
+    assert isinstance(spider, Site)
+    pages = spider.archived
     if not pages:
         sys.exit("no page was fetched: are the sites up?")
     print(
@@ -108,7 +110,7 @@ def main() -> None:
                 "peer": "scrapy-redis",
                 "version": f"scrapy {scrapy.__version__}",
                 "pages": pages,
-                "links": crawler.spider.found,
+                "links": spider.found,
                 "cpu_ms_page": round(1000 * cpu / pages, 3),
                 "server_cpu_ms_page": round(1000 * served / pages, 3),
                 "pages_s_core": round(pages / cpu, 1),

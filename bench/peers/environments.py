@@ -27,7 +27,7 @@ def python(requirements: str) -> str:
         # The files are complete, so pip resolves nothing. magic-html declares Python 3.12, and works with 3.11.
         pip = [directory / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run(
-            [*pip, "--no-deps", "--ignore-requires-python", "-r", listed], check=True, stdout=sys.stderr
+            [*pip, "--no-deps", "--ignore-requires-python", "-r", str(listed)], check=True, stdout=sys.stderr
         )
         done.write_text(stamp)
     return str(directory / "bin" / "python")

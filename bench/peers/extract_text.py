@@ -71,7 +71,7 @@ def characters(page: bytes) -> str:
     """Return the page as characters, in the encoding that resiliparse finds."""
     from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 
-    return bytes_to_str(page, detect_encoding(page))
+    return bytes_to_str(page, detect_encoding(page) or "utf-8")
 
 
 def as_text(html: str) -> str:

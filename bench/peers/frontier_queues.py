@@ -31,10 +31,10 @@ from typing import Any
 
 from redis import Redis
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from meter import Meter
-from urls import Urls
+from bench.meter import Meter
+from bench.urls import Urls
 
 BATCH = 1000
 LEASE_BATCH = 500
@@ -116,7 +116,7 @@ async def _crawlee(server: Redis, address: str, meter: Meter, urls: Urls) -> int
     logging.disable(logging.WARNING)
     client = aio.Redis.from_url(address, decode_responses=True)
     for kind in (aio.Redis, aio.client.Pipeline):
-        kind.json = lambda self: Counters(self)  # type: ignore[method-assign,assignment,return-value]  # noqa: PLW0108
+        kind.json = lambda self: Counters(self)  # type: ignore[method-assign,assignment,misc]  # noqa: PLW0108
     queue = await RedisRequestQueueClient.open(id=None, name="bench", alias=None, redis=client)
     for name in ("new", "known"):
         for numbers in batches(urls.by_page(LINKS), BATCH):

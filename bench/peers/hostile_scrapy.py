@@ -9,6 +9,7 @@ in every project that `startproject` creates) and the limits that the other craw
 import argparse
 import io
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import scrapy
@@ -24,7 +25,7 @@ class ArchiveSpider(scrapy.Spider):
     name = "everything"
     handle_httpstatus_all = True
 
-    def __init__(self, seeds: str, out: str, **options: object) -> None:
+    def __init__(self, seeds: str, out: str, **options: Any) -> None:
         super().__init__(**options)
         self.seeds = Path(seeds).read_text().split()
         directory = Path(out) / "warc"

@@ -41,7 +41,7 @@ HTML = frozenset({"text/html", "application/xhtml+xml"})
 class Renderer:
     """Renders the pages of one worker. `close` ends its browser."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that a page needs
         self,
         frontier: Frontier,
         client: Client,

@@ -17,6 +17,7 @@ from crawler.reading.rendered_page import (
     subresource_id,
 )
 from storage.archive.archive_writer import ArchiveWriter
+from storage.warc.exchange_records import Attachment
 
 WARC_FIELDS = "application/warc-fields"
 RENDERING_TYPES = frozenset({"metadata", "conversion"})
@@ -40,22 +41,16 @@ def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capt
     )
     for number, part in enumerate(rendered.subresources):
         archive.append(part.capture, subresource_id(page_id, number), resource_type=part.kind)
-    archive.attach(
-        "metadata",
-        block,
-        uri=rendered.url,
-        mime=WARC_FIELDS,
-        date_ms=rendered.started_ms,
-        record_id=report_id(page_id),
-        response_id=page_id,
+    report = Attachment(
+        kind="metadata", block=block, uri=rendered.url, mime=WARC_FIELDS, date_ms=rendered.started_ms
     )
+    archive.attach(report, record_id=report_id(page_id), response_id=page_id)
     if rendered.html:
-        archive.attach(
-            "conversion",
-            rendered.html,
+        dom = Attachment(
+            kind="conversion",
+            block=rendered.html,
             uri=DOM_URI_PREFIX + rendered.url,
             mime=DOM_CONTENT_TYPE,
             date_ms=rendered.started_ms,
-            record_id=dom_id(page_id),
-            response_id=page_id,
         )
+        archive.attach(dom, record_id=dom_id(page_id), response_id=page_id)

@@ -109,7 +109,7 @@ class _RobotsClient:
 class SubresourceFetcher:
     """The subresources of one page."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one page, and what all pages of a worker share
         self,
         client: Client,
         *,

@@ -73,7 +73,7 @@ RecordsById = Mapping[str, ArchivedRecord]
 RESPONSE_TYPES = frozenset({"response", REVISIT, DROPPED, *RENDERING_TYPES})
 
 
-async def recover(
+async def recover(  # noqa: PLR0913 - options with defaults
     store: Store,
     frontier: Frontier,
     find_dead: FindDead,
@@ -111,7 +111,7 @@ def _writers(store: Store, crawl: str) -> set[str]:
     }
 
 
-async def _replay(
+async def _replay(  # noqa: PLR0913 - the parameters of `recover`
     store: Store,
     frontier: Frontier,
     crawl: str,

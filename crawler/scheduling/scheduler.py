@@ -48,7 +48,7 @@ MAX_INTERVAL_S = 1.0
 class Scheduler:
     """Hands out the leases of one worker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a worker that scheduling needs
         self,
         frontier: Frontier,
         queue: LeaseQueue,

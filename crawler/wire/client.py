@@ -104,7 +104,7 @@ class Client:
         self._unreached = RecentSet(MAX_CACHED_HOSTS)  # hosts whose first address could not be reached
         self._http1_only = RecentSet(MAX_HTTP1_ORIGINS)
 
-    async def get(
+    async def get(  # noqa: PLR0913 - options of a request, with defaults
         self,
         url: Url,
         acquire: Acquire = acquire_at_once,

@@ -12,6 +12,8 @@ own state.
 7. These times are for a delay of a second. A shorter delay shortens them, down to a thirtieth.
 """
 
+from dataclasses import dataclass
+
 from frontier.lease import FAULT_DETAILS, Fault
 from frontier.testing.state import Host, Origin
 
@@ -65,20 +67,30 @@ def hold_reason(reason: str, fault: Fault | None) -> str:
     return reason if reason in _RESTS else str(fault or "")
 
 
-def record_exchange(
-    host: Host, fault: Fault | None, hold: int, granted: int, delay: int, now: int, *, reason: str
-) -> str:
-    """Record an answer or a fault of a host; return the reason if the host died of it, else an empty string.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """How a request of a host ended: with an answer, or with a fault."""
 
-    `reason` may name the kind of the fault. `hold` is for how long the host asks us to wait, `granted` when the request
-    was granted, `delay` the time between two requests; all in milliseconds.
+    fault: Fault | None
+    reason: str = ""
+    """May name the kind of the fault."""
+    hold_ms: int = 0
+    """For how long the host asks us to wait."""
+    granted_at: int
+    """When the request was granted."""
+
+
+def record_exchange(host: Host, exchange: Exchange, delay: int, now: int) -> str:
+    """Record an answer or a fault of a host; return the reason if the host died of it, else an empty string. `delay` is
+    the time between two requests; all times are in milliseconds.
     """
+    fault, reason, hold = exchange.fault, exchange.reason, exchange.hold_ms
     died = ""
     forbidden = fault is Fault.FORBIDDEN
     if fault is None or (forbidden and not host.is_forbidding):
         host.faults = host.trips = 0
         host.answered, host.dead_reason = True, ""
-    if fault is not None and (not host.trips or granted >= host.held_until):
+    if fault is not None and (not host.trips or exchange.granted_at >= host.held_until):
         if host.is_forbidding and not forbidden:
             host.faults = host.trips = 0
         host.is_forbidding = forbidden
@@ -94,17 +106,16 @@ def record_exchange(
     return died
 
 
-def record_origin_fault(
-    origin: Origin, fault: Fault, granted: int, delay: int, now: int, *, reason: str
-) -> None:
-    """Record a fault of a page that is its origin's own; `reason` may name the kind of the fault."""
-    if granted < origin.held_until or origin.is_given_up:
+def record_origin_fault(origin: Origin, exchange: Exchange, delay: int, now: int) -> None:
+    """Record a fault of a page that is its origin's own."""
+    assert exchange.fault is not None
+    if exchange.granted_at < origin.held_until or origin.is_given_up:
         return
     origin.attempt += 1
-    threshold, wait = RULES[fault]
+    threshold, wait = RULES[exchange.fault]
     if origin.attempt >= threshold:
         wait = min(wait * 2 ** (origin.attempt - threshold), LONGEST_HOLD_MS)
-        hold_origin(origin, scaled(wait, delay), now, fault, reason)
+        hold_origin(origin, scaled(wait, delay), now, exchange.fault, exchange.reason)
 
 
 def hold_origin(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:

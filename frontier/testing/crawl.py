@@ -14,11 +14,18 @@ from dataclasses import dataclass, field
 
 from core import Url
 from frontier.codec.entries import entry_number
-from frontier.lease import AddResult, Discovery, Fault, FrontierSettlement, Kind, Outcome, RestoredPage
+from frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Outcome, RestoredPage
 from frontier.page_key import discovery_hash, discovery_key, page_key
 from frontier.policy import UrlPolicy
 from frontier.settings import CrawlSettings
-from frontier.testing.circuit import ORIGIN_FAULTS, hold_reason, record_exchange, record_origin_fault, scaled
+from frontier.testing.circuit import (
+    ORIGIN_FAULTS,
+    Exchange,
+    hold_reason,
+    record_exchange,
+    record_origin_fault,
+    scaled,
+)
 from frontier.testing.robots_bodies import expire_robots_bodies
 from frontier.testing.state import Domain, Host, OpenLease, Origin, Page
 from frontier.urls.novelty import is_let_through, starved_level
@@ -218,30 +225,26 @@ class CrawlState:
         host.waiting.clear()
         return buried
 
-    def record_exchange(
-        self, host: Host, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
-    ) -> None:
-        """Record the answer or fault of a request that was granted at `granted`. The caller schedules the host."""
-        if died := record_exchange(host, fault, hold, granted, self.delay, now, reason=reason):
+    def record_exchange(self, host: Host, exchange: Exchange, now: int) -> None:
+        """Record the answer or fault of a request. The caller schedules the host."""
+        if died := record_exchange(host, exchange, self.delay, now):
             # Where discoveries of it notify, what waits is given up one by one, when its turn comes (`_choose`).
             if not host.has_notifying_page:
                 self.settle_all_waiting(host, Outcome.FAILED, died, now)
             host.dead_reason = died
 
-    def record_page_exchange(
-        self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
-    ) -> None:
+    def record_page_exchange(self, host: Host, page: Page, exchange: Exchange, now: int) -> None:
         """Do as `record_exchange` does, for a page: if its host has several origins, the fault may
         be the origin's own.
         """
         origin = self.origins[page.discovery.url.origin]
-        if host.has_several_origins and fault in ORIGIN_FAULTS:
-            record_origin_fault(origin, fault, granted, self.delay, now, reason=reason)
-            host.hold(hold, now, hold_reason(reason, fault))
+        if host.has_several_origins and exchange.fault in ORIGIN_FAULTS:
+            record_origin_fault(origin, exchange, self.delay, now)
+            host.hold(exchange.hold_ms, now, hold_reason(exchange.reason, exchange.fault))
             return
-        if host.has_several_origins and fault is None:
+        if host.has_several_origins and exchange.fault is None:
             origin.attempt = origin.held_until = 0
-        self.record_exchange(host, fault, hold, granted, now, reason=reason)
+        self.record_exchange(host, exchange, now)
 
     def scaled(self, ms: int) -> int:
         """Return the milliseconds of a rest that no server asked for."""

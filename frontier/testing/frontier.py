@@ -22,7 +22,14 @@ from frontier.robots_record import RobotsRecord, RobotsRule
 from frontier.settings import CrawlSettings, StorageId
 from frontier.testing.address_line import acquire_address, restart_address_delay
 from frontier.testing.backlog import MemoryBacklog
-from frontier.testing.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
+from frontier.testing.circuit import (
+    LONGEST_HOLD_MS,
+    ORIGIN_FAULTS,
+    RETRY_MS,
+    Exchange,
+    hold_origin,
+    hold_reason,
+)
 from frontier.testing.inspection import MemoryInspection
 from frontier.testing.lease_reply import lease_for_token
 from frontier.testing.memory_crawl import MemoryCrawl
@@ -225,7 +232,7 @@ class MemoryFrontier:
         self._check_not_taken_over([settlement.lease for settlement in settlements], died=is_worker_dead)
         return sum(settle_page(self.crawl.state, settlement, now) for settlement in settlements)
 
-    async def settle_robots(
+    async def settle_robots(  # noqa: PLR0913 - as `Frontier.settle_robots`
         self,
         lease: Lease,
         *,
@@ -248,7 +255,8 @@ class MemoryFrontier:
         self.crawl.state.origins[held.origin].store(rule, body, now + ttl_ms, now)
         if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
             hold = hold_ms if fault is Fault.BUSY else 0
-            self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
+            exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
+            self.crawl.state.record_exchange(host, exchange, now)
         host.hold(hold_ms, now, hold_reason(reason, fault))
         if delay > host.delay or held.origin == host.slowest:
             host.delay, host.slowest = delay, held.origin
@@ -280,7 +288,8 @@ class MemoryFrontier:
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
-                self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
+                exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
+                self.crawl.state.record_exchange(host, exchange, now)
             host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
         host.schedule(now)
 

@@ -34,15 +34,13 @@ def settle_page(crawl: CrawlState, settlement: Settlement, now: int) -> bool:
         crawl.count_outcome(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, settlement.next_state, now)
     if settlement.outcome in _ANSWERS or settlement.fault is not None:
-        crawl.record_page_exchange(
-            host,
-            held.page,
-            settlement.fault,
-            settlement.hold_ms,
-            held.granted_at,
-            now,
+        exchange = Exchange(
+            fault=settlement.fault,
             reason=settlement.reason,
+            hold_ms=settlement.hold_ms,
+            granted_at=held.granted_at,
         )
+        crawl.record_page_exchange(host, held.page, exchange, now)
     else:
         host.hold(settlement.hold_ms, now, hold_reason(settlement.reason, settlement.fault))
     if settlement.sketch is not None and crawl.policy.traps.is_on(host.name):

@@ -1,11 +1,11 @@
 """`reserve_turn` and `end_turn`: when a host may be asked without a lease of it, or under one for something else."""
 
 from frontier.lease import Fault
-from frontier.testing.circuit import RULES
+from frontier.testing.circuit import RULES, Exchange
 from frontier.testing.crawl import CrawlState
 
 
-def reserve_turn(
+def reserve_turn(  # noqa: PLR0913 - the arguments of the Lua function
     crawl: CrawlState, name: str, asks: int, most: int, *, since_ms: int | None, ahead: int, now: int
 ) -> int:
     """Return the milliseconds until the caller's turn; a turn that is later than `most` is not reserved."""
@@ -31,7 +31,7 @@ def reserve_turn(
     return when - now
 
 
-def end_turn(
+def end_turn(  # noqa: PLR0913 - the arguments of the Lua function
     crawl: CrawlState, name: str, delay: int, *, has_lease: bool, busy: str, hold_ms: int, now: int
 ) -> None:
     """End a request that had its turn: the delay begins now."""
@@ -42,7 +42,8 @@ def end_turn(
     if busy:
         held = max(held, now + 1 + (hold_ms or crawl.scaled(RULES[Fault.BUSY][1])))
         if host is not None:
-            crawl.record_exchange(host, Fault.BUSY, hold_ms, host.held_until, now, reason=busy)
+            exchange = Exchange(fault=Fault.BUSY, reason=busy, hold_ms=hold_ms, granted_at=host.held_until)
+            crawl.record_exchange(host, exchange, now)
     crawl.turns[name] = max(last, now + 1), held
     if host is not None:
         host.schedule(now)

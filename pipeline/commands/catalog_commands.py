@@ -31,9 +31,9 @@ def rebuild_command(project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOpt
       thresher catalog rebuild
     """
     from pipeline import catalog_refresh
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
-    found = catalog_refresh.rebuild(Project.at(project))
+    found = catalog_refresh.rebuild(OpenProject.at(project))
     line = (
         f"read {found.manifests:,} manifests and {found.runs:,} runs; they list {found.files:,} archive files "
         f"of {found.sources:,} sources"

@@ -32,7 +32,7 @@ from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
     from crawler.spiders import SpiderSpec
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
 
 def seed(
@@ -80,7 +80,7 @@ def seed(
     from pipeline.commands import results
     from pipeline.crawls.seed import SeedPlan, parse_revisit
     from pipeline.crawls.seed import seed_file as run_seed
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
     plan = SeedPlan(
         crawl=check_name(crawl),
@@ -91,7 +91,7 @@ def seed(
         again=again,
     )
     refusals = Refusals()
-    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links, update=update)
+    seeded = run_seed(OpenProject.at(project), file, plan, refusals.show, links=links, update=update)
     refusals.end()
     print_result(as_json, asdict(seeded), results.seed_line(seeded, crawl))
 
@@ -138,11 +138,11 @@ def crawl(
     from pipeline.fleet import crawl_summary
     from pipeline.fleet.crawl_command import CrawlLimits
     from pipeline.fleet.crawl_command import crawl as run_crawl
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
 
     limits = CrawlLimits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     spider_spec = _parse_spider(opened, spider, argument or [], settings)
     crawled = run_crawl(
         opened, check_name(name), limits, stderr_progress(), spider_spec, update=update, verbose=verbose
@@ -208,10 +208,10 @@ def rescrape(
     from pipeline.fleet import crawl_summary
     from pipeline.fleet.crawl_command import CrawlLimits
     from pipeline.fleet.crawl_command import crawl as run_crawl
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
 
-    at = Project.at(project)
+    at = OpenProject.at(project)
     plan = RescrapePlan(
         crawl=check_name(name),
         domains=tuple(domains or ()),
@@ -254,9 +254,9 @@ def refetch(
     from pipeline.commands import results
     from pipeline.crawls.refetch import refetch_truncated as run_refetch
     from pipeline.crawls.refetch import write_urls
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
-    at = Project.at(project)
+    at = OpenProject.at(project)
     if bool(crawl) == (out is not None):
         raise InputError("refetch: give either --crawl NAME or --out FILE")
     if out is not None:
@@ -273,7 +273,9 @@ def refetch(
     print_result(as_json, asdict(seeded), results.seed_line(seeded, crawl))
 
 
-def _parse_spider(project: Project, spider: str, arguments: list[str], settings: str) -> SpiderSpec | None:
+def _parse_spider(
+    project: OpenProject, spider: str, arguments: list[str], settings: str
+) -> SpiderSpec | None:
     from crawler.spiders import SpiderSpec
 
     if not spider:

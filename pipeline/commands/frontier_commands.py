@@ -64,13 +64,13 @@ def retry_command(
     """
     from pipeline.crawls.retry import RetryPlan
     from pipeline.crawls.retry import add_retries as run_retry
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.terminal.reasons import counted
 
     plan = RetryPlan(
         crawl=check_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
     )
-    found = run_retry(Project.at(project), plan, update=update)
+    found = run_retry(OpenProject.at(project), plan, update=update)
     line = f"{name}: {found.added:,} of {found.pages:,} selected pages wait again"
     if found.known:
         line += f"; {found.known:,} waited already"
@@ -112,12 +112,14 @@ def rebuild_command(
     from crawler.replay.restore import LinkScope
     from pipeline.crawls.rebuild import RebuildPlan
     from pipeline.crawls.rebuild import rebuild_frontier as run_rebuild
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
     from pipeline.terminal.reasons import counted
 
     plan = RebuildPlan(crawl=check_name(name), anew=anew, reach=LinkScope(scope=scope, max_depth=depth))
-    made = run_rebuild(Project.at(project), plan, workers or usable_cores(), stderr_progress(), update=update)
+    made = run_rebuild(
+        OpenProject.at(project), plan, workers or usable_cores(), stderr_progress(), update=update
+    )
     outcomes = {outcome: count for outcome, count in made.stats.outcomes.items() if count}
     line = f"{name}: {counted(outcomes) or 'nothing settled'}; {made.stats.waiting:,} wait"
     if made.unlogged:
@@ -144,9 +146,9 @@ def hold_command(
       thresher frontier hold docs example.org --for 2d
     """
     from pipeline.crawls import operator_commands
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
-    operator_commands.hold(Project.at(project), name, host, how_long)
+    operator_commands.hold(OpenProject.at(project), name, host, how_long)
     print_result(as_json, {"held": host, "for": how_long}, f"{name}: {host} is held for {how_long}")
 
 
@@ -161,9 +163,9 @@ def resume_command(
       thresher frontier resume docs example.org
     """
     from pipeline.crawls import operator_commands
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
-    operator_commands.resume(Project.at(project), name, host)
+    operator_commands.resume(OpenProject.at(project), name, host)
     print_result(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
 
 
@@ -184,9 +186,9 @@ def drop_command(
       thresher frontier drop docs prefix:https://example.org/forum/
     """
     from pipeline.crawls import operator_commands
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
-    dropped = operator_commands.drop(Project.at(project), name, scope)
+    dropped = operator_commands.drop(OpenProject.at(project), name, scope)
     later = (
         "; pages that wait under a prefix are refused when their turn comes"
         if scope.startswith("prefix:")
@@ -223,19 +225,19 @@ def prefer_command(
       thresher frontier prefer docs --from-report
     """
     from pipeline.crawls import operator_commands
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
     if from_report == bool(domains):
         raise InputError("prefer: give either names of domains or --from-report")
     if from_report:
-        ranked = operator_commands.prefer_by_yield(Project.at(project), name)
+        ranked = operator_commands.prefer_by_yield(OpenProject.at(project), name)
         counts = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
         print_result(
             as_json, {"ranked": ranked}, f"{name}: domains by their share of kept documents: {counts}"
         )
         return
     assert domains is not None
-    operator_commands.prefer(Project.at(project), name, domains, rank)
+    operator_commands.prefer(OpenProject.at(project), name, domains, rank)
     print_result(
         as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}"
     )

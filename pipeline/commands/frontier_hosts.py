@@ -34,11 +34,11 @@ def hosts_command(
       thresher frontier hosts docs
     """
     from pipeline.crawls.operator_commands import query_frontier
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
     crawl = check_name(name)
     show = _json if as_json else _print_text
-    query_frontier(Project.at(project), crawl, lambda frontier: show(frontier, crawl, every=all_))
+    query_frontier(OpenProject.at(project), crawl, lambda frontier: show(frontier, crawl, every=all_))
 
 
 async def _print_text(frontier: Frontier, crawl: str, *, every: bool) -> None:

@@ -152,7 +152,7 @@ def ingest(
     from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
     from pipeline.inputs.ingest import IngestOptions
     from pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from storage.inputs.tables.columns import Columns
 
     selection = CommonCrawlSelection(
@@ -166,7 +166,7 @@ def ingest(
         limit=limit,
         index=index,
     )
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     if any(map(is_commoncrawl, inputs)):
         run_commoncrawl(opened, check_name(name), inputs, selection, as_json)
         return

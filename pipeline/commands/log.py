@@ -57,10 +57,10 @@ def log_command(
       thresher log docs --follow --host example.org
       thresher log docs --json | jq -r 'select(.status == 403) | .url'
     """
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from storage.crawllog.log_reader import LogFollower, has_log, read_in_order
 
-    crawl, store = check_name(name), Project.at(project).store
+    crawl, store = check_name(name), OpenProject.at(project).store
     if not (follow or has_log(store, crawl)):
         raise InputError(
             f"crawl {crawl!r}: no page is settled yet, so there is no log; run `thresher crawl {crawl}` first"

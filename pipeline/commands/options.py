@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from core import InputError
 
 if TYPE_CHECKING:
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 CURRENT_DIRECTORY = Path()
@@ -116,7 +116,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def require_sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
+def require_sources(project: OpenProject, names: list[str] | None) -> tuple[str, ...]:
     """Return the sources with these names, or all if `names` is empty.
 
     Raise `InputError` if a name has no archived data, or if nothing is archived at all.

@@ -37,10 +37,10 @@ def report_command(
     Example:
       thresher report docs --plot funnel.png
     """
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.reports import report
 
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     funnel = report.funnel_of(opened, require_sources(opened, names))
     if plot is not None:
         report.plot(funnel, plot)
@@ -65,11 +65,11 @@ def status_command(
     Example:
       thresher status --json
     """
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.reports import status
     from pipeline.reports.metrics import metrics
 
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     found = status.project_status(opened)
     if as_metrics:
         echo(metrics(found, opened.cache_stats).removesuffix("\n"))

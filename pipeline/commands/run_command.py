@@ -86,11 +86,11 @@ def run(
     from pipeline.crawls.seed import SeedPlan
     from pipeline.fleet import crawl_summary
     from pipeline.fleet.crawl_command import CrawlLimits
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.reports import report
     from pipeline.terminal.progress import stderr_progress
 
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth)
     limits = CrawlLimits(
         workers=workers or usable_cores(),

@@ -36,14 +36,14 @@ def show_command(
       thresher show https://example.org/about docs --json
     """
     from frontier import InvalidUrl, canonicalize
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.reports.history import url_history
 
     try:
         wanted = canonicalize(url)
     except InvalidUrl as error:
         raise InputError(f"show {url!r}: is no URL ({error}); give http:// or https://") from None
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     found = [
         each for each in url_history(opened, wanted, tuple(map(check_name, names or ()))) if not each.is_empty
     ]

@@ -51,12 +51,12 @@ def process(
     from pipeline import recipe
     from pipeline.commands import results
     from pipeline.engine.quarantine import remove_marks
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.steps.follow import follow as follow_sources
     from pipeline.steps.process import NAME, delete_results, step
     from pipeline.terminal.progress import stderr_progress
 
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     # A crawl may be followed before it has sealed a file.
     chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
     step(opened.config.filters)  # an invalid filter configuration must raise before results are deleted
@@ -85,11 +85,11 @@ def dedup_command(
       thresher dedup docs cc
     """
     from pipeline import recipe
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.reports import report
     from pipeline.terminal.progress import stderr_progress
 
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     with opened.worker_pool(1) as pool:
         manifest = recipe.find_duplicates(opened, require_sources(opened, names), pool, stderr_progress())
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
@@ -118,11 +118,11 @@ def export(
     """
     from pipeline import recipe
     from pipeline.commands import results
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
     from shards.tokenizer import load_tokenizer_file as load_tokenizer
 
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     vocabulary = load_tokenizer(tokenizer)
     with opened.worker_pool(workers) as pool:
         dataset, _ = recipe.export_dataset(
@@ -149,11 +149,11 @@ def export_wacz_command(
     Example:
       thresher export-wacz docs --out docs.wacz
     """
-    from pipeline.project import Project
+    from pipeline.open_project import OpenProject
     from pipeline.reports.wacz_export import export_wacz
     from pipeline.terminal.progress import stderr_progress
 
-    made = export_wacz(Project.at(project).store, check_name(name), out, title, stderr_progress())
+    made = export_wacz(OpenProject.at(project).store, check_name(name), out, title, stderr_progress())
     anew = f" ({made.recompressed} recompressed with gzip)" if made.recompressed else ""
     line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
     print_result(as_json, {"file": str(out), **asdict(made)}, line)

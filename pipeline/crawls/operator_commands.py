@@ -14,39 +14,39 @@ from frontier import Frontier, Rank, Scope
 from frontier.link.connect import connect
 from pipeline.crawls import yields
 from pipeline.open_crawl import find_crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 
 T = TypeVar("T")
 
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def hold(project: Project, crawl: str, host: str, duration: str) -> None:
+def hold(project: OpenProject, crawl: str, host: str, duration: str) -> None:
     """Send a host no request for a time such as `90s`, `15m`, `1h`, `2d`. Raise `InputError` if the host is unknown."""
     wait_ms = parse_duration_ms(duration)
     if not query_frontier(project, crawl, lambda frontier: frontier.operator.hold(host, wait_ms)):
         raise _unknown_host_error(crawl, host)
 
 
-def resume(project: Project, crawl: str, host: str) -> None:
+def resume(project: OpenProject, crawl: str, host: str) -> None:
     """End every hold of a host. Raise `InputError` if the crawl does not know the host."""
     if not query_frontier(project, crawl, lambda frontier: frontier.operator.resume(host)):
         raise _unknown_host_error(crawl, host)
 
 
-def drop(project: Project, crawl: str, scope: str) -> int:
+def drop(project: OpenProject, crawl: str, scope: str) -> int:
     """Bar a scope from a crawl, and return how many waiting pages are refused at once."""
     barred = Scope.parse(scope)
     return query_frontier(project, crawl, lambda frontier: frontier.operator.drop(barred))
 
 
-def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
+def prefer(project: OpenProject, crawl: str, domains: list[str], rank: str) -> None:
     """Ask the hosts of registered domains before or after others. `rank` is `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
     query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
 
 
-def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
+def prefer_by_yield(project: OpenProject, crawl: str) -> dict[str, int]:
     """Rank every domain of a crawl by its yield (`pipeline.crawls.yields`). Return how many have each rank now."""
     ranks = yields.domain_ranks(project, crawl)
     if not ranks:
@@ -70,7 +70,7 @@ def _unknown_host_error(crawl: str, host: str) -> InputError:
     return InputError(f"crawl {crawl!r}: knows no host {host!r}; give the name as in its URLs, without port")
 
 
-def query_frontier(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
+def query_frontier(project: OpenProject, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
     """Return the response of a crawl's frontier to a question. Raise `InputError` if nothing is seeded."""
 
     async def answer(address: str) -> T:

@@ -31,7 +31,7 @@ from frontier.settings import check_storage
 from pipeline import open_crawl
 from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
 from pipeline.fleet.crawl_command import recover_dead_workers
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import INDEX_SUFFIX, WARC
 from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, reseal_unsealed
@@ -78,23 +78,43 @@ class _Job:
     """The log files that list the pages of an archive file, by the name of the archive file."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Workers:
+    """The worker processes of a rebuild."""
+
+    start: WorkerFactory
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """What every step of one rebuild gets."""
+
+    frontier: Frontier
+    workers: _Workers
+    job: _Job
+    progress: Progress
+    done: Container[str]
+    """Keys of the files that an earlier run has processed."""
+
+
 _FileWork = Callable[[_Job, Frontier, str], Awaitable[None]]
 
 
 def rebuild_frontier(
-    project: Project, plan: RebuildPlan, workers: int, progress: Progress, *, update: bool = False
+    project: OpenProject, plan: RebuildPlan, workers: int, progress: Progress, *, update: bool = False
 ) -> RebuildSummary:
     """Make the frontier with `workers` processes. Raise `InputError` if there is no archive to make it from."""
     with project.frontier_address() as address, project.worker_factory() as place:
-        return asyncio.run(_rebuild(project, address, place, plan, workers, progress, update=update))
+        pool = _Workers(start=place, count=workers)
+        return asyncio.run(_rebuild(project, address, pool, plan, progress, update=update))
 
 
 async def _rebuild(
-    project: Project,
+    project: OpenProject,
     address: str,
-    worker_factory: WorkerFactory,
+    workers: _Workers,
     plan: RebuildPlan,
-    workers: int,
     progress: Progress,
     *,
     update: bool,
@@ -120,7 +140,8 @@ async def _rebuild(
         reseal_unsealed(store, crawl)
         logs = _Logs.of(store, crawl)
         job = _Job(store=store, redis=address, options=project.page_options, plan=plan, logs=logs.by_archive)
-        begin = partial(_process_all, frontier, worker_factory, job, workers, progress, done)
+        run = _Run(frontier=frontier, workers=workers, job=job, progress=progress, done=done)
+        begin = partial(_process_all, run)
         await begin("log", _settled, logs.names)
         if logs.with_visits:
             await restore.schedule_visits(store, frontier, logs.with_visits)
@@ -190,51 +211,34 @@ def _of_crawl(store: Store, crawl: str) -> Iterator[str]:
 # Worker processes
 
 
-async def _process_all(
-    frontier: Frontier,
-    worker_factory: WorkerFactory,
-    job: _Job,
-    workers: int,
-    progress: Progress,
-    done: Container[str],
-    title: str,
-    work: _FileWork,
-    names: Iterable[str],
-) -> None:
-    """Have every file that is not `done` processed by one of the workers. Raise the first error of a worker."""
-    files = [name for name in names if _file_key(work, name) not in done]
+async def _process_all(run: _Run, title: str, work: _FileWork, names: Iterable[str]) -> None:
+    """Have every file that is not done processed by one of the workers. Raise the first error of a worker."""
+    files = [name for name in names if _file_key(work, name) not in run.done]
     if not files:
         return
-    progress.start(title, total=len(files))
+    run.progress.start(title, total=len(files))
     try:
-        if workers == 1:
-            await _process_files(job, work, files, progress.advance)
+        if run.workers.count == 1:
+            await _process_files(run.job, work, files, run.progress.advance)
         else:
-            await _process_in_workers(frontier, worker_factory, job, workers, progress, work, files)
+            await _process_in_workers(run, work, files)
     finally:
-        progress.stop()
+        run.progress.stop()
 
 
-async def _process_in_workers(
-    frontier: Frontier,
-    worker_factory: WorkerFactory,
-    job: _Job,
-    workers: int,
-    progress: Progress,
-    work: _FileWork,
-    files: Sequence[str],
-) -> None:
-    shares = [files[first::workers] for first in range(min(workers, len(files)))]
-    running = [worker_factory(pickle_call(_run_worker, job, work, share)) for share in shares]
-    before, shown = len(await frontier.rebuild.start()), 0
+async def _process_in_workers(run: _Run, work: _FileWork, files: Sequence[str]) -> None:
+    workers, rebuild = run.workers, run.frontier.rebuild
+    shares = [files[first :: workers.count] for first in range(min(workers.count, len(files)))]
+    running = [workers.start(pickle_call(_run_worker, run.job, work, share)) for share in shares]
+    before, shown = len(await rebuild.start()), 0
     try:
         looked = time.monotonic()
         while running:
             await asyncio.sleep(POLL_S)
             running = [worker for worker in running if not _has_exited(worker)]
             if not running or time.monotonic() - looked >= PROGRESS_INTERVAL_S:
-                looked, made = time.monotonic(), len(await frontier.rebuild.start()) - before
-                progress.advance(by=made - shown)
+                looked, made = time.monotonic(), len(await rebuild.start()) - before
+                run.progress.advance(by=made - shown)
                 shown = made
     finally:
         for worker in running:

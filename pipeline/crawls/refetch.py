@@ -18,7 +18,7 @@ from core import InputError, RecordRef
 from extract.record_document import document_id
 from frontier import InvalidUrl, canonicalize
 from pipeline.crawls import seed, seed_files
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.steps import process
 from storage import tables
 from storage.manifest import Manifest, manifests
@@ -33,7 +33,7 @@ _VERDICTS = tables.columns(tables.VERDICTS, "id", "reason")
 
 
 def refetch_truncated(
-    project: Project,
+    project: OpenProject,
     source: str,
     crawl: str,
     on_refused: Callable[[seed_files.RefusedLine], None] = lambda _: None,
@@ -46,7 +46,7 @@ def refetch_truncated(
     return seed.add_seeds(project, lines, seed.SeedPlan(crawl=crawl, max_depth=0), source, on_refused)
 
 
-def write_urls(project: Project, source: str, out: Path) -> int:
+def write_urls(project: OpenProject, source: str, out: Path) -> int:
     """Write the URLs of the truncated pages of a source to a file, one per line, and return how many.
 
     Raise `InputError` as `refetch_truncated` does, and if the file cannot be written.
@@ -101,7 +101,7 @@ def _record_urls(
                     yield row.url
 
 
-def _require_urls(project: Project, source: str) -> Iterator[str]:
+def _require_urls(project: OpenProject, source: str) -> Iterator[str]:
     """Return the URLs. Raise `InputError` if there is none."""
     if source not in project.sources(()):
         raise InputError(

@@ -30,7 +30,7 @@ from frontier.request_state import RequestState
 from frontier.urls.scope import ScopeKind, registered_domain
 from pipeline.crawls import yields
 from pipeline.open_crawl import open_seeded_crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from storage.crawllog.log_line import LogLine
 from storage.crawllog.newest import NewestCapture, PageCapture, PageSettlement, newest_captures
 from storage.warc.cdxj import CdxjRow
@@ -68,7 +68,7 @@ class RescrapeSummary:
     discarded: Mapping[str, int] = field(default_factory=dict)
 
 
-def add_rescrapes(project: Project, plan: RescrapePlan, *, update: bool = False) -> RescrapeSummary:
+def add_rescrapes(project: OpenProject, plan: RescrapePlan, *, update: bool = False) -> RescrapeSummary:
     """Add the pages to the frontier. Raise `InputError` if no page of the crawl fits.
 
     `update` replaces the crawl's settings with those of the project.
@@ -77,7 +77,9 @@ def add_rescrapes(project: Project, plan: RescrapePlan, *, update: bool = False)
         return asyncio.run(_rescrape(project, address, plan, update=update))
 
 
-async def _rescrape(project: Project, address: str, plan: RescrapePlan, *, update: bool) -> RescrapeSummary:
+async def _rescrape(
+    project: OpenProject, address: str, plan: RescrapePlan, *, update: bool
+) -> RescrapeSummary:
     link = await connect(address)
     try:
         frontier = await open_seeded_crawl(project, link, plan.crawl, update=update)
@@ -115,7 +117,7 @@ def _discoveries(pages: Iterator[NewestCapture], plan: RescrapePlan) -> Iterator
 
 
 def _page_selector(
-    project: Project, plan: RescrapePlan, query_order: HostSwitch
+    project: OpenProject, plan: RescrapePlan, query_order: HostSwitch
 ) -> Callable[[CdxjRow], PageCapture | None]:
     shares = yields.kept_shares(project, plan.crawl) if plan.from_report else None
 

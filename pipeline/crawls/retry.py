@@ -22,7 +22,7 @@ from frontier import Discovery, HostSwitch, Outcome
 from frontier.link.connect import connect
 from frontier.page_key import page_key
 from pipeline.open_crawl import open_seeded_crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.reasons import counted
 from storage.crawllog import log_line
 from storage.crawllog.log_line import LogLine
@@ -59,13 +59,13 @@ class RetrySummary:
     discarded: Mapping[str, int] = field(default_factory=dict)
 
 
-def add_retries(project: Project, plan: RetryPlan, *, update: bool = False) -> RetrySummary:
+def add_retries(project: OpenProject, plan: RetryPlan, *, update: bool = False) -> RetrySummary:
     """Add the selected pages to the frontier. Raise `InputError` if no page of the crawl ended with a given reason."""
     with project.frontier_address() as address:
         return asyncio.run(_retry(project, address, plan, update=update))
 
 
-async def _retry(project: Project, address: str, plan: RetryPlan, *, update: bool) -> RetrySummary:
+async def _retry(project: OpenProject, address: str, plan: RetryPlan, *, update: bool) -> RetrySummary:
     store = project.store
     link = await connect(address)
     try:

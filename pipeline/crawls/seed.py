@@ -15,7 +15,7 @@ from frontier.urls.scope import ScopeKind
 from pipeline.crawls import seed_files
 from pipeline.crawls.operator_commands import parse_duration_ms
 from pipeline.open_crawl import open_crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 
 BATCH = 1000
 
@@ -57,7 +57,7 @@ def parse_revisit(text: str) -> int:
 
 
 def seed_file(
-    project: Project,
+    project: OpenProject,
     source: str,
     plan: SeedPlan,
     on_refused: Callable[[seed_files.RefusedLine], None] = lambda _: None,
@@ -76,7 +76,7 @@ def seed_file(
 
 
 def add_seeds(
-    project: Project,
+    project: OpenProject,
     lines: Iterator[seed_files.Seed],
     plan: SeedPlan,
     source: str,
@@ -89,8 +89,8 @@ def add_seeds(
         return asyncio.run(_seed(project, address, lines, plan, source, on_refused, update=update))
 
 
-async def _seed(
-    project: Project,
+async def _seed(  # noqa: PLR0913 - the parameters of `add_seeds`, and an address
+    project: OpenProject,
     address: str,
     lines: Iterator[seed_files.Seed],
     plan: SeedPlan,

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from frontier import Rank, canonicalize
 from frontier.urls.scope import registered_domain
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from storage import tables
 from storage.manifest import Output, manifests
@@ -29,13 +29,13 @@ _KEEP = pa.schema([tables.VERDICTS.field(name) for name in ("id", "keep")])
 _REMOVED = pa.schema([tables.REMOVALS.field("id")])
 
 
-def domain_ranks(project: Project, crawl: str) -> dict[str, Rank]:
+def domain_ranks(project: OpenProject, crawl: str) -> dict[str, Rank]:
     """Return the rank of each registered domain of a crawl, from its processed parts."""
     documents, kept = _count_documents(project, crawl)
     return {domain: rank_of(kept[domain], n) for domain, n in documents.items() if n >= MIN_DOCUMENTS}
 
 
-def kept_shares(project: Project, crawl: str) -> dict[str, float]:
+def kept_shares(project: OpenProject, crawl: str) -> dict[str, float]:
     """Return the share of kept documents of each registered domain of a crawl that has any document."""
     documents, kept = _count_documents(project, crawl)
     return {domain: kept[domain] / n for domain, n in documents.items()}
@@ -46,7 +46,7 @@ def rank_of(kept: int, documents: int) -> Rank:
     return next(earned for share, earned in RANK_THRESHOLDS if kept >= share * documents)
 
 
-def _count_documents(project: Project, crawl: str) -> tuple[Counter[str], Counter[str]]:
+def _count_documents(project: OpenProject, crawl: str) -> tuple[Counter[str], Counter[str]]:
     removed = _removed_ids(project, crawl)
     documents, kept = Counter[str](), Counter[str]()
     for manifest in manifests(project.store, "process", crawl):
@@ -65,7 +65,7 @@ def _kept_ids(store: Store, verdicts: Output) -> set[str]:
     return set(_texts(table.filter(table["keep"]), "id"))
 
 
-def _removed_ids(project: Project, crawl: str) -> set[str]:
+def _removed_ids(project: OpenProject, crawl: str) -> set[str]:
     run = dedup.find(project.store, [crawl], project.config.dedup)
     if run is None:
         return set()

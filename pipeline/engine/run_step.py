@@ -100,7 +100,7 @@ class _Attempts:
         return frozenset(item for item, count in self.crashes.items() if count >= MAX_ITEM_CRASHES)
 
 
-def run_step(
+def run_step(  # noqa: PLR0913 - options with defaults
     store: Store,
     step: Step,
     parts: Iterable[Part],

@@ -46,7 +46,7 @@ from pipeline.fleet import liveness
 from pipeline.fleet.crawl_progress import CrawlProgress
 from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.fleet.spider_seeds import add_start_requests
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import Progress
 from storage.crawllog.log_reader import LogFollower
 
@@ -97,8 +97,8 @@ class _Interrupts:
         self.unsent.clear()
 
 
-def crawl(
-    project: Project,
+def crawl(  # noqa: PLR0913 - the options of the command
+    project: OpenProject,
     name: str,
     limits: CrawlLimits,
     progress: Progress,
@@ -119,7 +119,9 @@ def crawl(
         return asyncio.run(_crawl(project, name, address, factory, limits, progress, spider, verbose=verbose))
 
 
-async def _check_crawl(project: Project, name: str, address: str, *, update: bool, can_create: bool) -> None:
+async def _check_crawl(
+    project: OpenProject, name: str, address: str, *, update: bool, can_create: bool
+) -> None:
     """Check the crawl before user code runs. With `can_create` it need not be seeded."""
     link = await connect(address)
     try:
@@ -130,8 +132,8 @@ async def _check_crawl(project: Project, name: str, address: str, *, update: boo
         await link.aclose()
 
 
-async def _crawl(
-    project: Project,
+async def _crawl(  # noqa: PLR0913 - the options of the command, and what serves it
+    project: OpenProject,
     name: str,
     address: str,
     worker_factory: WorkerFactory,
@@ -170,7 +172,7 @@ async def _crawl(
 
 
 @asynccontextmanager
-async def _maintain_frontier(project: Project, frontier: Frontier, name: str) -> AsyncIterator[None]:
+async def _maintain_frontier(project: OpenProject, frontier: Frontier, name: str) -> AsyncIterator[None]:
     """Run tail and log for the time of the context. An error in them ends the context and is raised."""
     tail = frontier.tail(project.store)
     log = OutboxRelay(frontier, tail, project.store, name)
@@ -184,8 +186,8 @@ async def _maintain_frontier(project: Project, frontier: Frontier, name: str) ->
     await log.log_all()
 
 
-async def _supervise(
-    project: Project,
+async def _supervise(  # noqa: PLR0913 - the parts that `_crawl` has started
+    project: OpenProject,
     frontier: Frontier,
     name: str,
     start: Callable[[], _FleetWorker],
@@ -275,7 +277,7 @@ async def _was_killed_by_page(
 
 
 async def recover_dead_workers(
-    project: Project,
+    project: OpenProject,
     frontier: Frontier,
     name: str,
     exits: Mapping[str, bool] = MappingProxyType({}),
@@ -312,7 +314,7 @@ def _absolute_limits(limits: CrawlLimits, initial_stats: Stats) -> CrawlLimits:
 
 
 def _worker_config(
-    project: Project,
+    project: OpenProject,
     name: str,
     address: str,
     goals: CrawlLimits,
@@ -350,7 +352,7 @@ def _worker_config(
 
 
 def _start_worker(
-    project: Project, config: Callable[[str], WorkerConfig], worker_factory: WorkerFactory
+    project: OpenProject, config: Callable[[str], WorkerConfig], worker_factory: WorkerFactory
 ) -> _FleetWorker:
     if project.config.project.cluster is None:
         state: Path | None = project.state_directory

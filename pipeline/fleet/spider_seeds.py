@@ -8,10 +8,10 @@ from core import ThresherError
 from crawler.spiders import SpiderSpec
 from crawler.spiders.start_requests import add_start_requests as add_starts
 from pipeline.engine.local.crawl_worker import LocalCrawlWorker, pickle_call
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 
 
-def add_start_requests(project: Project, crawl: str, address: str, spider: SpiderSpec) -> None:
+def add_start_requests(project: OpenProject, crawl: str, address: str, spider: SpiderSpec) -> None:
     """Add all start requests, and return when they are stored. Raise `InputError` if the spider is at fault."""
     worker_exit = LocalCrawlWorker(pickle_call(add_starts, spider, crawl, address, project.store)).wait()
     if worker_exit.error is not None:

@@ -94,13 +94,20 @@ def open_client(config: Config) -> Iterator[SourceClient]:
         client.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonCrawlJob:
+    """Where records of Common Crawl come from, and the source of the storage that they go to."""
+
+    store: Store
+    source: str
+    client: SourceClient
+    progress: Progress
+
+
 def ingest_files(
-    store: Store,
-    source: str,
-    client: SourceClient,
+    job: CommonCrawlJob,
     arguments: Iterable[str],
     selection: CommonCrawlSelection,
-    progress: Progress,
     on_result: Callable[[IngestResult], None] = lambda _: None,
 ) -> IngestSummary:
     """Ingest whole files: of `commoncrawl:CC-MAIN-2024-22/wet`, or of a local list of paths.
@@ -108,50 +115,39 @@ def ingest_files(
     Raise `InputError` for an impossible selection, before anything is ingested, and `Unavailable` if Common Crawl does
     not respond for long. Files sealed before stay.
     """
-    files = [path for argument in arguments for path in selected_paths(client, argument, selection)]
-    held = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
+    files = [path for argument in arguments for path in selected_paths(job.client, argument, selection)]
+    held = {str(manifest.recipe.get("ingested")) for manifest in manifests(job.store, STEP_NAME, job.source)}
     new = [path for path in dict.fromkeys(files) if path not in held]
 
     def report(result: IngestResult) -> None:
         on_result(result)
-        progress.advance()
+        job.progress.advance()
 
-    progress.start(f"ingest {source}", len(new))
+    job.progress.start(f"ingest {job.source}", len(new))
     try:
-        inputs = (InputFile(name=path, open=partial(_download, client, path)) for path in new)
-        done = ingest(store, source, inputs, on_result=report)
+        inputs = (InputFile(name=path, open=partial(_download, job.client, path)) for path in new)
+        done = ingest(job.store, job.source, inputs, on_result=report)
     finally:
-        progress.stop()
+        job.progress.stop()
     done.known += len(files) - len(new)
     return done
 
 
 def ingest_selections(
-    store: Store,
-    source: str,
-    client: SourceClient,
-    arguments: Iterable[str],
-    selection: CommonCrawlSelection,
-    progress: Progress,
+    job: CommonCrawlJob, arguments: Iterable[str], selection: CommonCrawlSelection
 ) -> SelectionSummary:
     """Ingest single records of one or more crawls. Raise the errors of `ingest_files`."""
     found = SelectionSummary()
     for each in [index_selection(argument, selection) for argument in arguments]:
-        found += ingest_selection(store, source, client, each, selection.index, progress)
+        found += ingest_selection(job, each, selection.index)
     return found
 
 
 def ingest_selection(
-    store: Store,
-    source: str,
-    client: SourceClient,
-    selection: Selection,
-    index: IndexName,
-    progress: Progress,
-    *,
-    rows_a_file: int = ROWS,
+    job: CommonCrawlJob, selection: Selection, index: IndexName, *, rows_a_file: int = ROWS
 ) -> SelectionSummary:
     """Ingest the records of a selection that the source lacks, at most `rows_a_file` in one archive file."""
+    store, source, progress = job.store, job.source, job.progress
     recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
     made = fingerprint(SELECTION, recipe, ())
     part = f"{source}/{selection.crawl}-{made[:FINGERPRINT_DIGITS]}"
@@ -159,13 +155,13 @@ def ingest_selection(
         rows = load_manifest(store, done).counts["rows"]
         return SelectionSummary(found=rows, known=rows)
     met: Counter[str] = Counter({"rows": 0})
-    wanted = islice(_rows(client, selection, index), selection.limit)
+    wanted = islice(_rows(job.client, selection, index), selection.limit)
     known = row_results.known_ranges(store, source)
     found = SelectionSummary()
     progress.start(f"ingest {source}", None)
     try:
         for batch in batches(_new_rows(wanted, known, met), rows_a_file):
-            found += _ingest_batch(store, source, client, selection.crawl, batch)
+            found += _ingest_batch(job, selection.crawl, batch)
             progress.advance(f"{found.added:,} records added", len(batch))
     finally:
         progress.stop()
@@ -196,15 +192,13 @@ def _new_rows(
             yield row
 
 
-def _ingest_batch(
-    store: Store, source: str, client: SourceClient, crawl: str, batch: tuple[CrawlIndexRow, ...]
-) -> SelectionSummary:
+def _ingest_batch(job: CommonCrawlJob, crawl: str, batch: tuple[CrawlIndexRow, ...]) -> SelectionSummary:
     """Ingest one batch: its archive file first, then the table that makes it known."""
-    ranges = batch_digest(batch)
-    part = f"{source}/{crawl}-{ranges[:FINGERPRINT_DIGITS]}"
+    store, ranges = job.store, batch_digest(batch)
+    part = f"{job.source}/{crawl}-{ranges[:FINGERPRINT_DIGITS]}"
     warc = f"warc/{part}.warc.gz"
     with store.stage(warc) as staged:
-        fetched = fetch_batch(client, batch, staged.path, warc, crawl)
+        fetched = fetch_batch(job.client, batch, staged.path, warc, crawl)
         unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in fetched.results if one.reason)
         added = len(batch) - unusable.total()
         if added:

@@ -12,7 +12,7 @@ from pipeline.inputs.commoncrawl_input import SelectionSummary
 from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
 from pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
 from pipeline.inputs.locate import locate_inputs
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import stderr_progress
 from pipeline.terminal.reasons import counted
@@ -36,22 +36,21 @@ def run_ingest(
 
 
 def run_commoncrawl(
-    project: Project, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
+    project: OpenProject, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
 ) -> None:
     """Ingest a selection of Common Crawl, and print the result. End with exit code 2 if a file was refused."""
     project.store.sweep()
     progress = stderr_progress()
     with commoncrawl_input.open_client(project.config) as client:
+        job = commoncrawl_input.CommonCrawlJob(
+            store=project.store, source=source, client=client, progress=progress
+        )
         if selection.is_selective:
-            selected = commoncrawl_input.ingest_selections(
-                project.store, source, client, inputs, selection, progress
-            )
+            selected = commoncrawl_input.ingest_selections(job, inputs, selection)
             print_result(as_json, asdict(selected), selection_line(source, selected))
             return
         lines = IngestPrinter(partial(echo, err=True))
-        done = commoncrawl_input.ingest_files(
-            project.store, source, client, inputs, selection, progress, lines.add
-        )
+        done = commoncrawl_input.ingest_files(job, inputs, selection, lines.add)
         lines.flush()
     _print_summary(source, done, as_json)
 

@@ -23,7 +23,7 @@ from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from pipeline.integrity.revisit_references import RevisitReferences
 from pipeline.open_crawl import Every, ask_every
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from storage.archive.open_files import WARC, open_archive_files, open_files, snapshot
 from storage.crawllog import log_line
 from storage.crawllog.log_line import LogLine
@@ -44,7 +44,7 @@ def answered_pages(stats: Stats) -> int:
     return sum(outcomes) - sum(stats.reasons.get(f"{outcome}:{UNLOGGED}", 0) for outcome in ANSWERED_OUTCOMES)
 
 
-def settled_pages(project: Project) -> Every[int]:
+def settled_pages(project: OpenProject) -> Every[int]:
     """Return how many pages with a response the frontier has settled, for each crawl whose archive is in this storage.
 
     Raise `Unavailable` if the frontier does not respond.
@@ -142,7 +142,7 @@ def answered_in_counts(counts: Mapping[str, int]) -> int:
     return sum(number for key, number in counts.items() if key.partition(":")[0] in ANSWERED_OUTCOMES)
 
 
-def unlogged_pages(project: Project, crawl: str, stats: Stats) -> int:
+def unlogged_pages(project: OpenProject, crawl: str, stats: Stats) -> int:
     """Return how many settled pages with a response have no line in the crawl's log; 0 if all is well.
 
     Reads only the open files of the log, and takes the counts of sealed files from the catalog.

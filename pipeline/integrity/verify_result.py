@@ -10,7 +10,7 @@ from core import InputError, Unavailable
 from pipeline import catalog_refresh
 from pipeline.integrity import export_audit, reconcile, verify
 from pipeline.integrity.verify import VerifyResult
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import Progress, stderr_progress
 
@@ -38,7 +38,7 @@ def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
         found = [_verify_dataset(uri, options, progress) for uri in options.datasets]
         damage = [line for checked in found for line in checked.damage]
     else:
-        checked, further = _verify_storage(Project.at(directory), options, progress)
+        checked, further = _verify_storage(OpenProject.at(directory), options, progress)
         found, damage = [checked], [*checked.damage, *further]
     _print_result(found, damage, options, as_json)
     if damage:
@@ -53,7 +53,7 @@ def _verify_dataset(uri: str, options: VerifyOptions, progress: Progress) -> Ver
 
 
 def _verify_storage(
-    project: Project, options: VerifyOptions, progress: Progress
+    project: OpenProject, options: VerifyOptions, progress: Progress
 ) -> tuple[VerifyResult, list[str]]:
     settled: Mapping[str, int] = {}
     lost: list[str] = []

@@ -24,7 +24,7 @@ from frontier.link.connect import connect
 from frontier.page_key import page_key
 from frontier.policy import OFF
 from pipeline.open_crawl import Every, ask_every
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from pipeline.steps.process import NAME, archive_outputs
 from storage import tables
@@ -89,7 +89,7 @@ class History:
         return not (is_known or self.lines or self.captures)
 
 
-def url_history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
+def url_history(project: OpenProject, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
     """Yield what each source knows about a URL. If `sources` is empty, ask all."""
     places = _places(project, url)
     for source in sources or sorted({*project.sources(()), *places}):
@@ -127,7 +127,7 @@ class _Page:
         return f"<page {self._key}>"
 
 
-def _places(project: Project, url: Url) -> dict[str, tuple[UrlState, HostSwitch]]:
+def _places(project: OpenProject, url: Url) -> dict[str, tuple[UrlState, HostSwitch]]:
     """Return the URL's state in each crawl, and on which hosts the crawl tells pages apart by parameter order."""
 
     async def place(_: str, frontier: Frontier) -> tuple[UrlState, HostSwitch]:
@@ -155,7 +155,7 @@ def _lines(store: Store, source: str, page: _Page) -> Iterator[LogLine]:
         yield from deque(found, maxlen=MAX_LOG_LINES)
 
 
-def _captures(project: Project, source: str, page: _Page) -> Iterator[CaptureHistory]:
+def _captures(project: OpenProject, source: str, page: _Page) -> Iterator[CaptureHistory]:
     store = project.store
     rows: list[CdxjRow] = []
     for archive in manifests(store, "archive", source):
@@ -169,7 +169,7 @@ def _captures(project: Project, source: str, page: _Page) -> Iterator[CaptureHis
         yield CaptureHistory(row=row, verdict=judged.get(_id(source, row)))
 
 
-def _verdicts(project: Project, source: str, rows: list[CdxjRow]) -> dict[str, CaptureVerdict]:
+def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[str, CaptureVerdict]:
     store, found = project.store, dict[str, CaptureVerdict]()
     removed = _removals(project, source, pa.array([_id(source, row) for row in rows], pa.string()))
     for part in manifests(store, NAME, source):
@@ -193,7 +193,7 @@ def _verdicts(project: Project, source: str, rows: list[CdxjRow]) -> dict[str, C
     return found
 
 
-def _removals(project: Project, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
+def _removals(project: OpenProject, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
     """Return kind and witness of removed documents by id, from the run over this source alone or else over all."""
     store, config = project.store, project.config.dedup
     run = dedup.find(store, [source], config) or dedup.find(store, project.sources(()), config)

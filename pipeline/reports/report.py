@@ -9,7 +9,7 @@ from rich.table import Table
 
 from core import InputError
 from pipeline.funnel import Funnel, Stage, TokenCounts, make_funnel
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
 from pipeline.steps.process import EARLY_RULE, rule_names
@@ -20,7 +20,7 @@ REMOVAL_KINDS = ("exact", "url", "near")
 """Kinds of removals, in the order in which they are decided."""
 
 
-def funnel_of(project: Project, names: Sequence[str], tokens: TokenCounts | None = None) -> Funnel:
+def funnel_of(project: OpenProject, names: Sequence[str], tokens: TokenCounts | None = None) -> Funnel:
     """Return the funnel of some sources, with deduplication and tokens if these were made of the same sources.
 
     Without `tokens` it takes those of the first recorded export.
@@ -124,7 +124,7 @@ def _removal_stages(manifest: Manifest) -> list[Stage]:
     ]
 
 
-def _tokens(project: Project, removals: Manifest | None) -> TokenCounts | None:
+def _tokens(project: OpenProject, removals: Manifest | None) -> TokenCounts | None:
     if removals is None:
         return None
     (table,) = removals.outputs

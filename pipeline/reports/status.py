@@ -14,7 +14,7 @@ from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged_pages
 from pipeline.open_crawl import ask_every
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.outage_line import outage_line
 from pipeline.terminal.reasons import counted
 from storage.storage_id import read_storage_id
@@ -27,7 +27,7 @@ USER_DESCRIPTIONS = {
 """The user of a worker process that root started."""
 
 
-def project_status(project: Project) -> dict[str, Any]:
+def project_status(project: OpenProject) -> dict[str, Any]:
     """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
     with project.frontier_address() as address:
         frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
@@ -112,7 +112,7 @@ def frontier_line(frontier: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _isolation(project: Project) -> dict[str, Any] | None:
+def _isolation(project: OpenProject) -> dict[str, Any] | None:
     """Return the isolation of this machine. On a cluster each node has its own, so return None."""
     if project.config.project.cluster is not None:
         return None
@@ -126,7 +126,7 @@ _FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
 
 
 async def _frontiers(
-    project: Project, address: str
+    project: OpenProject, address: str
 ) -> tuple[dict[str, _FrontierState], dict[str, str], dict[str, str]]:
     """Return the state of the crawls of the project's storage, the storage of every other crawl of the server, and the
     error line of every lost crawl.
@@ -171,7 +171,7 @@ def _mebi(size: int) -> str:
     return f"{size / 2**20:,.1f}"
 
 
-def _source(project: Project, name: str, frontiers: dict[str, _FrontierState]) -> dict[str, Any]:
+def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
     stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))

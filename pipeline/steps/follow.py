@@ -24,7 +24,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part
 from pipeline.open_crawl import find_crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.runs import record_run
 from pipeline.steps import blocklist, process
 from pipeline.terminal.progress import Progress
@@ -81,7 +81,7 @@ class Backlog:
         self._progress.stop()
 
 
-def follow(project: Project, names: tuple[str, ...], pool: WorkerPool, progress: Progress) -> StepSummary:
+def follow(project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress) -> StepSummary:
     """Process the files that these sources seal, until their crawls are drained and no file is unprocessed."""
     filters = project.config.filters
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
@@ -113,7 +113,7 @@ class _SealedPartWatcher:
     """
 
     def __init__(
-        self, project: Project, address: str, names: tuple[str, ...], backlog: Backlog, blocked: str
+        self, project: OpenProject, address: str, names: tuple[str, ...], backlog: Backlog, blocked: str
     ) -> None:
         self._project, self._address, self._names, self._backlog = project, address, names, backlog
         self._blocked = blocked

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
-from core.capture import Truncation
 from storage.archive.open_archive_file import OpenArchiveFile
 from storage.archive.open_files import (
     WARC,
@@ -95,7 +94,7 @@ class ArchiveWriter:
         "user_agent",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options with defaults
         self,
         store: Store,
         crawl: str,
@@ -204,41 +203,20 @@ class ArchiveWriter:
         """
         self._room(date_ms, size)
 
-    def attach(
-        self,
-        kind: Attachment,
-        block: bytes,
-        *,
-        uri: str,
-        mime: str,
-        date_ms: int,
-        record_id: UUID,
-        response_id: UUID,
-        truncated: Truncation | None = None,
-    ) -> RecordRef:
-        """Add what was made of a response, such as the DOM of a rendered page; `record_id` becomes its own id. It is
-        durable after `commit`.
+    def attach(self, attachment: Attachment, *, record_id: UUID, response_id: UUID) -> RecordRef:
+        """Add what was made of a response; `record_id` becomes its own id. It is durable after `commit`.
 
         Give it a `uri` of its own, such as `urn:dom:https://...`: pywb indexes a `conversion` as well as a `resource`,
         and would replay it in place of what the server sent. Our index lists only a `resource`.
         """
-        record = attachment_record(
-            kind,
-            block,
-            uri=uri,
-            mime=mime,
-            date_ms=date_ms,
-            record_id=record_id,
-            response_id=response_id,
-            truncated=truncated,
-        )
-        ref = self._add(date_ms, [(kind, record)], digest=sha1(block))
-        if kind in cdxj.INDEXED:
+        record = attachment_record(attachment, record_id=record_id, response_id=response_id)
+        ref = self._add(attachment.date_ms, [(attachment.kind, record)], digest=sha1(attachment.block))
+        if attachment.kind in cdxj.INDEXED:
             row = cdxj.make_row(
                 ref=ref,
-                url=target_uri(uri),
-                date_ms=date_ms,
-                mime=mime_of(mime),
+                url=target_uri(attachment.uri),
+                date_ms=attachment.date_ms,
+                mime=mime_of(attachment.mime),
                 status=None,
                 record_id=record_id.urn,
             )

@@ -171,7 +171,7 @@ def is_file_or_tail(file: str, name: str) -> bool:
     return stem(name).startswith(stem(file)) and (not more or bool(OFFSET.fullmatch(more)))
 
 
-def publish_archive(
+def publish_archive(  # noqa: PLR0913 - a file, and the facts of its Manifest
     store: Store,
     crawl: str,
     file_name: str,

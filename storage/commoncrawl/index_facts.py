@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 from storage.commoncrawl.index.row import CrawlIndexRow
 from storage.warc.dropped import WARC_FIELDS
-from storage.warc.exchange_records import attachment_record
+from storage.warc.exchange_records import Attachment, attachment_record
 from storage.warc.records import ArchivedRecord
 
 FROM = "from"
@@ -89,15 +89,10 @@ def decode(block: bytes) -> IndexFacts | None:
 
 def facts_record(row: CrawlIndexRow, *, date_ms: int, response_id: UUID) -> bytes:
     """Return the uncompressed metadata record of a row; `response_id` is the id of the record that it describes."""
-    return attachment_record(
-        "metadata",
-        encode(of_row(row)),
-        uri=row.url,
-        mime=WARC_FIELDS,
-        date_ms=date_ms,
-        record_id=_id(response_id),
-        response_id=response_id,
+    facts = Attachment(
+        kind="metadata", block=encode(of_row(row)), uri=row.url, mime=WARC_FIELDS, date_ms=date_ms
     )
+    return attachment_record(facts, record_id=_id(response_id), response_id=response_id)
 
 
 def with_index_facts(page: ArchivedRecord, before: ArchivedRecord | None) -> ArchivedRecord:

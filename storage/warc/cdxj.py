@@ -88,7 +88,7 @@ class CdxjRow:
         return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
 
 
-def make_row(
+def make_row(  # noqa: PLR0913 - one parameter per field of the row
     *,
     ref: RecordRef,
     url: str,

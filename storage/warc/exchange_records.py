@@ -18,6 +18,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_address
@@ -34,7 +35,7 @@ from storage.warc.dropped import encode as encode_dropped
 from storage.warc.revisit import PROFILES, Revisit
 
 Head = list[tuple[str, str]]
-Attachment = Literal["resource", "conversion", "metadata"]
+AttachmentKind = Literal["resource", "conversion", "metadata"]
 Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
 """What an input may say of a record beside its text: the input's own id of it, what a page would say of itself, and
 `from`: the name of the input's file, by which a person finds it again.
@@ -131,40 +132,43 @@ def metadata_record(capture: Capture, metadata: CaptureMetadata, *, record_id: U
     return _record(head, block)
 
 
-def attachment_record(
-    kind: Attachment,
-    block: bytes,
-    *,
-    uri: str,
-    mime: str,
-    date_ms: int,
-    record_id: UUID,
-    response_id: UUID,
-    truncated: Truncation | None = None,
-) -> bytes:
-    """Return a record of what was made of a response, uncompressed. A `conversion` or `metadata` refers to the
-    response; a `resource` came with it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """What was made of a response, such as the DOM of a rendered page."""
+
+    kind: AttachmentKind
+    block: bytes
+    uri: str
+    mime: str
+    date_ms: int
+    truncated: Truncation | None = None
+
+
+def attachment_record(attachment: Attachment, *, record_id: UUID, response_id: UUID) -> bytes:
+    """Return the record of an attachment, uncompressed. A `conversion` or `metadata` refers to the response; a
+    `resource` came with it.
 
     Raise `InputError` if `mime` is no media type.
     """
-    if not MIME.fullmatch(mime):
-        raise InputError(f"{mime!r} is no media type: give one such as text/html")
-    digest = sha1(block)
+    if not MIME.fullmatch(attachment.mime):
+        raise InputError(f"{attachment.mime!r} is no media type: give one such as text/html")
+    digest = sha1(attachment.block)
+    reference = "WARC-Concurrent-To" if attachment.kind == "resource" else "WARC-Refers-To"
     head = [
-        ("WARC-Type", kind),
+        ("WARC-Type", attachment.kind),
         ("WARC-Record-ID", f"<{record_id.urn}>"),
-        ("WARC-Concurrent-To" if kind == "resource" else "WARC-Refers-To", f"<{response_id.urn}>"),
-        ("WARC-Target-URI", target_uri(uri)),
-        ("WARC-Date", warc_date(date_ms)),
-        *_truncation(truncated),
+        (reference, f"<{response_id.urn}>"),
+        ("WARC-Target-URI", target_uri(attachment.uri)),
+        ("WARC-Date", warc_date(attachment.date_ms)),
+        *_truncation(attachment.truncated),
         ("WARC-Payload-Digest", digest),
         ("WARC-Block-Digest", digest),
-        ("Content-Type", mime),
+        ("Content-Type", attachment.mime),
     ]
-    return _record(head, block)
+    return _record(head, attachment.block)
 
 
-def ingested_record(
+def ingested_record(  # noqa: PLR0913 - one parameter per field of the record
     kind: Literal["resource", "response"],
     block: bytes,
     *,

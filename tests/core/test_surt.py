@@ -16,7 +16,7 @@ from surt import surt as reference
 
 from core.surt import surt
 from storage.warc.exchange_records import target_uri
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 HREF = re.compile(rb"""(?:href|src)\s*=\s*["']([^"'<>]{1,2000})["']""", re.IGNORECASE)
 PAGES = ("extraction/pages.tar.zst", "extraction/pages-nogold.tar.zst", "extraction-modern/pages.tar.zst")
@@ -169,7 +169,7 @@ def links(every):
             with tarfile.open(fileobj=stream, mode="r|") as pages:
                 for number, member in enumerate(pages):
                     if member.isfile() and number % every == 0:
-                        found.update(HREF.findall(pages.extractfile(member).read()))
+                        found.update(HREF.findall(read_tar_file(pages, member)))
     written = {unescape(link.decode(errors="replace")) for link in found}
     whole = (absolute(link) for link in written)
     return sorted(set(map(target_uri, {*written, *filter(None, whole)})))

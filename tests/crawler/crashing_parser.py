@@ -2,10 +2,13 @@
 
 import os
 import signal
+from unittest.mock import patch
 
 import crawler.lease_result
 import crawler.reading.page_reading
 import crawler.robots.robots_txt
+from crawler.reading import page_reading, sitemap
+from extract.links import extract_links
 
 MARK = b"<!-- the mark -->"
 
@@ -22,8 +25,8 @@ def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links)
 
 
 def install_parser():
-    crawler.reading.page_reading.extract_links = links
-    crawler.reading.page_reading.read_sitemap = read_sitemap
+    patch.object(page_reading, "extract_links", links).start()
+    patch.object(page_reading, "read_sitemap", read_sitemap).start()
 
 
 def page_result(*args, **options):
@@ -35,7 +38,7 @@ def page_result(*args, **options):
 def page_settlement(*args, **options):
     """Do what `crawler.reading.page_reading.page_settlement` does, with that parser."""
     install_parser()
-    return crawler.reading.page_reading.page_settlement(*args, **options)
+    return page_reading.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):

@@ -19,10 +19,11 @@ from crawler.reading.page_response import page_response
 from frontier import canonicalize
 from frontier.request_state import RequestState
 from storage.directory_store import DirectoryStore
-from storage.warc.dropped import DROPPED, decode, encode
+from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect
+from tests.expect import expect
 from tests.storage.captures import RECORD_ID
 
 STATUSES = [200, 200, 204, 301, 302, 403, 404, 408, 410, 429, 500, 503]
@@ -91,7 +92,7 @@ def test_the_note_of_a_dropped_page_settles_its_lease_as_the_page_would(
     # The note has no text, so a recovery makes no sketch.
     told_later = settlement_of_dropped(held, decode(encode(made.dropped)), 1_000_000)
     assert told_later == replace(whole, sketch=None)
-    assert made.dropped.length == len(body)
+    assert dropped.length == len(body)
 
 
 def test_a_kept_page_is_archived_and_settled_as_without_a_filter():
@@ -116,7 +117,7 @@ def test_a_redirect_keeps_its_target_whether_the_frontier_knows_it_or_not():
 def test_a_page_is_tokenized_once_whatever_is_obeyed(monkeypatch, screen):
     read = []
 
-    def counted(html, *args, whole=page_reading.extract_links):
+    def counted(html, *args, whole=extract_links):
         read.append(html)
         return whole(html, *args)
 
@@ -177,7 +178,7 @@ def test_a_page_with_more_links_than_a_record_takes_is_archived_whole():
         lease("http://example.org/"), captured(body=body), RECORD_ID, archive_filter=nothing, known_urls=set()
     )
     assert made.dropped is None
-    assert len(made.decision.discoveries) > 17_000
+    assert len(expect(Settlement, made.decision).discoveries) > 17_000
 
 
 def kinds(crawl):
@@ -185,7 +186,8 @@ def kinds(crawl):
     found = Counter()
     for record in archived(crawl):
         if record.type in {"response", DROPPED}:
-            what = record.type if record.type == "response" else decode(record.payload).reason
+            dropped = decode(record.payload)
+            what = dropped.reason if dropped else record.type
             found[("/" + record.url.split("/", 3)[3], what)] += 1
     return found
 
@@ -260,5 +262,5 @@ def test_a_page_that_asks_not_to_be_archived_leaves_a_note_if_that_is_obeyed(say
     left = lease_result(
         *args, archive_filter=None, known_urls=set(), options=PageOptions(obey=("nofollow", "noarchive"))
     )
-    assert left.dropped.reason == "noarchive"
+    assert expect(DroppedPage, left.dropped).reason == "noarchive"
     assert left.decision == kept.decision

@@ -147,6 +147,7 @@ def test_it_stops_when_its_parent_is_killed(site):
     with subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as parent:
+        assert parent.stdout
         port = int(parent.stdout.readline())
         assert Client().get(f"http://{ONE}:{port}/").status == 200
         parent.send_signal(signal.SIGKILL)
@@ -163,6 +164,8 @@ def test_it_stops_when_its_parent_is_killed(site):
 @pytest.fixture(scope="module")
 def sites():
     spec = importlib.util.spec_from_file_location("sites", ROOT / "bench" / "sites.py")
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -218,6 +221,7 @@ def test_the_benchmark_serves_until_it_is_told_to_stop(sites, site, tmp_path):
     words = [sys.executable, "bench/sites.py", "--dir", str(tmp_path), "--port", "0", "postgresql-doc-15"]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with subprocess.Popen(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
         seed = process.stdout.readline().strip()
         assert Client().get(seed).text == "<p>here"
         process.terminate()

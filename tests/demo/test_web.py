@@ -15,7 +15,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from demo.web import Web
+from demo.web import RunningWeb, Web
 from tests.demo.client import Client
 from tests.web import demo_web  # noqa: F401 - a fixture
 
@@ -32,7 +32,7 @@ print(digest.hexdigest())
 
 
 @pytest.fixture(scope="module")
-def web(demo_web):
+def web(demo_web: RunningWeb):
     return demo_web
 
 
@@ -44,7 +44,7 @@ def client():
 
 
 @pytest.fixture(scope="module")
-def walked(web, client):
+def walked(web, client: Client):
     """URL to reply of everything that a naive, obedient crawler asks for, by links of the pages alone."""
     forbidden = tuple(sorted(web.expected.forbidden))
     seen, waiting, replies = set(web.seeds), deque(web.seeds), {}
@@ -57,7 +57,7 @@ def walked(web, client):
             robots = tree.css_first("meta[name=robots]")
             base = tree.css_first("base[href]")
             root = urljoin(url, base.attributes["href"]) if base else url
-            if not (robots and "nofollow" in robots.attributes["content"]):
+            if not (robots and "nofollow" in (robots.attributes["content"] or "")):
                 found = [urljoin(root, node.attributes["href"] or "") for node in tree.css("a[href]")]
         for link in (urldefrag(link).url.replace("%c3", "%C3") for link in found):
             inside = any(link.startswith(f"{host}/") for host in web.hosts.values())
@@ -130,7 +130,7 @@ def test_the_seeds_reach_the_pages_of_their_own_hosts(web, walked):
         assert {url for url in web.expected.pages if url.startswith(f"{base}/")} <= seen, name
 
 
-def test_forbidden_pages_are_there_and_linked(web, walked, client):
+def test_forbidden_pages_are_there_and_linked(web, walked, client: Client):
     archive = walked[f"{web.hosts['lantern']}/archive.html"].text
     assert len(web.expected.forbidden) == 3
     for url in web.expected.forbidden:
@@ -139,7 +139,7 @@ def test_forbidden_pages_are_there_and_linked(web, walked, client):
         assert "Disallow: /private/" in client.get(urljoin(url, "/robots.txt")).text
 
 
-def test_unlinked_pages_are_there_and_no_link_leads_to_them(web, walked, client):
+def test_unlinked_pages_are_there_and_no_link_leads_to_them(web, walked, client: Client):
     assert web.expected.unlinked
     for url in web.expected.unlinked:
         assert client.get(url).status == 200
@@ -164,7 +164,7 @@ def test_every_redirect_points_where_it_is_said_to(web, walked):
     assert hops == web.expected.redirects
 
 
-def test_loops_never_end_and_all_other_redirects_do(web, client):
+def test_loops_never_end_and_all_other_redirects_do(web, client: Client):
     ends = {url: client.follow(url) for url in web.expected.redirects}
     assert {url for url, end in ends.items() if end is None} == web.expected.loops
     assert all(end[0] in web.expected.pages for end in ends.values() if end)
@@ -174,7 +174,7 @@ def test_loops_never_end_and_all_other_redirects_do(web, client):
     )
 
 
-def test_robots_txt_of_every_kind(web, client):
+def test_robots_txt_of_every_kind(web, client: Client):
     said = {name: client.get(f"{base}/robots.txt") for name, base in web.hosts.items()}
     assert said["stille"].status == 404
     assert {reply.status for name, reply in said.items() if name != "stille"} == {200}
@@ -182,14 +182,14 @@ def test_robots_txt_of_every_kind(web, client):
     assert web.expected.delays == {"revue": 0.2}
 
 
-def test_a_session_changes_the_address_and_not_the_page(web, client):
+def test_a_session_changes_the_address_and_not_the_page(web, client: Client):
     assert len(web.expected.aliases) == 3
     for alias, plain in web.expected.aliases.items():
         assert {alias, plain} <= web.expected.pages
         assert client.get(alias).body == client.get(plain).body
 
 
-def test_charsets_are_said_in_the_header_only(web, client):
+def test_charsets_are_said_in_the_header_only(web, client: Client):
     assert set(web.expected.charsets.values()) == {"iso-8859-1", "windows-1252"}
     for url, charset in web.expected.charsets.items():
         reply = client.get(url)
@@ -199,7 +199,7 @@ def test_charsets_are_said_in_the_header_only(web, client):
             reply.body.decode("utf-8")
 
 
-def test_gzip_for_those_who_accept_it(web, client):
+def test_gzip_for_those_who_accept_it(web, client: Client):
     url = f"{web.hosts['cuaderno']}/"
     plain, coded = client.get(url), client.get(url, Accept_Encoding="gzip")
     assert "content-encoding" not in plain.headers
@@ -227,7 +227,7 @@ def test_one_page_is_the_same_in_two_spellings(web, walked):
     assert any("%C3" in url for url in web.expected.pages)
 
 
-def test_the_log_tells_who_asked_for_what_and_when(web, client):
+def test_the_log_tells_who_asked_for_what_and_when(web, client: Client):
     before, begun = len(web.log), time.monotonic()
     client.get(f"{web.hosts['junk']}/s/1?x=%20", User_Agent="somebody/1")
     hits = [hit for hit in web.log[before:] if hit.agent == "somebody/1"]
@@ -258,6 +258,7 @@ def test_the_command_prints_the_seeds_and_ends_with_ctrl_c():
     with subprocess.Popen(
         [sys.executable, "-m", "demo.web"], env=env, stdout=subprocess.PIPE, text=True
     ) as process:
+        assert process.stdout
         seeds = [process.stdout.readline().strip() for _ in range(6)]
         assert [Client().get(seed).status for seed in seeds] == [200] * 6, json.dumps(seeds)
         process.send_signal(signal.SIGINT)

@@ -56,6 +56,7 @@ def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
     outcomes = f"main: {PAGES} fetched, 1 gone, 1 refused, 1 failed"
     counted = re.fullmatch(rf"{outcomes} \((\d+) requests\); the frontier is drained", first)
     # Nobody counts the attempts to reach the host that does not answer.
+    assert counted
     assert int(counted[1]) > site.paths.total()
     assert reasons == [
         "  1 failed: host given up: connection refused (dead_refused)",
@@ -187,6 +188,7 @@ def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
     )
     user.run("seed", f"{site.url}/", "--scope", "prefix")
     user.run("crawl")
+    assert follow.stdout
     seen = [json.loads(follow.stdout.readline())["url"] for _ in range(PAGES)]
     assert sorted(seen) == [f"{site.url}/", *(f"{site.url}/{n}" for n in range(1, PAGES))]
     follow.send_signal(signal.SIGINT)

@@ -26,7 +26,7 @@ def test_a_tokenizer_is_trained_from_the_documents_of_a_project(user):
     for number in range(40):
         here = " ".join(WORDS[(number + n) % len(WORDS)] for n in range(60))
         (texts / f"{number}.txt").write_text(f"Text {number} tells of the {here}, and nothing else. Käse ꙮ!")
-    script = [sys.executable, EXAMPLES / "train_tokenizer.py", "data", "tokenizer.json"]
+    script = [sys.executable, str(EXAMPLES / "train_tokenizer.py"), "data", "tokenizer.json"]
 
     def trains():
         return subprocess.run(script, cwd=user.directory, capture_output=True, text=True, check=False)
@@ -65,11 +65,11 @@ def runs(user, script, *words):
 
 def test_a_first_crawl_from_python_and_its_shards_in_every_tool(user, demo_web):
     said = runs(user, EXAMPLES / "first_crawl.py", user.directory, demo_web.hosts["lantern"] + "/")
-    fetched = int(re.search(r"(\d+) pages fetched", said)[1])
-    kept = int(re.search(r"^  kept +(\d+)$", said, re.MULTILINE)[1])
+    fetched = int(re.findall(r"(\d+) pages fetched", said)[0])
+    kept = int(re.findall(r"^  kept +(\d+)$", said, re.MULTILINE)[0])
     stages = [int(count) for count in re.findall(r"^  \S.*? +(\d+)$", said, re.MULTILINE)]
     listed = re.findall(r"^en  (.+?)  +(http\S+)$", said, re.MULTILINE)
-    documents, tokens = map(int, re.search(r"(\d+) documents, (\d+) tokens\n$", said).groups())
+    documents, tokens = map(int, re.findall(r"(\d+) documents, (\d+) tokens\n$", said)[0])
     assert 20 <= fetched <= 100
     assert 0 < kept == documents <= len(listed)
     assert all(url.startswith(demo_web.hosts["lantern"]) for _, url in listed)
@@ -136,7 +136,7 @@ def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, demo_
     script = shutil.copy(EXAMPLES / "own_spider.py", user.directory)
     start = demo_web.hosts["lantern"] + "/"
     said = runs(user, script, start)
-    fetched = int(re.search(r"fetched: (\d+)", said)[1])
+    fetched = int(re.findall(r"fetched: (\d+)", said)[0])
     found = re.findall(rf"^(.+)  ({re.escape(start)}\S*)$", said, re.MULTILINE)
     assert 20 <= fetched <= 60
     assert 10 <= len({url for _, url in found}) <= fetched

@@ -74,7 +74,7 @@ def test_a_project_with_a_login_and_a_list_made_by_a_script(user, site, monkeypa
     }
     paths = [told(user, site, name) for name in FILES]
     assert len(paths) == 5
-    commands = re.search(r"```sh\nexport (SHOP_USER=.*?)\n```", GUIDE, re.DOTALL)[1].splitlines()
+    commands = re.findall(r"```sh\nexport (SHOP_USER=.*?)\n```", GUIDE, re.DOTALL)[0].splitlines()
     for word in commands[0].split():
         monkeypatch.setenv(*word.split("="))
     assert commands[1] == 'export SHOP_COOKIE="$(python login.py)"'

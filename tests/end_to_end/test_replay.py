@@ -19,7 +19,9 @@ from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
 from storage.directory_store import DirectoryStore
 from storage.warc import cdxj
+from storage.warc.exchange_records import Attachment
 from storage.warc.records import read_records
+from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs
 
@@ -91,15 +93,14 @@ def crawled(root, compression="gzip"):
         profile="server-not-modified", refers_to=record_id.urn, uri=before.url.wire, date_ms=before.started_ms
     )
     made.append(unchanged, next(ids), revisit=same)
-    made.attach(
-        "conversion",
-        b"<p>DOM",
+    dom = Attachment(
+        kind="conversion",
+        block=b"<p>DOM",
         uri=f"urn:dom:{before.url.wire}",  # pywb would take it for the page
         mime="text/html",
         date_ms=STARTED_MS,
-        record_id=next(ids),
-        response_id=record_id,
     )
+    made.attach(dom, record_id=next(ids), response_id=record_id)
     made.seal()
     return store, expected
 
@@ -191,7 +192,7 @@ def test_every_file_is_valid_to_the_programs_of_others(tools, tmp_path):
         indexed = ran(tools / "cdxj-indexer", path).splitlines()
         with path.open("rb") as file:
             ours = [
-                cdxj.row_of(record, record.ref)
+                expect(cdxj.CdxjRow, cdxj.row_of(record, record.ref))
                 for record in read_records(file, name=path.name)
                 if record.type in cdxj.INDEXED
             ]

@@ -60,7 +60,7 @@ def test_the_guides_example_does_what_the_guide_says(user, site):
         for n in range(5):
             price = f'<p class="price">{number}.{n}9</p>' if n else ""
             site.answers[f"/{number}-{n}"] = page(f"<h1>Thing {number}-{n}</h1>{price}")
-    command = re.search(r"\nthresher (crawl shop .* --workers 2)\n", GUIDE)[1]
+    command = re.findall(r"\nthresher (crawl shop .* --workers 2)\n", GUIDE)[0]
     words = command.replace("https://shop.example/", f"{site.url}/list/1").split()
     for turn in range(2):
         stats = user.run(*words, "--json").json

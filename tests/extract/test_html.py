@@ -6,14 +6,15 @@ import tarfile
 import pytest
 import zstandard
 
-from core import RecordRef
+from core import Document, RecordRef
 from extract import Skip
 from extract.extraction import Extraction
 from extract.html import EXTRACTOR, LONGEST, extract
 from extract.page.boxes import MOST_ELEMENTS
 from extract.record_document import document_id, extract_document
 from storage.warc.records import ArchivedRecord
-from tests.shared import shared_file
+from tests.expect import expect
+from tests.shared import read_tar_file, shared_file
 
 PARAGRAPHS = "".join(
     f"<p>The lighthouse keeper wrote in his book of day {n} that the wind had turned to the north and that three "
@@ -137,14 +138,18 @@ def test_records_that_are_no_pages_are_told_before_anything_is_extracted(made, r
     assert extract_document(made, "main") == Skip(reason=reason, is_early=True)
 
 
+def document(source, *, markdown=False):
+    return expect(Document, extract_document(source, "main", markdown=markdown))
+
+
 def test_plain_text_is_its_own_document():
-    found = extract_document(record(b"One line.\r\nAnother <b>one</b>.\r\n", mime="text/plain"), "main")
+    found = document(record(b"One line.\r\nAnother <b>one</b>.\r\n", mime="text/plain"))
     assert (found.text, found.route, found.mime) == ("One line.\nAnother <b>one</b>.", "plain", "text/plain")
 
 
 def test_a_page_of_which_nothing_was_declared_is_what_its_bytes_are():
-    assert extract_document(record(PAGE.encode(), mime=""), "main").mime == "text/html"
-    assert extract_document(record(b"Only words.", mime=""), "main").mime == "text/plain"
+    assert document(record(PAGE.encode(), mime="")).mime == "text/html"
+    assert document(record(b"Only words.", mime="")).mime == "text/plain"
 
 
 def test_a_glance_is_asked_before_anything_is_extracted():
@@ -161,14 +166,12 @@ def test_a_glance_is_asked_before_anything_is_extracted():
 
 
 def test_markdown_is_made_where_it_is_asked_for():
-    found = extract_document(record(PAGE.encode()), "main", markdown=True)
+    found = document(record(PAGE.encode()), markdown=True)
     assert found.text.startswith("# The keeper's book\n\nThe lighthouse keeper wrote")
 
 
 def test_a_document_says_where_it_comes_from():
-    made = extract_document(
-        record(PAGE.encode("utf-8"), headers=(("Content-Type", "text/html; charset=utf-8"),)), "main"
-    )
+    made = document(record(PAGE.encode("utf-8"), headers=(("Content-Type", "text/html; charset=utf-8"),)))
     elsewhere = RecordRef(file="f.warc.gz", offset=9, length=2, digest="sha1:X")
     assert made.id == document_id("main", made.record)
     assert len({made.id, document_id("other", made.record), document_id("main", elsewhere)}) == 3
@@ -184,6 +187,6 @@ def test_real_pages_of_every_kind_never_raise():
     with tarfile.open(fileobj=stream) as pages:
         for number, member in enumerate(pages):
             if member.isfile() and number % 4 == 0:
-                body = pages.extractfile(member).read()
+                body = read_tar_file(pages, member)
                 texts += not isinstance(extract_document(record(body), "main"), Skip)
     assert texts > 50

@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import page_facts
-from extract.page.boxes import MetadataElement
+from extract.page.boxes import MetadataElement, ParsedPage
 from extract.page.page_reader import read_page
+from tests.expect import expect
 
 URL = "https://example.org/dir/page"
 
 
 def facts(html, *, url=URL, wanted=()):
-    return page_facts.read_page_facts(read_page(html.encode()).metadata, url, wanted)
+    page = expect(ParsedPage, read_page(html.encode()))
+    return page_facts.read_page_facts(page.metadata, url, wanted)
 
 
 def head(markup):

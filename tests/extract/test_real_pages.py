@@ -14,7 +14,7 @@ import zstandard
 from extract.charset import decode
 from extract.extraction import Extraction
 from extract.html import extract
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 pytestmark = pytest.mark.shared
 
@@ -41,7 +41,7 @@ def sample():
             for member in pages:
                 row = wanted.get(member.name.removeprefix("./"))
                 if row is not None:
-                    html = decode(pages.extractfile(member).read(), None).text
+                    html = decode(read_tar_file(pages, member), None).text
                     found.append((html, row["url"] or "http://example.org/", row["gold_text"]))
     assert len(found) == len(wanted)
     return found

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from itertools import count
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -28,7 +29,7 @@ def unbroken(tmp_path_factory) -> Iterator[ValkeyCluster]:
 
 
 @pytest.fixture
-def cluster(unbroken) -> Iterator[ValkeyCluster]:
+def cluster(unbroken: ValkeyCluster) -> Iterator[ValkeyCluster]:
     """The same, healed after each test that broke it."""
     yield unbroken
     unbroken.heal()
@@ -86,7 +87,7 @@ def grants():
     return Grants
 
 
-def discovery(text: str, **fields: int) -> Discovery:
+def discovery(text: str, **fields: Any) -> Discovery:
     url = canonicalize(text)
     return Discovery(url=url, scope=Scope.of("host", url), **fields)
 

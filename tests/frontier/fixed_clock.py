@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -17,7 +18,9 @@ from frontier import Budget, CrawlSettings, Frontier, UrlPolicy
 from frontier.codec.entries import decode_entry
 from frontier.link.connect import connect
 from frontier.link.link import Call, Link
+from frontier.link.partition import Partitions
 from frontier.testing import MemoryFrontier
+from tests.expect import expect
 
 FAR = 1 << 48
 FIRST_TOKEN = 10**8  # all tokens of a test have as many digits: their order as text is their order as numbers
@@ -83,23 +86,25 @@ class Crawl:
         self.clock.now += ms
         self._skipped += ms
         if self.link is not None:
-            calls = [self.frontier.crawl.partitions.calls("", key=key) for key in ("visits", "kept")]
+            redis: Any = self.link.redis
+            calls = [self._partitions.calls("", key=key) for key in ("visits", "kept")]
             for call in chain(*calls):
                 (visits,) = call.keys
-                for member in await self.link.redis.zrange(visits, 0, -1):
-                    await self.link.redis.zincrby(visits, -ms, member)
-            for call in self.frontier.crawl.partitions.calls("", key="robots"):
+                for member in await redis.zrange(visits, 0, -1):
+                    await redis.zincrby(visits, -ms, member)
+            for call in self._partitions.calls("", key="robots"):
                 (robots,) = call.keys
-                for origin, state in (await self.link.redis.hgetall(robots)).items():
+                for origin, state in (await redis.hgetall(robots)).items():
                     expires = max(int.from_bytes(state[4:10], "big") - ms, 0).to_bytes(6, "big")
-                    await self.link.redis.hset(robots, origin, state[:4] + expires + state[10:])
+                    await redis.hset(robots, origin, state[:4] + expires + state[10:])
 
     async def places(self) -> dict[str, list[tuple[int, str]]]:
         """Where the server keeps URLs that are not settled for good, by generation, text, and the
         lease that led back.
         """
         found = defaultdict(list)
-        redis, partitions = self.link.redis, self.frontier.crawl.partitions
+        redis: Any = expect(FixedClockLink, self.link).redis
+        partitions = self._partitions
         for partition in range(partitions.number):
             for host in await redis.hkeys(partitions.key(partition, "hosts")):
                 entries = await redis.lrange(partitions.key(partition, f"q:{host.decode()}"), 0, -1)
@@ -114,6 +119,10 @@ class Crawl:
                     at = 10 + worker
                     found["leased"].append(_url(lease[at : at + host], lease[at + host :]))
         return found
+
+    @property
+    def _partitions(self) -> Partitions:
+        return expect(Frontier, self.frontier).crawl.partitions
 
     async def aclose(self) -> None:
         await self.frontier.crawl.forget()

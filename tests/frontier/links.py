@@ -86,7 +86,7 @@ class Writers:
             self.acknowledged |= {(name % self.tags, str(name)) for name in names}
 
 
-def echo(tag: object, *args: object) -> Call:
+def echo(tag: object, *args: str | bytes | float) -> Call:
     return Call("echo", (f"{{{tag}}}:k",), args)
 
 

@@ -30,7 +30,7 @@ def socket(address):
 
 
 @pytest.fixture
-async def direct(socket):
+async def direct(socket: Path):
     async with Redis(unix_socket_path=str(socket)) as client:
         yield client
 
@@ -51,7 +51,7 @@ async def through(socket, folder, trouble=ProxyFaults(), *, seed=1, retries=0, p
         await client.aclose()
 
 
-async def test_requests_and_replies_go_through_unchanged_whatever_their_size(socket, direct, tmp_path):
+async def test_requests_and_replies_go_through_unchanged_whatever_their_size(socket: Path, direct, tmp_path):
     async with through(socket, tmp_path) as (_, client):
         big = b"\r\n*2\r\n$" * 300_000
         assert await client.set("proxied", big)
@@ -71,7 +71,7 @@ def test_messages_are_counted_only_when_the_last_is_whole():
     assert {i: n for i in range(len(text) + 1) if (n := _messages(text[:i])) >= 0} == ends
 
 
-async def test_what_is_dropped_was_never_carried_out(socket, direct, tmp_path):
+async def test_what_is_dropped_was_never_carried_out(socket: Path, direct, tmp_path):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(drop=100)
         with pytest.raises(Cut):
@@ -80,7 +80,7 @@ async def test_what_is_dropped_was_never_carried_out(socket, direct, tmp_path):
     assert await direct.get("dropped") is None
 
 
-async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket, direct, tmp_path):
+async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket: Path, direct, tmp_path):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(lose=100)
         with pytest.raises(Cut):
@@ -90,7 +90,7 @@ async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket, dir
 
 
 @pytest.mark.parametrize(("how", "told"), [("twice", 1), ("again", 2)])
-async def test_a_request_carried_out_twice_is_answered_once(socket, direct, tmp_path, how, told):
+async def test_a_request_carried_out_twice_is_answered_once(socket: Path, direct, tmp_path, how, told):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(**{how: 100})
         assert await client.incr(how) == told
@@ -99,7 +99,7 @@ async def test_a_request_carried_out_twice_is_answered_once(socket, direct, tmp_
     await direct.delete(how)
 
 
-async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket, direct, tmp_path):
+async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket: Path, direct, tmp_path):
     async with through(socket, tmp_path, patience=0.05) as (between, client):
         between.trouble = ProxyFaults(freeze=100, freeze_s=0.3)
         with pytest.raises(Silence):
@@ -108,7 +108,7 @@ async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket, di
         assert await direct.blpop("late", timeout=5) == (b"late", b"come")
 
 
-async def test_a_delayed_request_is_answered(socket, direct, tmp_path):
+async def test_a_delayed_request_is_answered(socket: Path, direct, tmp_path):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(delay=100, delay_s=0.02)
         assert await client.incr("delayed") == 1
@@ -116,7 +116,7 @@ async def test_a_delayed_request_is_answered(socket, direct, tmp_path):
     await direct.delete("delayed")
 
 
-async def test_the_same_seed_makes_the_same_trouble(socket, tmp_path):
+async def test_the_same_seed_makes_the_same_trouble(socket: Path, tmp_path):
     async def met(seed):
         async with through(socket, tmp_path, seed=seed, retries=99) as (between, client):
             between.trouble = ProxyFaults(drop=20, lose=20, twice=20, again=5)

@@ -11,43 +11,49 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from frontier import Frontier, Kind, Outcome, Settlement
+from frontier.gate_state import GateState
 from frontier.link.connect import connect
+from tests.expect import expect
 
 SPAWN = multiprocessing.get_context("spawn")
 _serial = count()
 
 
-async def test_nobody_follows_a_crawl_at_first(frontier, found, grants):
+async def gate(frontier: Frontier) -> GateState:
+    return expect(GateState, await frontier.backlog.gate_state())
+
+
+async def test_nobody_follows_a_crawl_at_first(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     await frontier.settle([], archived=10**15)
     assert await frontier.backlog.gate_state() is None
     assert len(await grants(frontier).pages()) == 1
 
 
-async def test_a_report_tells_how_far_the_crawl_is_ahead(frontier):
+async def test_a_report_tells_how_far_the_crawl_is_ahead(frontier: Frontier):
     told = await frontier.backlog.report(follower="p", backlog=70, limit=100)
     assert (told.follower, told.backlog, told.limit, told.estimate, told.shut) == ("p", 70, 100, 70, False)
     await frontier.settle([], archived=25)
-    flow = await frontier.backlog.gate_state()
+    flow = await gate(frontier)
     assert (flow.backlog, flow.estimate, flow.shut, flow.reported_ms) == (70, 95, False, told.reported_ms)
 
 
-async def test_what_is_archived_shuts_the_gate_beyond_the_limit_and_no_sooner(frontier):
+async def test_what_is_archived_shuts_the_gate_beyond_the_limit_and_no_sooner(frontier: Frontier):
     await frontier.backlog.report(follower="p", backlog=0, limit=100)
     await frontier.settle([], archived=100)
-    assert not (await frontier.backlog.gate_state()).shut
+    assert not (await gate(frontier)).shut
     await frontier.settle([], archived=1)
-    assert (await frontier.backlog.gate_state()).shut
+    assert (await gate(frontier)).shut
 
 
-async def test_a_shut_gate_opens_at_four_fifths_of_the_limit(frontier):
+async def test_a_shut_gate_opens_at_four_fifths_of_the_limit(frontier: Frontier):
     assert (await frontier.backlog.report(follower="p", backlog=101, limit=100)).shut
     assert (await frontier.backlog.report(follower="p", backlog=81, limit=100)).shut
     assert not (await frontier.backlog.report(follower="p", backlog=80, limit=100)).shut
     assert not (await frontier.backlog.report(follower="p", backlog=100, limit=100)).shut
 
 
-async def test_while_it_is_shut_neither_pages_nor_robots_are_leased(frontier, found, grants):
+async def test_while_it_is_shut_neither_pages_nor_robots_are_leased(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/1"), found("http://b.test/1")])
     worker = grants(frontier)
     (robots, *_) = await worker.take(1)
@@ -60,41 +66,41 @@ async def test_while_it_is_shut_neither_pages_nor_robots_are_leased(frontier, fo
     assert {lease.kind for lease in await worker.take()} == {Kind.PAGE, Kind.ROBOTS}
 
 
-async def test_what_is_leased_already_is_settled_as_ever(frontier, found, grants):
+async def test_what_is_leased_already_is_settled_as_ever(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     (lease,) = await grants(frontier).pages()
     await frontier.backlog.report(follower="p", backlog=1, limit=0)
     settled = [Settlement(lease=lease, outcome=Outcome.FETCHED)]
     assert await frontier.settle(settled, archived=5) == 1
     assert (await frontier.stats()).is_drained
-    assert (await frontier.backlog.gate_state()).estimate == 6
+    assert (await gate(frontier)).estimate == 6
 
 
-async def test_a_stale_settlement_counts_its_bytes_all_the_same(frontier, found, grants):
+async def test_a_stale_settlement_counts_its_bytes_all_the_same(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     (lease,) = await grants(frontier).pages()
     await frontier.workers.reclaim("w")
     await frontier.backlog.report(follower="p", backlog=0, limit=9)
     assert await frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)], archived=5) == 0
-    assert (await frontier.backlog.gate_state()).estimate == 5
+    assert (await gate(frontier)).estimate == 5
 
 
-async def test_a_follower_takes_back_its_own_report_and_no_other(frontier):
+async def test_a_follower_takes_back_its_own_report_and_no_other(frontier: Frontier):
     await frontier.backlog.report(follower="p", backlog=1, limit=0)
     await frontier.backlog.withdraw("q")
-    assert (await frontier.backlog.gate_state()).shut
+    assert (await gate(frontier)).shut
     await frontier.backlog.withdraw("p")
     assert await frontier.backlog.gate_state() is None
     await frontier.backlog.withdraw("p")
 
 
-async def test_the_newest_report_counts_whoever_makes_it(frontier):
+async def test_the_newest_report_counts_whoever_makes_it(frontier: Frontier):
     await frontier.backlog.report(follower="killed", backlog=500, limit=100)
     flow = await frontier.backlog.report(follower="next", backlog=10, limit=100)
     assert (flow.follower, flow.shut) == ("next", False)
 
 
-async def test_the_bytes_outlive_the_reports(frontier):
+async def test_the_bytes_outlive_the_reports(frontier: Frontier):
     await frontier.settle([], archived=1000)
     await frontier.backlog.report(follower="p", backlog=0, limit=100)
     await frontier.backlog.withdraw("p")
@@ -102,14 +108,14 @@ async def test_the_bytes_outlive_the_reports(frontier):
     assert (await frontier.backlog.report(follower="p", backlog=7, limit=100)).estimate == 7
 
 
-async def test_a_dropped_crawl_has_no_gate(frontier):
+async def test_a_dropped_crawl_has_no_gate(frontier: Frontier):
     await frontier.backlog.report(follower="p", backlog=1, limit=0)
     await frontier.crawl.forget()
     await frontier.open()
     assert await frontier.backlog.gate_state() is None
 
 
-async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found, grants):
+async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier: Frontier, address, found, grants):
     await frontier.add([found(f"http://{n}.test/{page}") for n in range(40) for page in range(5)])
     await frontier.backlog.report(follower="p", backlog=0, limit=1000)
     late = []
@@ -120,7 +126,7 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
             mine = await Frontier(link, frontier.crawl.name).open()
             worker = grants(mine, name)
             for _ in range(100):
-                shut = (await mine.backlog.gate_state()).shut
+                shut = (await gate(mine)).shut
                 leases = await worker.take(4)
                 late.extend(leases if shut else [])
                 for lease in leases:
@@ -135,7 +141,7 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
     await asyncio.gather(*(work(f"w{n}") for n in range(5)))
     assert late == []
     stats = await frontier.stats()
-    flow = await frontier.backlog.gate_state()
+    flow = await gate(frontier)
     assert flow.shut
     assert flow.estimate == 30 * stats.outcomes["fetched"]
     # Beyond the limit by no more than what was leased when it was reached.
@@ -157,7 +163,7 @@ def follower(address, crawl, ttl_ms, said):
 
 
 @pytest.fixture
-def following(address, frontier):
+def following(address, frontier: Frontier):
     running = []
 
     async def start(ttl_ms):
@@ -184,7 +190,7 @@ async def opened(frontier):
 
 
 async def test_a_follower_that_is_stopped_leaves_the_gate_shut_until_it_goes_on(
-    frontier, found, grants, following
+    frontier: Frontier, found, grants, following
 ):
     await frontier.add([found("http://a.test/1")])
     process = await following(600_000)
@@ -200,14 +206,14 @@ async def test_a_follower_that_is_stopped_leaves_the_gate_shut_until_it_goes_on(
 
 
 async def test_a_follower_that_is_dead_frees_the_crawl_when_its_time_is_over(
-    frontier, found, grants, following
+    frontier: Frontier, found, grants, following
 ):
     await frontier.add([found("http://a.test/1")])
     process = await following(1_500)
     process.kill()
     process.join()
     await frontier.settle([], archived=1000)
-    assert (await frontier.backlog.gate_state()).shut
+    assert (await gate(frontier)).shut
     assert await grants(frontier).take() == []
     assert await opened(frontier) is None
     assert len(await grants(frontier).pages()) == 1
@@ -272,6 +278,7 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                 if model.report is None:
                     assert flow is None
                 else:
+                    assert flow
                     told = [flow.follower, flow.limit, flow.estimate, flow.shut]
                     assert told == [*model.report, model.shut]
         finally:

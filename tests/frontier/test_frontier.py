@@ -4,6 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
+from redis.asyncio import Redis
 
 from core import CorruptData, InputError, Unavailable
 from frontier import (
@@ -12,12 +13,16 @@ from frontier import (
     HostRelease,
     Kind,
     Outcome,
+    RobotsRecord,
     Scope,
     Settlement,
     canonicalize,
     crawl_names,
 )
 from frontier.link.connect import connect
+from frontier.link.link import Link
+from tests.expect import expect
+from tests.frontier.fixed_clock import Crawl
 
 HOUR = 3_600_000
 
@@ -39,7 +44,7 @@ async def server_ms(redis) -> int:
     return seconds * 1000 + micros // 1000
 
 
-async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(frontier, found):
+async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(frontier: Frontier, found):
     first = await frontier.add([found("http://a.test/1"), found("http://a.test/%31")])
     assert (first.added, first.known) == (1, 1)
     again = await frontier.add([found("http://a.test/1", priority=9), found("http://a.test/2")])
@@ -49,18 +54,18 @@ async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(frontier, fo
     assert repr(frontier) == f"Frontier('{frontier.crawl.name}')"
 
 
-async def test_more_than_a_batch_is_added_whole(frontier, found):
+async def test_more_than_a_batch_is_added_whole(frontier: Frontier, found):
     added = await frontier.add([found(f"http://a.test/{i % 2500}") for i in range(3000)])
     assert (added.added, added.known) == (2500, 500)
 
 
-async def test_nothing_added_is_nothing(frontier, link):
+async def test_nothing_added_is_nothing(frontier: Frontier, link: Link):
     assert (await frontier.add([])).added == 0
     assert frontier.crawl.name not in await crawl_names(link)
     assert (await frontier.stats()).is_drained
 
 
-async def test_a_lease_carries_what_was_discovered(frontier, grants):
+async def test_a_lease_carries_what_was_discovered(frontier: Frontier, grants):
     url = canonicalize("http://a.test:8080/%7ex?")
     known = Discovery(url=url, scope=Scope.of("prefix", url), depth=2, max_depth=5, hops=3, priority=1)
     await frontier.add([known])
@@ -75,7 +80,9 @@ async def test_a_lease_carries_what_was_discovered(frontier, grants):
     assert (lease.kind, lease.worker, lease.attempt, lease.robots_version) == (Kind.PAGE, "w", 0, 1)
 
 
-async def test_a_host_gives_its_lowest_level_first_and_within_it_the_oldest(frontier, found, grants):
+async def test_a_host_gives_its_lowest_level_first_and_within_it_the_oldest(
+    frontier: Frontier, found, grants
+):
     await frontier.add(
         [
             found("http://a.test/deep", depth=3),
@@ -119,7 +126,7 @@ async def test_a_host_that_had_its_turn_goes_to_the_end_of_the_line(frontier, fo
     assert len(set(hosts)) == 2
 
 
-async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier, found, grants):
+async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test:8080/x"), found("http://a.test:8080/y")])
     worker = grants(frontier)
     (robots,) = await worker.take()
@@ -130,7 +137,7 @@ async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier, found, g
     assert await worker.take() == []
     assert await frontier.robots(robots.url.origin) is None
     await frontier.settle_robots(robots, rule="rules", body=b"\0bytes\n", ttl_ms=HOUR, delay_ms=None)
-    record = await frontier.robots(robots.url.origin)
+    record = expect(RobotsRecord, await frontier.robots(robots.url.origin))
     assert (record.origin, record.version, record.rule, record.body) == (
         "http://a.test:8080",
         1,
@@ -140,7 +147,7 @@ async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier, found, g
     assert [lease.robots_version for lease in await worker.take()] == [1, 1]
 
 
-async def test_each_origin_of_a_host_has_its_own_robots_txt(frontier, found, grants):
+async def test_each_origin_of_a_host_has_its_own_robots_txt(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/"), found("https://a.test/"), found("http://a.test:81/")])
     worker = grants(frontier)
     for origin in ("http://a.test", "https://a.test", "http://a.test:81"):
@@ -150,7 +157,7 @@ async def test_each_origin_of_a_host_has_its_own_robots_txt(frontier, found, gra
     assert len(await worker.take()) == 1
 
 
-async def test_a_stale_robots_txt_is_asked_for_again(frontier, found, grants):
+async def test_a_stale_robots_txt_is_asked_for_again(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     worker = grants(frontier)
     (robots,) = await worker.take()
@@ -158,7 +165,7 @@ async def test_a_stale_robots_txt_is_asked_for_again(frontier, found, grants):
     (again,) = await worker.take()
     assert (again.kind, again.robots_version) == (Kind.ROBOTS, 1)
     await worker.allow(again)
-    assert (await frontier.robots("http://a.test")).version == 2
+    assert expect(RobotsRecord, await frontier.robots("http://a.test")).version == 2
     assert len(await worker.take()) == 1
 
 
@@ -175,7 +182,7 @@ async def test_a_robots_txt_that_cannot_be_had_holds_its_host(crawl, found, gran
     assert (again.url, again.kind, again.attempt) == (a.url, Kind.ROBOTS, 1)
 
 
-async def test_a_host_with_a_delay_has_one_exchange_open(crawl, found, grants):
+async def test_a_host_with_a_delay_has_one_exchange_open(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
     worker = grants(frontier, delay_ms=50)
@@ -191,7 +198,7 @@ async def test_a_host_with_a_delay_has_one_exchange_open(crawl, found, grants):
     assert len(await worker.take()) == 1
 
 
-async def test_settling_without_a_release_ends_the_exchange(crawl, found, grants):
+async def test_settling_without_a_release_ends_the_exchange(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found(f"http://a.test/{i}") for i in range(2)])
     worker = grants(frontier, delay_ms=50)
@@ -203,7 +210,7 @@ async def test_settling_without_a_release_ends_the_exchange(crawl, found, grants
     assert len(await worker.take()) == 1
 
 
-async def test_a_host_without_a_delay_has_at_most_sixteen_exchanges_open(frontier, found, grants):
+async def test_a_host_without_a_delay_has_at_most_sixteen_exchanges_open(frontier: Frontier, found, grants):
     await frontier.add([found(f"http://a.test/{i}") for i in range(40)])
     worker = grants(frontier)
     leases = await worker.pages()
@@ -213,7 +220,7 @@ async def test_a_host_without_a_delay_has_at_most_sixteen_exchanges_open(frontie
     assert len(await worker.take()) == 3
 
 
-async def test_the_slower_of_two_delays_wins(frontier, found, grants, redis):
+async def test_the_slower_of_two_delays_wins(frontier: Frontier, found, grants, redis: Redis):
     await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
     worker = grants(frontier, delay_ms=20)
     (robots,) = await worker.take()
@@ -223,7 +230,7 @@ async def test_the_slower_of_two_delays_wins(frontier, found, grants, redis):
     assert page.deadline_ms - worker.lease_ms >= before + 150
 
 
-async def test_two_workers_that_disagree_are_held_to_the_slower(frontier, found, grants):
+async def test_two_workers_that_disagree_are_held_to_the_slower(frontier: Frontier, found, grants):
     await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
     slow, fast = grants(frontier, "slow", delay_ms=HOUR), grants(frontier, "fast")
     (robots,) = await slow.take()
@@ -232,7 +239,7 @@ async def test_two_workers_that_disagree_are_held_to_the_slower(frontier, found,
     assert await fast.take() == []
 
 
-async def test_a_slow_worker_waits_its_delay_after_a_fast_one(crawl, found, grants):
+async def test_a_slow_worker_waits_its_delay_after_a_fast_one(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
     fast, slow = grants(frontier, "fast"), grants(frontier, "slow", delay_ms=100)
@@ -256,7 +263,7 @@ async def test_robots_rules_that_ask_for_less_than_before_are_heard(crawl, found
     assert len(await worker.take()) == 3
 
 
-async def test_another_origin_of_the_host_does_not_make_it_faster(crawl, found, grants):
+async def test_another_origin_of_the_host_does_not_make_it_faster(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found("http://a.test/"), found("https://a.test/"), found("https://a.test/2")])
     worker = grants(frontier)
@@ -270,7 +277,9 @@ async def test_another_origin_of_the_host_does_not_make_it_faster(crawl, found, 
     assert len(await worker.take()) == 1
 
 
-async def test_no_host_is_asked_twice_within_its_delay_whoever_asks(frontier, found, grants, redis):
+async def test_no_host_is_asked_twice_within_its_delay_whoever_asks(
+    frontier: Frontier, found, grants, redis: Redis
+):
     delay, hosts, pages = 60, 3, 5
     await frontier.add([found(f"http://h{h}.test/{i}") for h in range(hosts) for i in range(pages)])
     exchanges: dict[str, list[tuple[int, int]]] = {}
@@ -299,7 +308,7 @@ async def test_no_host_is_asked_twice_within_its_delay_whoever_asks(frontier, fo
         assert all(begun >= ended + delay for (_, ended), (begun, _) in pairwise(spans))
 
 
-async def test_a_held_host_is_asked_nothing(crawl, found, grants):
+async def test_a_held_host_is_asked_nothing(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found(f"http://a.test/{i}") for i in range(20)])
     worker = grants(frontier)
@@ -309,7 +318,7 @@ async def test_a_held_host_is_asked_nothing(crawl, found, grants):
     assert len(await worker.take()) == 16
 
 
-async def test_a_settlement_adds_what_was_found_and_ends_the_lease(frontier, found, grants):
+async def test_a_settlement_adds_what_was_found_and_ends_the_lease(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     (lease,) = await grants(frontier).pages()
     links = (found("http://a.test/"), found("http://a.test/1", depth=1), found("http://b.test/", depth=1))
@@ -320,7 +329,7 @@ async def test_a_settlement_adds_what_was_found_and_ends_the_lease(frontier, fou
     assert stats.reasons == {"fetched:html": 1}
 
 
-async def test_a_redirect_is_a_discovery_of_its_own(frontier, found, grants):
+async def test_a_redirect_is_a_discovery_of_its_own(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     worker = grants(frontier)
     leases = await worker.pages()
@@ -336,7 +345,7 @@ async def test_a_redirect_is_a_discovery_of_its_own(frontier, found, grants):
     assert (await frontier.stats()).is_drained
 
 
-async def test_settling_twice_changes_nothing(frontier, found, grants):
+async def test_settling_twice_changes_nothing(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     leases = await grants(frontier).pages()
     settlement = settled(leases, discoveries=(found("http://b.test/"),))
@@ -348,7 +357,7 @@ async def test_settling_twice_changes_nothing(frontier, found, grants):
     assert await frontier.stats() == before
 
 
-async def test_what_a_late_settlement_found_is_no_less_found(frontier, found, grants):
+async def test_what_a_late_settlement_found_is_no_less_found(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     leases = await grants(frontier).pages()
     await frontier.workers.reclaim("w")
@@ -357,7 +366,7 @@ async def test_what_a_late_settlement_found_is_no_less_found(frontier, found, gr
     assert (stats.seen, stats.waiting, stats.outcomes["fetched"]) == (2, 2, 0)
 
 
-async def test_a_robots_lease_is_settled_once_and_by_its_own_verb(frontier, found, grants):
+async def test_a_robots_lease_is_settled_once_and_by_its_own_verb(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     worker = grants(frontier)
     (robots,) = await worker.take()
@@ -365,7 +374,7 @@ async def test_a_robots_lease_is_settled_once_and_by_its_own_verb(frontier, foun
     await worker.allow(robots)
     await frontier.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=HOUR)
     await frontier.retry_robots(robots, after_ms=HOUR)
-    assert (await frontier.robots("http://a.test")).rule == "allow"
+    assert expect(RobotsRecord, await frontier.robots("http://a.test")).rule == "allow"
     (page,) = await worker.take()
     await frontier.settle_robots(page, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
     assert (await frontier.stats()).leased == 1
@@ -385,7 +394,7 @@ async def test_an_expired_lease_is_granted_again_and_the_first_token_is_stale(cr
     assert (await frontier.stats()).outcomes["failed"] == 0
 
 
-async def test_an_expired_host_waits_its_delay_from_the_deadline(frontier, found, grants):
+async def test_an_expired_host_waits_its_delay_from_the_deadline(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/")])
     (dead,) = await grants(frontier, lease_ms=30, delay_ms=120).take()
     worker = grants(frontier, delay_ms=120)
@@ -393,7 +402,7 @@ async def test_an_expired_host_waits_its_delay_from_the_deadline(frontier, found
     assert again.deadline_ms - worker.lease_ms >= dead.deadline_ms + 120
 
 
-async def test_a_renewed_lease_does_not_expire(crawl, found, grants):
+async def test_a_renewed_lease_does_not_expire(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found("http://a.test/")])
     leases = await grants(frontier, lease_ms=40).pages()
@@ -403,7 +412,7 @@ async def test_a_renewed_lease_does_not_expire(crawl, found, grants):
     assert await frontier.settle(settled(leases)) == 1
 
 
-async def test_a_page_that_outlives_five_deadlines_is_failed(crawl, found, grants):
+async def test_a_page_that_outlives_five_deadlines_is_failed(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found("http://a.test/")])
     await grants(frontier).allow((await grants(frontier).take())[0])
@@ -417,7 +426,7 @@ async def test_a_page_that_outlives_five_deadlines_is_failed(crawl, found, grant
     assert stats.is_drained
 
 
-async def test_a_robots_txt_that_outlives_five_deadlines_forbids_its_origin(crawl, found, grants):
+async def test_a_robots_txt_that_outlives_five_deadlines_forbids_its_origin(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found("http://a.test/")])
     worker = grants(frontier, lease_ms=1)
@@ -425,7 +434,7 @@ async def test_a_robots_txt_that_outlives_five_deadlines_forbids_its_origin(craw
         assert [lease.kind for lease in await worker.take()] == [Kind.ROBOTS]
         await crawl.skip(1)
     assert [lease.kind for lease in await worker.take()] == [Kind.PAGE]
-    assert (await frontier.robots("http://a.test")).rule == "disallow"
+    assert expect(RobotsRecord, await frontier.robots("http://a.test")).rule == "disallow"
 
 
 async def test_a_dead_workers_leases_go_back_at_once(frontier, found, grants):
@@ -443,7 +452,7 @@ async def test_a_dead_workers_leases_go_back_at_once(frontier, found, grants):
     assert len(await grants(frontier, "next").pages()) == 3
 
 
-async def test_a_reclaimed_host_waits_its_delay(crawl, found, grants):
+async def test_a_reclaimed_host_waits_its_delay(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found("http://a.test/")])
     worker = grants(frontier, delay_ms=80)
@@ -454,7 +463,7 @@ async def test_a_reclaimed_host_waits_its_delay(crawl, found, grants):
     assert len(await worker.take()) == 1
 
 
-async def test_a_retried_page_waits_and_comes_back_as_the_next_attempt(crawl, found, grants):
+async def test_a_retried_page_waits_and_comes_back_as_the_next_attempt(crawl: Crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found("http://a.test/")])
     worker = grants(frontier)
@@ -472,7 +481,7 @@ async def test_a_retried_page_waits_and_comes_back_as_the_next_attempt(crawl, fo
     assert stats.reasons == {"failed:timeout": 1}
 
 
-async def test_without_a_time_a_retry_waits_a_second_where_hosts_have_no_delay(crawl, found, grants):
+async def test_without_a_time_a_retry_waits_a_second_where_hosts_have_no_delay(crawl: Crawl, found, grants):
     await crawl.frontier.add([found("http://a.test/")])
     await crawl.frontier.settle(settled(await grants(crawl.frontier).pages(), Outcome.RETRY))
     await crawl.skip(999)
@@ -481,7 +490,7 @@ async def test_without_a_time_a_retry_waits_a_second_where_hosts_have_no_delay(c
     assert len(await grants(crawl.frontier).take()) == 1
 
 
-async def test_no_page_is_granted_beyond_the_limit(frontier, found, grants):
+async def test_no_page_is_granted_beyond_the_limit(frontier: Frontier, found, grants):
     await frontier.add([found(f"http://{host}.test/{i}") for host in "ab" for i in range(5)])
     worker = grants(frontier)
     leases = await worker.pages(max_pages=3)
@@ -491,7 +500,7 @@ async def test_no_page_is_granted_beyond_the_limit(frontier, found, grants):
     assert await worker.take(max_pages=0) == []
 
 
-async def test_crawls_of_one_server_do_not_meet(frontier, found, grants, link, redis):
+async def test_crawls_of_one_server_do_not_meet(frontier: Frontier, found, grants, link: Link, redis: Redis):
     other = await Frontier(link, "another").open()
     await frontier.add([found("http://a.test/")])
     await other.add([found("http://a.test/"), found("http://a.test/2")])
@@ -506,7 +515,7 @@ async def test_crawls_of_one_server_do_not_meet(frontier, found, grants, link, r
 
 
 async def test_every_key_of_a_crawl_carries_the_tag_of_its_partition_or_of_its_home(
-    frontier, found, grants, redis
+    frontier: Frontier, found, grants, redis: Redis
 ):
     await frontier.add([found(f"http://{host}.test/") for host in "abcdefgh"])
     await frontier.settle(settled(await grants(frontier).pages(), reason="x"))
@@ -519,7 +528,7 @@ async def test_every_key_of_a_crawl_carries_the_tag_of_its_partition_or_of_its_h
     }
 
 
-async def test_the_library_is_loaded_once_and_replaced_when_it_differs(frontier, redis):
+async def test_the_library_is_loaded_once_and_replaced_when_it_differs(frontier: Frontier, redis: Redis):
     async def loads() -> int:
         return (await redis.info("commandstats")).get("cmdstat_function|load", {"calls": 0})["calls"]
 
@@ -536,10 +545,10 @@ async def test_the_library_is_loaded_once_and_replaced_when_it_differs(frontier,
 @pytest.mark.parametrize("name", ["", "a b", "a{b}", "../x", ".hidden"])
 def test_a_crawl_needs_a_plain_name(name):
     with pytest.raises(InputError, match="a name is"):
-        Frontier(None, name)
+        Frontier(None, name)  # type: ignore[arg-type]
 
 
-async def test_a_server_that_evicts_is_refused(frontier, redis):
+async def test_a_server_that_evicts_is_refused(frontier: Frontier, redis: Redis):
     await redis.config_set("maxmemory", "1gb")
     await redis.config_set("maxmemory-policy", "allkeys-lru")
     try:
@@ -550,7 +559,7 @@ async def test_a_server_that_evicts_is_refused(frontier, redis):
         await redis.config_set("maxmemory", "0")
 
 
-async def test_a_server_that_is_full_is_unavailable_in_one_line(frontier, found, redis):
+async def test_a_server_that_is_full_is_unavailable_in_one_line(frontier: Frontier, found, redis: Redis):
     await redis.config_set("maxmemory", "1")
     try:
         with pytest.raises(Unavailable, match=r"maxmemory.*run again$"):

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 
 from frontier import CrawlSettings, Frontier, HostRelease, Kind, Outcome, Settlement
 from frontier.link.connect import connect
+from tests.expect import expect
 
 _serial = count()
 
@@ -72,7 +73,7 @@ class Servers:
 
     async def save(self) -> None:
         self.saved_at = self.skipped
-        self.saved = {key: await self.redis.dump(key) for key in await self._keys()}
+        self.saved = {key: expect(bytes, await self.redis.dump(key)) for key in await self._keys()}
 
     async def crash(self) -> None:
         """What was written since the last save is lost."""

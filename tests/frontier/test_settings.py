@@ -8,11 +8,12 @@ from core import InputError
 from frontier import Budget, HostSwitch, StorageId, UrlPolicy
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, numbered
+from tests.frontier.fixed_clock import Crawl
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
-async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_name(crawl):
+async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_name(crawl: Crawl):
     frontier, mine = crawl.frontier, crawl.frontier.crawl.settings
     others = replace(mine, contact="mailto:a@b.c", min_delay_ms=500, budget=Budget(domain=7))
     with pytest.raises(InputError) as refused:
@@ -30,7 +31,7 @@ async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_na
     assert frontier.crawl.settings == others
 
 
-async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_names_the_host(crawl):
+async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_names_the_host(crawl: Crawl):
     frontier, mine = crawl.frontier, crawl.frontier.crawl.settings
     its = UrlPolicy(
         traps=HostSwitch(on=False), query_order=HostSwitch(on=False, hosts={"a.test": True, "b.test": True})
@@ -48,7 +49,7 @@ async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_nam
     assert frontier.crawl.settings.policy == its
 
 
-async def test_a_contact_is_the_crawls_from_the_first_who_says_it(crawl):
+async def test_a_contact_is_the_crawls_from_the_first_who_says_it(crawl: Crawl):
     mine = crawl.frontier.crawl.settings
     await crawl.frontier.open(replace(mine, contact="mailto:a@b.c"))
     await crawl.frontier.open(mine)
@@ -70,7 +71,7 @@ async def test_what_is_updated_holds_for_the_next_lease_and_the_next_discovery(w
     assert (added.added, added.discarded) == (1, {"host_budget": 2})
 
 
-async def test_a_crawl_has_one_storage(crawl):
+async def test_a_crawl_has_one_storage(crawl: Crawl):
     frontier, here = crawl.frontier, StorageId(id="1", uri="file:/here")
     assert frontier.crawl.storage is None
     await frontier.open(storage=here)

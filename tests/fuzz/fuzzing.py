@@ -14,6 +14,7 @@ import zstandard
 
 from tests.attacks import TooLongError, cpu_limit
 from tests.fuzz.readers import Reader
+from tests.shared import read_tar_file
 
 CORPUS = Path(__file__).parent / "corpus"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -67,7 +68,7 @@ def _members(path: Path) -> Iterator[bytes]:
         with tarfile.open(fileobj=packed, mode="r|") as tar:
             for each in tar:
                 if each.isfile() and each.size:
-                    yield tar.extractfile(each).read(LONGEST_SAMPLE)
+                    yield read_tar_file(tar, each)[:LONGEST_SAMPLE]
 
 
 def mutate(chance: random.Random, known: list[bytes], tokens: tuple[bytes, ...]) -> bytes:

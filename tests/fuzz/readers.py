@@ -192,7 +192,7 @@ def _resp(data: bytes) -> None:
         return
 
     async def asked() -> None:
-        node = Master("a.test:6379", SimpleNamespace(connection_pool=_Pool(_Deaf(data))))
+        node = Master("a.test:6379", SimpleNamespace(connection_pool=_Pool(_Deaf(data))))  # type: ignore[arg-type]
         with suppress(*NO_REPLY_ERRORS):
             await node.execute([("FCALL", "a"), ("FCALL", "b")], RetryDeadline(0))
 

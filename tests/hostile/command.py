@@ -3,6 +3,8 @@
 Its crawl workers do the same: each starts in a function of that module.
 """
 
+from unittest.mock import patch
+
 from pipeline.__main__ import main
 from pipeline.engine.local.crawl_worker import pickle_call
 from pipeline.fleet import crawl_command
@@ -14,5 +16,5 @@ def told_noted(work, *args):
 
 
 if __name__ == "__main__":
-    crawl_command.pickle_call = told_noted
-    main()
+    with patch.object(crawl_command, "pickle_call", told_noted):
+        main()

@@ -8,6 +8,7 @@ import time
 
 import hpack
 
+from tests.expect import expect
 from tests.hostile.host import NOT_FOUND, Exchange, Host, send
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -111,7 +112,7 @@ class _Connection:
             if wrong is not None and path in self.host.answers:
                 await wrong(stream, answer, exchange)
             else:
-                await self._served(stream, answer, exchange)
+                await self._served(stream, expect(bytes, answer), exchange)
             if greeting == "goaway" and path != "/robots.txt":
                 await self.send(frame(GOAWAY, 0, 0, struct.pack(">II", stream, 0)))
         finally:
@@ -156,7 +157,7 @@ class _Connection:
         if sum(one.path == exchange.path for one in self.host.log) == 1:
             await self.send(frame(RST, 0, stream, struct.pack(">I", 7)))
         else:
-            await self._served(stream, answer, exchange)
+            await self._served(stream, expect(bytes, answer), exchange)
 
     async def _goaway(self, stream, answer, exchange) -> None:
         await self.send(frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)))
@@ -184,7 +185,7 @@ class _Connection:
             [(":method", "GET"), (":scheme", "https"), (":path", "/x"), (":authority", "x")]
         )
         await self.send(frame(PUSH, END_HEADERS, stream, struct.pack(">I", 2) + promised))
-        await self._served(stream, answer, exchange)
+        await self._served(stream, expect(bytes, answer), exchange)
 
     async def _endless(self, stream, answer, exchange) -> None:
         head, _ = self._head(answer.replace(b"Content-Length: ", b"X-Length: "))

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from unittest.mock import patch
 
 from frontier import Frontier
 
@@ -74,7 +75,8 @@ async def retry_robots(self, lease, **options):
 
 
 if LEDGER in os.environ:  # without it, importing a name from here changes nothing
-    Frontier.settle, Frontier.settle_robots, Frontier.retry_robots = settle, settle_robots, retry_robots
+    for method in (settle, settle_robots, retry_robots):
+        patch.object(Frontier, method.__name__, method).start()
 
 
 def run_with_log(work: Callable[..., None], *args: object) -> None:

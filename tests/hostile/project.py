@@ -54,7 +54,7 @@ class ClockMover:
 
     def _run(self) -> None:
         idle = 0
-        before: list[bytes | None] = []
+        before: list[object] = []
         while not self._stop.wait(LOOK_S):
             keys = [key for key in self._redis.scan_iter("*count") if self._redis.hexists(key, "steady")]
             for origin in list(self._stale):
@@ -62,7 +62,7 @@ class ClockMover:
             if not self._leap:
                 continue
             open_ = sum(self._redis.hlen(key[: -len(b"count")] + b"leases") for key in keys)
-            walls = [self._redis.hget(key, "wall") for key in keys]
+            walls: list[object] = [self._redis.hget(key, "wall") for key in keys]
             if walls == before:
                 continue  # no request has come since: the worker is busy with itself
             before = walls
@@ -80,7 +80,7 @@ class ClockMover:
     def _expire(self, keys: Sequence[bytes], origin: str) -> None:
         for key in keys:
             record = self._redis.hget(key, origin)
-            if record is not None:
+            if isinstance(record, bytes):
                 self._redis.hset(
                     key, origin, record[:4] + b"\0" * 6 + record[10:]
                 )  # see ROBOTS in robots.lua

@@ -5,11 +5,13 @@ the unchanged ones.
 import asyncio
 import time
 from contextlib import closing
+from typing import Any
 
 import pytest
 from redis import Redis
 
 from tests.crawler.server import page
+from tests.expect import expect
 from tests.hostile import warc
 from tests.hostile.archive import CHECKS
 from tests.hostile.host import Exchange
@@ -122,7 +124,8 @@ def due(address: str) -> None:
     """Make every page that is visited again due."""
     with closing(Redis(unix_socket_path=address.removeprefix("unix://"))) as redis:
         for key in redis.scan_iter("*visits"):
-            redis.zadd(key, dict.fromkeys(redis.zrange(key, 0, -1), 1))
+            members: Any = redis.zrange(key, 0, -1)
+            redis.zadd(key, dict.fromkeys(members, 1))
 
 
 def revisits(seen, path) -> list[warc.Record]:
@@ -138,7 +141,7 @@ def test_a_page_that_says_304_becomes_a_revisit_of_what_is_there(again, path):
     original = seen.responses(path)[0]
     later = [one for one in seen.host.log[before:] if one.path == path]
     for record, exchange in zip(revisits(seen, path), later, strict=True):
-        assert record.get("WARC-Profile").endswith("/revisit/server-not-modified")
+        assert expect(str, record.get("WARC-Profile")).endswith("/revisit/server-not-modified")
         assert record.get("WARC-Refers-To") == original.id
         assert record.get("WARC-Refers-To-Target-URI") == original.url
         assert record.get("WARC-Refers-To-Date") == original.get("WARC-Date")
@@ -151,7 +154,7 @@ def test_the_same_bytes_become_a_revisit_without_them(again, path):
     seen, _, _ = again
     original = seen.responses(path)[0]
     for record in revisits(seen, path):
-        assert record.get("WARC-Profile").endswith("/revisit/identical-payload-digest")
+        assert expect(str, record.get("WARC-Profile")).endswith("/revisit/identical-payload-digest")
         assert record.get("WARC-Payload-Digest") == original.get("WARC-Payload-Digest")
         assert record.body == b""
 
@@ -162,7 +165,8 @@ def test_a_page_that_came_as_another_did_is_a_revisit_of_a_response(again, twin)
     response.
     """
     seen, _, _ = again
-    first, *others = [*seen.responses(f"/{twin}-a"), *seen.responses(f"/{twin}-b")]
+    records = [*seen.responses(f"/{twin}-a"), *seen.responses(f"/{twin}-b")]
+    first, others = records[0], records[1:]
     assert first.type == "response"
     responses = {record.id: record.url for record in [first, *others] if record.type == "response"}
     for record in others:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def members(path: Path) -> Iterator[tuple[int, int, bytes]]:
         if data[at : at + 4] == b"\x28\xb5\x2f\xfd":
             import zstandard
 
-            engine = zstandard.ZstdDecompressor().decompressobj()
+            engine: Any = zstandard.ZstdDecompressor().decompressobj()
         else:
             engine = zlib.decompressobj(31)
         content = engine.decompress(data[at:])

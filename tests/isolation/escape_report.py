@@ -59,6 +59,7 @@ def targets(directory):
             process = subprocess.Popen([sys.executable, "-c", CODE], env=environment, stdout=subprocess.PIPE)
             held.enter_context(process)
             held.callback(process.kill)
+            assert process.stdout
             return process.pid, int(process.stdout.read(14), 16)
 
         def target(place):
@@ -109,12 +110,12 @@ def in_browser(directory, target):
     profile.mkdir()
     place.chmod(0o755)
     for module in (escapes, pyseccomp):
-        shutil.copy(module.__file__, place)
+        shutil.copy(str(module.__file__), place)
     program = place / "program"
     program.write_text(PROGRAM.format(python=python, place=place))
     program.chmod(0o755)
     words = [
-        write_launcher(str(program), place, profile),
+        str(write_launcher(str(program), place, profile)),
         f"--user-data-dir={profile}",
         json.dumps(asdict(target)),
     ]

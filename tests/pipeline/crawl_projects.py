@@ -11,7 +11,7 @@ from frontier.link.connect import connect
 from pipeline import configuration
 from pipeline.crawls.seed import SeedPlan, seed_file
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 
 TOML = """
@@ -31,7 +31,7 @@ CONTACT = "mailto:test@example.org"
 
 def project_at(
     directory, redis, *, storage="data", contact=CONTACT, min_delay=0.0, more="", **crawler
-) -> Project:
+) -> OpenProject:
     """A project; `crawler` are further keys, `more` is text behind them."""
     keys = "\n".join(f"{name} = {value}" for name, value in crawler.items())
     text = TOML.format(
@@ -39,7 +39,7 @@ def project_at(
     )
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "thresher.toml").write_text(text)
-    return Project(config=configuration.parse(text, directory))
+    return OpenProject(config=configuration.parse(text, directory))
 
 
 def seed_urls(project, *urls, again=False, update=False, **plan):

@@ -2,8 +2,10 @@
 
 import os
 import signal
+from unittest.mock import patch
 
-import crawler.reading.page_reading
+from crawler.reading import page_reading
+from extract.links import extract_links
 
 MARK = b"<!-- the mark -->"
 
@@ -29,10 +31,10 @@ def dying(work, *args):
     work(*args)
 
 
-def _install_parser(end, found=crawler.reading.page_reading.extract_links):
+def _install_parser(end, found=extract_links):
     def links(html, url, codec):
         if MARK in html:
             end()
         return found(html, url, codec)
 
-    crawler.reading.page_reading.extract_links = links
+    patch.object(page_reading, "extract_links", links).start()

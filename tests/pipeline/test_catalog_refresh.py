@@ -8,14 +8,14 @@ from typer.testing import CliRunner
 
 from core import InputError
 from pipeline.commands.app import app
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from tests.storage.manifest_samples import some
 
 
 @pytest.fixture
 def project(tmp_path):
     (tmp_path / "thresher.toml").write_text('[project]\ncontact = "mailto:test@example.org"\n')
-    some(Project.at(tmp_path).store)
+    some(OpenProject.at(tmp_path).store)
     return tmp_path
 
 
@@ -31,7 +31,7 @@ def test_it_tells_what_was_read(project):
 
 
 def test_what_the_catalog_said_before_does_not_matter(project):
-    opened = Project.at(project)
+    opened = OpenProject.at(project)
     assert opened.catalog.totals("archive", "main") == {"response": 5, "request": 2}
     connection = sqlite3.connect(project / "catalog.db")
     with connection:

@@ -11,7 +11,7 @@ from filters.dedup import signature
 from frontier import UrlPolicy
 from pipeline import configuration
 from pipeline.configuration_template import template
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 
 HERE = Path("project")
 
@@ -155,7 +155,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     [crawler.hosts."bücher.example"]
     query_order = true
     """
-    policy = Project(config=configuration.parse(text, tmp_path)).settings.policy
+    policy = OpenProject(config=configuration.parse(text, tmp_path)).settings.policy
     assert [policy.traps.is_on(host) for host in ("a.test", "shop.example.org", "www.shop.example.org")] == [
         False,
         True,
@@ -164,7 +164,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     assert [
         policy.query_order.is_on(host) for host in ("a.test", "shop.example.org", "xn--bcher-kva.example")
     ] == [False, True, True]
-    assert Project(config=configuration.parse("", tmp_path)).settings.policy == UrlPolicy()
+    assert OpenProject(config=configuration.parse("", tmp_path)).settings.policy == UrlPolicy()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import threading
 import time
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -156,7 +157,7 @@ def test_a_crawl_that_is_partly_lost_is_one_line_and_the_others_are_told_of(
         (["show", url], "main: settled"),
     ):
         with pytest.raises(SystemExit) as ended:
-            run_command(lambda words=words: app([*words, "--project", str(tmp_path)]))
+            run_command(partial(app, [*words, "--project", str(tmp_path)]))
         said = capsys.readouterr()
         assert ended.value.code == (0 if words[0] == "show" else 1)
         assert told in said.out

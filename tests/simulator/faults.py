@@ -6,6 +6,7 @@ hold leave it out, and a test shows that a run with it finds the broken promise.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class FaultPlan:
         random = fleet.world.random
         for _ in range(random.randint(0, self.most) if self.kinds else 0):
             kind = random.choice(self.kinds)
-            fleet.world.at(random.uniform(0.0, self.within_s), lambda kind=kind: ALL[kind](fleet))
+            fleet.world.at(random.uniform(0.0, self.within_s), partial(ALL[kind], fleet))
 
 
 def _one(fleet: "Fleet", found: "list[Process]") -> "Process | None":

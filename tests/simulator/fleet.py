@@ -12,14 +12,13 @@ from functools import partial
 from core import ThresherError
 from crawler.archive_settings import ArchiveSettings
 from crawler.machine.activity import Activity
-from crawler.machine.heartbeat import TakeoverError
 from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import WireSettings
 from crawler.worker import WorkerConfig, crawl
-from frontier import Frontier
+from frontier import Frontier, TakeoverError
 from tests.simulator.object_store import ObjectStore, ProcessStore
 from tests.simulator.process import Machine, Process
 from tests.simulator.server import Server
@@ -64,7 +63,7 @@ class Fleet:
     def start(self, machine: Machine) -> None:
         """Type the command there."""
         machine.lives += 1
-        process = Process(self.world, machine, f"{machine.name}/command{machine.lives}")
+        process = Process(self.world, machine, f"{machine.name}/command{machine.lives}")  # type: ignore[abstract]
         self.commands[machine.name] = process
         process.start(self._command(process))
 
@@ -104,8 +103,8 @@ class Fleet:
             clock=process.time,
             boot_clock=process.boottime,
             clock_ms=process.wall_ms,
-            client=partial(SimulatedClient, self.web, process, lambda: self.is_calm),
-            page_process=InlineProcess,
+            client=partial(SimulatedClient, self.web, process, lambda: self.is_calm),  # type: ignore[arg-type]
+            page_process=InlineProcess,  # type: ignore[arg-type]
             unique_name=lambda: f"{self.world.random.getrandbits(64):016x}",
         )
 
@@ -126,7 +125,7 @@ class Fleet:
         await frontier.open()
         ended: set[str] = set()
         await self._take_up(process, frontier, ended)
-        relay = OutboxRelay(frontier, NoTail(), store, CRAWL, self.system(process))
+        relay = OutboxRelay(frontier, NoTail(), store, CRAWL, self.system(process))  # type: ignore[arg-type]
         keeping = asyncio.create_task(_keep(relay))
         worker = self._worker(machine)
         taken_up = process.time()
@@ -141,6 +140,7 @@ class Fleet:
                 if not worker.has_exited:
                     continue
                 ended.add(worker.name)
+                assert worker.main
                 if worker.main.done():
                     try:
                         worker.main.result()
@@ -159,7 +159,7 @@ class Fleet:
     def _worker(self, machine: Machine) -> Process:
         machine.lives += 1
         name = f"{machine.name}-{machine.lives:04d}"
-        process = Process(self.world, machine, name)
+        process = Process(self.world, machine, name)  # type: ignore[abstract]
         self.workers[name] = process
         store = ProcessStore(self.objects, process)
         config = WorkerConfig(

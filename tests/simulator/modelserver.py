@@ -44,7 +44,7 @@ class ModelServer(Server):
         return cast("Frontier", Remote(self, process))
 
     def is_given_up(self, host: str) -> bool:
-        return self.model.crawl.state.hosts[host].dead_reason
+        return bool(self.model.crawl.state.hosts[host].dead_reason)
 
     def snapshot(self) -> bytes:
         state = {name: value for name, value in vars(self.model.crawl).items() if name != "clock"}

@@ -97,6 +97,9 @@ class ProcessStore:
         cut = len(self._within)
         return iter([name[cut:] for name in self._of.names(self._within + prefix)])
 
+    def list_stamps(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        return ((name, self.stamp(name)) for name in self.list(prefix))
+
     def newest(self, directory: str, ending: str, most: int) -> Sequence[str]:
         names = [name for name in self.list(f"{directory}/") if name.endswith(ending)]
         names.sort(key=lambda name: (-self._of.objects[self._within + name][1], name))

@@ -163,7 +163,7 @@ class Process(asyncio.AbstractEventLoop):
 
     # Threads
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:  # type: ignore[override]
         """Run it in a thread."""
         answer = self.create_future()
 
@@ -201,18 +201,18 @@ class Process(asyncio.AbstractEventLoop):
 
     # asyncio
 
-    def call_soon(self, callback, *args, context=None):
+    def call_soon(self, callback, *args, context=None):  # type: ignore[override]
         handle = asyncio.Handle(callback, args, self, context)
         if not self.is_dead:
             self._ready.append(handle)
         return handle
 
-    call_soon_threadsafe = call_soon
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
-    def call_later(self, delay, callback, *args, context=None):
+    def call_later(self, delay, callback, *args, context=None):  # type: ignore[override]
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
-    def call_at(self, when, callback, *args, context=None):
+    def call_at(self, when, callback, *args, context=None):  # type: ignore[override]
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         heapq.heappush(self._timers, (when, next(self._number), timer))
         return timer
@@ -227,7 +227,7 @@ class Process(asyncio.AbstractEventLoop):
             self._tasks = [each for each in self._tasks if not each.done()]
         return task
 
-    def add_signal_handler(self, sig, callback, *args):
+    def add_signal_handler(self, sig, callback, *args):  # type: ignore[override]
         self.signals[sig] = callback
 
     def call_exception_handler(self, context):

@@ -83,12 +83,12 @@ class RedisServer(Server):
         return decode_stats([self.carry_out(call) for call in self._outside.crawl.partitions.calls("stats")])
 
     def begin(self, settings: CrawlSettings, discoveries: Sequence[Discovery]) -> None:
-        self._outside = Frontier(Direct(self), CRAWL, clock=lambda: self.world.now)
+        self._outside = Frontier(Direct(self), CRAWL, clock=lambda: self.world.now)  # type: ignore[arg-type]
         at_once(self._outside.open(settings, partitions=self._partitions))
         at_once(self._outside.add(discoveries))
 
     def frontier(self, process: Process) -> Frontier:
-        return Witnessed(RemoteLink(self, process), CRAWL, server=self, process=process)
+        return Witnessed(RemoteLink(self, process), CRAWL, server=self, process=process)  # type: ignore[arg-type]
 
     def is_given_up(self, host: str) -> bool:
         return any(each.host == host and each.dead_reason for each in at_once(_states(self._outside)))
@@ -246,7 +246,7 @@ class Witnessed(Frontier):
             sound(partition, *told)
             server.told_again(process)
 
-        self.crawl.journal.mark_reconciled = caught_up  # type: ignore[method-assign]
+        self.crawl.journal.mark_reconciled = caught_up  # type: ignore[method-assign,assignment]
 
 
 def raised(call: Call, reply: Any) -> Any:
@@ -281,19 +281,17 @@ def _shown(call: Call, reply: Any) -> str:
                 f"{int(row[0])}={row[6].decode()} {row[7][11:].decode(errors='replace')}" for row in reply[0]
             )
         case "settle":
-            ended = " ".join(
-                f"{token}={outcome}"
-                for token, outcome in zip(call.args[2::10], call.args[3::10], strict=True)
-            )
+            pairs = zip(call.args[2::10], call.args[3::10], strict=True)
+            ended = " ".join(f"{token!s}={outcome!s}" for token, outcome in pairs)
             return f"{ended} -> {reply[2:]}"
         case "regrant":
-            return f"{call.args[0]} {' '.join(map(str, call.args[5::10]))}"
+            return f"{call.args[0]!s} {' '.join(map(str, call.args[5::10]))}"
         case "settle_robots" | "retry_robots" | "postpone" | "reclaim" | "leave" | "beat" | "take_over":
-            return f"{call.args[0]}"
+            return str(call.args[0])
         case "release":
             return " ".join(map(str, call.args[::2]))
         case "leases":
-            return f"{call.args[0]} {' '.join(str(int(row[0])) for row in reply)}"
+            return f"{call.args[0]!s} {' '.join(str(int(row[0])) for row in reply)}"
         case "holders":
             return " ".join(sorted(each.decode() for each in reply))
     return ""

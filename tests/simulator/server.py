@@ -13,6 +13,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from core import Unavailable
@@ -112,9 +113,7 @@ class Way:
         while True:
             answer = process.create_future()
             is_lost = world.random.random() < server.repeats
-            world.after(
-                world.latency(), lambda answer=answer, is_lost=is_lost: self._reach(arrive, answer, is_lost)
-            )
+            world.after(world.latency(), partial(self._reach, arrive, answer, is_lost))
             try:
                 async with asyncio.timeout(1.0 if is_lost else None):
                     kind, value = await answer

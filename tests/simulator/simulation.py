@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from redis import Redis
@@ -106,7 +107,7 @@ def _run(world: World, plan: FaultPlan, staging: Path, redis: Redis | None) -> l
     fleet = Fleet(world, server, objects, web, machines=random.choice([1, 2, 2, 3]))
     for machine in fleet.machines:
         fleet.start(machine)
-        world.after(1.0, lambda machine=machine: fleet.keep_running(machine))
+        world.after(1.0, partial(fleet.keep_running, machine))
     plan.schedule(fleet)
     world.at(plan.within_s + 2.0, fleet.end_faults)
     try:

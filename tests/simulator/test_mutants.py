@@ -4,6 +4,7 @@ import pytest
 
 from crawler import settler
 from crawler.reading import page_reading
+from crawler.reading.link_targets import link_targets
 from crawler.replay import replay
 from crawler.scheduling import scheduler
 from frontier.testing.liveness import Liveness
@@ -42,17 +43,12 @@ def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
             self._archive.commit = commit
 
     monkeypatch.setattr(settler.Settler, "_store", hasty)
-    monkeypatch.setattr("crawler.worker.ArchiveWriter", _with_commit(archive_writer.ArchiveWriter))
+    monkeypatch.setattr("crawler.worker.ArchiveWriter", UnslottedArchiveWriter)
     assert found(["kill"], promise="settled is readable")
 
 
-def _with_commit(kind):
-    """Of an archive, a kind whose `commit` can be taken away from one of them."""
-
-    class Open(kind):
-        pass
-
-    return Open
+class UnslottedArchiveWriter(archive_writer.ArchiveWriter):
+    """An archive writer whose `commit` can be replaced."""
 
 
 def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
@@ -61,7 +57,7 @@ def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
 
 
 def test_a_link_that_is_not_followed_is_found(monkeypatch):
-    sound = page_reading.link_targets
+    sound = link_targets
     monkeypatch.setattr(page_reading, "link_targets", lambda *args: sound(*args)[:1])
     assert found([], promise="nothing forgotten")
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from redis import Redis
+
 from tests.simulator.faults import ALL
 from tests.simulator.simulation import simulate
 
@@ -50,7 +52,7 @@ def test_a_seed_comes_to_the_same_in_another_process():
     assert [tuple(each) for each in told("4242")] == here
 
 
-def test_a_seed_comes_to_the_same_on_the_functions_of_the_server(redis):
+def test_a_seed_comes_to_the_same_on_the_functions_of_the_server(redis: Redis):
     runs = [simulate(seed, redis=redis) for seed in SEEDS[:2]]
     assert [simulate(seed, redis=redis) for seed in SEEDS[:2]] == runs
     script = ON_REDIS.format(path=redis.get_connection_kwargs()["path"], seeds=SEEDS[:2])

@@ -1,6 +1,7 @@
 """Captures to archive: one maker with plain defaults, one Hypothesis strategy that spares nothing."""
 
 import dataclasses
+from typing import Any
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -64,7 +65,7 @@ CHUNKED = capture(
     payload=b"<html>one and two</html>",
 )
 
-SPOKEN = {
+SPOKEN: dict[str, Any] = {
     "protocol": "h2",
     "tls": TlsSession(version="1.3", cipher="TLS_AES_128_GCM_SHA256", trust="trusted"),
     "timing": Timing(dns_ms=3, connect_ms=11, tls_ms=25, first_byte_ms=80),
@@ -73,10 +74,10 @@ SPOKEN = {
 times = st.none() | st.integers(0, 100_000)
 
 
-def malformed_capture(response: bytes, head_length: int, payload: bytes, **more: object) -> Capture:
+def malformed_capture(response: bytes, head_length: int, payload: bytes, **more: Any) -> Capture:
     """A capture whose response nobody can make sense of."""
     return dataclasses.replace(
-        capture(**more),  # type: ignore[arg-type]
+        capture(**more),
         response=response,
         head_length=min(head_length, len(response)),
         payload=payload,

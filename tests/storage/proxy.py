@@ -141,6 +141,7 @@ class Proxy:
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def _stop_listening(self) -> None:
+        assert self._server
         self._server.close()
         for writer in list(self._writers):
             reset(writer)

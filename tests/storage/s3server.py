@@ -54,6 +54,7 @@ class Server:
                 pass
             else:
                 return
+            assert self._process
             if self._process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(self.log()[-2000:])
             time.sleep(0.1)
@@ -112,6 +113,7 @@ class Server:
 
     def kill(self) -> None:
         """As a power cut to the process: nothing is written any more."""
+        assert self._process
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 

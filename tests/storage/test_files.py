@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from core import InputError, Unavailable
 from storage.directory_store import STAGING, DirectoryStore
 from storage.location import open_store
+from tests.expect import expect
 from tests.storage.faults import count_calls, failing_at
 
 
@@ -30,13 +31,13 @@ def staged(files):
     return [path for path in (files.root / STAGING).glob("*") if path.name != "gate"]
 
 
-def test_nothing_is_left_staged(files):
+def test_nothing_is_left_staged(files: DirectoryStore):
     files.put("name", b"")
     files.put("name", b"")
     assert staged(files) == []
 
 
-def test_an_object_put_anew_has_another_stamp(files):
+def test_an_object_put_anew_has_another_stamp(files: DirectoryStore):
     files.put("name", b"x")
     first = files.stamp("name")
     assert files.stamp("name") == first
@@ -69,7 +70,7 @@ def test_listing_has_the_order_and_the_prefixes_of_an_object_store(tmp_path_fact
     )
 
 
-def test_listing_passes_over_work_in_progress(files):
+def test_listing_passes_over_work_in_progress(files: DirectoryStore):
     files.put("warc/a", b"")
     (files.root / "warc/.open").mkdir()
     (files.root / "warc/.open/x").touch()
@@ -77,7 +78,7 @@ def test_listing_passes_over_work_in_progress(files):
         assert list(files.list()) == ["warc/a"]
 
 
-def test_files_travel_to_other_processes(files):
+def test_files_travel_to_other_processes(files: DirectoryStore):
     assert pickle.loads(pickle.dumps(files)).root == files.root
 
 
@@ -125,13 +126,13 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
         assert set(visible(files).values()) <= {b"x" * 1000}
 
 
-def test_a_really_full_device_is_one_line(files):
+def test_a_really_full_device_is_one_line(files: DirectoryStore):
     with pytest.raises(Unavailable, match="no room left"), files.stage("name"):
         Path("/dev/full").write_bytes(b"x")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_storage_is_one_line(files):
+def test_a_read_only_storage_is_one_line(files: DirectoryStore):
     files.root.mkdir()
     files.root.chmod(0o500)
     with pytest.raises(Unavailable, match="cannot be written"):
@@ -145,7 +146,7 @@ def hold(root, ready, go):
         go.wait(30)
 
 
-def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files):
+def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files: DirectoryStore):
     context = multiprocessing.get_context("spawn")
     ready, never = context.Event(), context.Event()
     process = context.Process(target=hold, args=(files.root, ready, never))
@@ -161,9 +162,12 @@ def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files):
 
 
 def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
-    assert open_store("file:data", tmp_path).root == tmp_path / "data"
-    assert open_store("file:/var/x", tmp_path).root == Path("/var/x")
-    assert open_store("file:///var/x", tmp_path).root == Path("/var/x")
+    def root(address):
+        return expect(DirectoryStore, open_store(address, tmp_path)).root
+
+    assert root("file:data") == tmp_path / "data"
+    assert root("file:/var/x") == Path("/var/x")
+    assert root("file:///var/x") == Path("/var/x")
 
 
 @pytest.mark.parametrize("uri", ["data", "", "file:", "file:///", "file://host/x", "http://x"])

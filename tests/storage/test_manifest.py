@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core import Conflict, CorruptData, InputError
 from storage.directory_store import DirectoryStore
 from storage.manifest import (
+    JSON,
     Input,
     Manifest,
     Output,
@@ -25,7 +26,10 @@ from storage.manifest import (
 )
 from tests.storage.faults import count_calls, failing_at
 
-RECIPE = {"filters": {"preset": "fineweb", "languages": ["en"]}, "extractor": "trafilatura@2.3.1"}
+RECIPE: dict[str, JSON] = {
+    "filters": {"preset": "fineweb", "languages": ["en"]},
+    "extractor": "trafilatura@2.3.1",
+}
 INPUTS = (Input(name="warc/main/a.warc.gz", sha256="ab" * 32, first=0, end=4096),)
 
 GOLDEN = b"""{
@@ -86,23 +90,23 @@ def made(step="process@1", part="main/part-x", recipe=RECIPE, inputs=INPUTS, **m
     )
 
 
-def test_the_stored_bytes_are_these(files):
+def test_the_stored_bytes_are_these(files: DirectoryStore):
     seal(files, made())
     stored = files.read("manifests/process/main/part-x.json")
     assert stored == GOLDEN.replace(b"FINGERPRINT", GOLDEN_FINGERPRINT.encode())
 
 
-def test_what_was_sealed_is_loaded_equal(files):
+def test_what_was_sealed_is_loaded_equal(files: DirectoryStore):
     seal(files, made())
     assert load_manifest(files, manifest_name("process", "main/part-x")) == made()
 
 
-def test_counts_may_be_a_counter(files):
+def test_counts_may_be_a_counter(files: DirectoryStore):
     seal(files, replace(made(), counts=Counter(a=1)))
     assert load_manifest(files, manifest_name("process", "main/part-x")).counts == {"a": 1}
 
 
-def test_a_change_to_any_field_is_found(files):
+def test_a_change_to_any_field_is_found(files: DirectoryStore):
     stored = json.loads(made().to_bytes())
     for number, field in enumerate(stored):
         changed = {**stored, field: {"other": 1} if isinstance(stored[field], dict) else "other"}
@@ -112,7 +116,7 @@ def test_a_change_to_any_field_is_found(files):
             load_manifest(files, name)
 
 
-def test_sealing_twice_is_sealing(files):
+def test_sealing_twice_is_sealing(files: DirectoryStore):
     seal(files, made())
     before = files.read(manifest_name("process", "main/part-x"))
     seal(files, made())
@@ -138,7 +142,7 @@ def test_sealing_twice_is_sealing(files):
         ),
     ],
 )
-def test_another_recipe_is_refused_naming_the_field_and_both_values(files, other, said):
+def test_another_recipe_is_refused_naming_the_field_and_both_values(files: DirectoryStore, other, said):
     seal(files, made())
     with pytest.raises(Conflict, match=r"manifests/process/main/part-x.json was sealed otherwise") as caught:
         seal(files, other)
@@ -147,7 +151,7 @@ def test_another_recipe_is_refused_naming_the_field_and_both_values(files, other
     assert load_manifest(files, manifest_name("process", "main/part-x")) == made()
 
 
-def test_a_fingerprint_that_is_not_of_the_recipe_is_refused(files):
+def test_a_fingerprint_that_is_not_of_the_recipe_is_refused(files: DirectoryStore):
     with pytest.raises(Conflict, match="fingerprint that is not that of its step"):
         seal(files, replace(made(), fingerprint="0" * 64))
 
@@ -166,7 +170,7 @@ def test_the_fingerprint_depends_on_step_recipe_and_inputs_and_not_on_their_orde
 
 def test_tuples_are_lists_and_nothing_else_is_folded():
     assert fingerprint("a@1", {"x": (1, 2)}, ()) == fingerprint("a@1", {"x": [1, 2]}, ())
-    different = [1, 1.0, "1", True, [1], {"1": 1}, None]
+    different: list[JSON] = [1, 1.0, "1", True, [1], {"1": 1}, None]
     assert len({fingerprint("a@1", {"x": value}, ()) for value in different}) == len(different)
 
 
@@ -217,7 +221,7 @@ def test_long_values_are_cut_in_messages():
     assert len(recipe_difference({"a": "x" * 10_000}, {"a": "y" * 10_000})) < 1000
 
 
-def test_manifests_come_by_name_and_by_source(files):
+def test_manifests_come_by_name_and_by_source(files: DirectoryStore):
     for part in ("b/2", "b/1", "a/1", "bb/1"):
         seal(files, made(part=part))
     seal(files, made(step="archive@1", part="a/1"))
@@ -237,13 +241,13 @@ def test_a_manifest_with_any_byte_changed_is_corrupt_or_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [0, 1, 100, -2])
-def test_a_manifest_cut_short_is_corrupt(files, cut):
+def test_a_manifest_cut_short_is_corrupt(files: DirectoryStore, cut):
     files.put("manifests/x/y.json", made().to_bytes()[:cut])
     with pytest.raises(CorruptData, match=r"manifests/x/y.json is no Manifest"):
         load_manifest(files, "manifests/x/y.json")
 
 
-def test_a_recipe_edited_by_hand_is_noticed(files):
+def test_a_recipe_edited_by_hand_is_noticed(files: DirectoryStore):
     files.put("manifests/x/y.json", made().to_bytes().replace(b"fineweb", b"gopher!"))
     with pytest.raises(CorruptData, match="changed after it was sealed"):
         load_manifest(files, "manifests/x/y.json")

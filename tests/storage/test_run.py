@@ -58,12 +58,12 @@ def store(tmp_path):
     return DirectoryStore(tmp_path / "data")
 
 
-def test_the_stored_bytes_are_these(store):
+def test_the_stored_bytes_are_these(store: DirectoryStore):
     assert runs.put(store, ran(1))
     assert store.read(NAME) == GOLDEN
 
 
-def test_what_was_put_is_loaded_equal(store):
+def test_what_was_put_is_loaded_equal(store: DirectoryStore):
     runs.put(store, ran(1))
     assert runs.load(store, NAME) == ran(1)
 
@@ -73,13 +73,13 @@ def test_a_run_lies_under_the_day_on_which_it_began_in_utc():
     assert runs.run_name(ran(1, started_ms=runs.LAST_MS)) == "runs/process/99991231/run-1.json"
 
 
-def test_the_first_of_an_id_stays(store):
+def test_the_first_of_an_id_stays(store: DirectoryStore):
     assert runs.put(store, ran(1))
     assert not runs.put(store, ran(1, made=99))
     assert runs.load(store, NAME).made == 1
 
 
-def test_runs_come_by_name_and_by_step(store):
+def test_runs_come_by_name_and_by_step(store: DirectoryStore):
     for run in (ran(2), ran(1), ran(3, "dedup"), ran(4, started_ms=0)):
         runs.put(store, run)
     assert [run.id for run in runs.runs(store)] == ["run-3", "run-4", "run-1", "run-2"]
@@ -113,7 +113,7 @@ def test_runs_come_by_name_and_by_step(store):
     ],
 )
 @pytest.mark.parametrize("says_its_digest", [False, True])
-def test_a_damaged_run_is_named_and_passed_over(store, name, data, says_its_digest):
+def test_a_damaged_run_is_named_and_passed_over(store: DirectoryStore, name, data, says_its_digest):
     store.put(name, with_digest(data) if says_its_digest else data)
     runs.put(store, ran(2))
     assert [run.id for run in runs.runs(store)] == ["run-2"]
@@ -123,7 +123,7 @@ def test_a_damaged_run_is_named_and_passed_over(store, name, data, says_its_dige
         runs.load(store, name)
 
 
-def test_no_changed_bit_goes_unseen(store):
+def test_no_changed_bit_goes_unseen(store: DirectoryStore):
     for place, byte in enumerate(GOLDEN):
         store.delete(NAME)
         store.put(NAME, GOLDEN[:place] + bytes([byte ^ 1]) + GOLDEN[place + 1 :])
@@ -132,7 +132,7 @@ def test_no_changed_bit_goes_unseen(store):
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(runs.Run)])
-def test_a_field_of_another_kind_is_refused_by_name(store, field):
+def test_a_field_of_another_kind_is_refused_by_name(store: DirectoryStore, field):
     with pytest.raises(InputError, match=field):
         runs.put(store, replace(ran(1), **{field: object()}))
     assert list(store.list()) == []
@@ -141,7 +141,7 @@ def test_a_field_of_another_kind_is_refused_by_name(store, field):
 @pytest.mark.parametrize(
     "wrong", [{"id": "a/b"}, {"id": ""}, {"id": ".x"}, {"step": "../x"}, {"step": "a@1"}]
 )
-def test_what_cannot_be_a_name_is_refused(store, wrong):
+def test_what_cannot_be_a_name_is_refused(store: DirectoryStore, wrong):
     with pytest.raises(InputError, match="cannot be part of a name"):
         runs.put(store, replace(ran(1), **wrong))
 

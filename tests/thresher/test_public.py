@@ -5,6 +5,7 @@ import asyncio
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_contact_that_is_none_makes_no_project(tmp_path):
 
 def test_wrong_input_is_refused_in_one_line(tmp_path):
     project = thresher.Project.create(tmp_path)
-    refused = {
+    refused: dict[str, Callable[[], object]] = {
         "nothing is archived yet": project.process,
         "spider='package.module:Class'": lambda: project.crawl(arguments={"a": "b"}),
         "name 'a/b'": lambda: project.ingest("a/b", tmp_path),

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from unittest.mock import patch
 
 import pytest
 
@@ -14,11 +15,22 @@ from core import Conflict
 from crawler import recover, run_worker
 from crawler.lease_result import record_id
 from crawler.machine.heartbeat import Heartbeat
-from frontier import Discovery, HostRelease, Kind, Outcome, Scope, Settlement, TakeoverError, canonicalize
+from frontier import (
+    Discovery,
+    HostRelease,
+    Kind,
+    Outcome,
+    Scope,
+    Settlement,
+    TakeoverError,
+    canonicalize,
+)
+from frontier.testing.frontier import MemoryFrontier
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
 from storage.warc.compression import compression_of
 from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
+from tests.expect import expect
 from tests.frontier.fixed_clock import Clock, memory_crawl
 from tests.storage.archive.test_tails import Stepping, Watched
 from tests.storage.captures import capture
@@ -38,9 +50,9 @@ def work(config):
     """Run a worker whose machine sleeps with it: the clock of its heartbeat stands while the worker is stopped."""
     from crawler import worker
 
-    worker.Heartbeat = partial(Heartbeat, clock=time.process_time)
     try:
-        run_worker(config)
+        with patch.object(worker, "Heartbeat", partial(Heartbeat, clock=time.process_time)):
+            run_worker(config)
     except TakeoverError:
         raise SystemExit(75) from None
 
@@ -61,6 +73,7 @@ def test_a_worker_that_wakes_after_its_file_was_sealed_settles_only_readable_pag
     asleep = SPAWN.Process(target=work, args=(config,))
     asleep.start()
     wait_for(lambda: len(site.requests) > 40)
+    assert asleep.pid
     os.kill(asleep.pid, signal.SIGSTOP)
     wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))
     crawl.ask(lambda frontier: take_up(store, frontier, crawl.name))
@@ -83,9 +96,10 @@ def test_a_worker_that_wakes_after_its_file_was_sealed_settles_only_readable_pag
 class Life:
     """The calls of a worker, one after another: lease, append, commit, settle, seal."""
 
-    frontier: object
-    store: object
+    frontier: MemoryFrontier
+    store: Stepping
     settled: list = field(default_factory=list)
+    error: Exception | None = None
 
     def live(self):
         archive = ArchiveWriter(self.store, "main", writer="asleep", user_agent="agent")
@@ -93,8 +107,11 @@ class Life:
         while leases := now(self.frontier.lease(1, worker="asleep", lease_ms=3_600_000)):
             (lease,) = leases
             if lease.kind is Kind.ROBOTS:
-                said = {"rule": "allow", "body": b"", "ttl_ms": 3_600_000, "delay_ms": None}
-                now(self.frontier.settle_robots(lease, **said))
+                now(
+                    self.frontier.settle_robots(
+                        lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None
+                    )
+                )
                 continue
             page = capture(lease.url.text.encode(), wire=lease.url.wire)
             archive.append(page, record_id("main", "asleep", lease.token))
@@ -124,7 +141,7 @@ URLS = [canonicalize(f"http://{host}.test/") for host in "ab"]
 def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
     """Let a worker fall asleep before one of its calls. Let another recover its leases and files, and perhaps be killed at one of its own calls."""
     clock = Clock(1_767_225_600_000)
-    frontier = asyncio.run(memory_crawl(clock)).frontier
+    frontier = expect(MemoryFrontier, asyncio.run(memory_crawl(clock)).frontier)
     plain = PlainStore(DirectoryStore(tmp_path / f"{at}-{kill}"))
     now(frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in URLS]))
 
@@ -143,7 +160,7 @@ def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
     try:
         life.live()
     except (TakeoverError, Conflict) as error:
-        life.ended = error
+        life.error = error
     clock.now += 2_000
     asyncio.run(take_up(plain, frontier, "main"))
     return life, plain, now(frontier.stats())

@@ -9,6 +9,7 @@ import pytest
 
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
+from tests.crawler.conftest import Crawl
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
 
 LIMIT = 40_000
@@ -32,7 +33,7 @@ def flow(crawl):
     return crawl.ask(lambda frontier: frontier.backlog.gate_state())
 
 
-def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, site):
+def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl: Crawl, site):
     site.fallback = slowly(web(200), 0.02)
     crawl.seed(f"{site.url}/0")
     follow(crawl, 0)
@@ -68,7 +69,7 @@ def test_every_archived_byte_is_reported_to_the_frontier(crawl, site):
     assert len(list(manifests(DirectoryStore(crawl.root), "archive", crawl.name))) > 2
 
 
-def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl, site):
+def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl: Crawl, site):
     site.answers["/slow"] = site.answers["/robots.txt"]
     site.fallback = slowly(web(2), 6)
     crawl.seed(f"{site.url}/slow", f"{site.url}/0")
@@ -82,7 +83,7 @@ def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl, si
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_drain_ends_a_worker_that_waits_at_the_gate(crawl, site, number):
+def test_a_drain_ends_a_worker_that_waits_at_the_gate(crawl: Crawl, site, number):
     site.fallback = slowly(web(500), 0.02)
     crawl.seed(f"{site.url}/0")
     process = start(crawl.config("w", concurrency=4))
@@ -97,7 +98,7 @@ def test_a_drain_ends_a_worker_that_waits_at_the_gate(crawl, site, number):
     assert pages(crawl) == site.paths
 
 
-def test_a_drained_crawl_ends_at_a_shut_gate(crawl, site):
+def test_a_drained_crawl_ends_at_a_shut_gate(crawl: Crawl, site):
     site.fallback = slowly(web(1), 0.5)
     crawl.seed(f"{site.url}/0")
     follow(crawl, 0)

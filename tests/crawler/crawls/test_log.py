@@ -165,6 +165,7 @@ def test_no_record_reaches_the_disk_before_its_line(tmp_path):
 
     for number in range(12):
         archive.append(capture(bytes([number]) * (600 << 10) if number % 2 else b"x"), RECORD_ID)
+        assert archive._open
         if not isinstance(archive._open.unfinished, Watched):
             archive._open.unfinished = Watched(archive._open.unfinished)
     archive.commit()

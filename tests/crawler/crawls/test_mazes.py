@@ -1,6 +1,7 @@
 """Endless mazes are recognised within some hundred fetches, by novelty alone, and honest sites are not starved."""
 
 from itertools import islice
+from math import inf
 from zlib import crc32
 
 import pytest
@@ -27,7 +28,7 @@ class Crawl:
     """Applies the novelty rule to pages in the order in which they come."""
 
     def __init__(self):
-        self.fetched, self.refused, self.starved_after = 0, 0, None
+        self.fetched, self.refused, self.starved_after = 0, 0, inf
         self._rings, self._standings = {}, {}
 
     def visit(self, url, html, *, leads_on=True):
@@ -37,7 +38,7 @@ class Crawl:
         levels = {(url.host, url_template(url)): TEMPLATE, (url.host,): HOST, domain: DOMAIN}
         standings = {key: self._standings.get(key, level.initial) for key, level in levels.items()}
         if starved_level(*standings.values()):
-            if self.starved_after is None:
+            if self.starved_after == inf:
                 self.starved_after = self.fetched
             if not is_let_through(crc32(url.text.encode())):
                 self.refused += 1

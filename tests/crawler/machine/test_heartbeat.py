@@ -134,6 +134,7 @@ def test_a_sleeping_worker_is_taken_over_and_settles_nothing_when_it_wakes(crawl
     asleep.start()
     wait_for(lambda: len(site.requests) > 40)
     held = crawl.ask(lambda frontier: frontier.workers.holders())
+    assert asleep.pid
     os.kill(asleep.pid, signal.SIGSTOP)
     assert held == {"asleep"}
     wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))

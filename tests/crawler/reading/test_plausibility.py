@@ -12,8 +12,10 @@ from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
 from crawler.reading.plausibility import plausible
 from frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
+from isolation.worker_process import WorkerProcess
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
+from tests.expect import expect
 
 HERE = lease("http://example.org/folder/", interval_s=60)
 LINK = Discovery(
@@ -108,10 +110,10 @@ async def test_a_process_that_lies_is_replaced():
     aside = PageProcess()
     try:
         before = await aside.call(int, returns=int)
-        process = aside._process.pid
+        process = expect(WorkerProcess, aside._process).pid
         said = await aside.call(lie, returns=Settlement, accepts=lambda said: plausible(HERE, said))
         assert (before, said) == (0, None)
         assert await aside.call(int, returns=int) == 0
-        assert aside._process.pid != process
+        assert expect(WorkerProcess, aside._process).pid != process
     finally:
         aside.close()

@@ -17,7 +17,8 @@ from tests.crawler.leases import lease
 from tests.crawler.reading.test_listed import xml
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
+from tests.storage.captures import RECORD_ID
 
 URLSET = '<?xml version="1.0"?><urlset><url><loc>http://example.org/a</loc></url></urlset>'
 RSS = '<rss version="2.0"><channel><link>http://example.org/</link><item><link>http://example.org/a</link></item></channel></rss>'
@@ -37,7 +38,7 @@ def seed(**changes):
 def ends(body, kind=XML, under=None):
     body = body if isinstance(body, bytes) else body.encode()
     under = under or seed()
-    return page_settlement(under, leased_response(under, capture(body, kind), None))
+    return page_settlement(under, leased_response(under, capture(body, kind), RECORD_ID))
 
 
 @pytest.mark.parametrize(
@@ -111,14 +112,14 @@ def test_a_list_goes_no_further_than_its_scope_and_says_so():
 def test_a_feed_that_is_as_it_was_lists_nothing_new():
     under = seed(interval_s=60, state=RequestState(etag='"1"', date_ms=1, digest="sha1:A"))
     ended = page_settlement(
-        under, leased_response(under, capture(b"", XML, ("ETag", '"1"'), status=304), None)
+        under, leased_response(under, capture(b"", XML, ("ETag", '"1"'), status=304), RECORD_ID)
     )
     assert (ended.outcome, ended.discoveries) == (Outcome.UNCHANGED, ())
 
 
 def test_what_a_page_says_of_its_use_is_no_matter_of_lists():
     under = seed()
-    found = leased_response(under, capture(URLSET, XML, ("X-Robots-Tag", "nofollow")), None)
+    found = leased_response(under, capture(URLSET, XML, ("X-Robots-Tag", "nofollow")), RECORD_ID)
     assert len(page_settlement(under, found, options=PageOptions()).discoveries) == 1
 
 
@@ -143,7 +144,7 @@ def test_real_sitemaps_and_feeds_are_lists(name, kind, pages):
     packed = shared_file("robots/sitemaps-feeds-robots-cases.tar.zst").read_bytes()
     plain = zstandard.ZstdDecompressor().stream_reader(packed).read()
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
-        body = tar.extractfile(name).read()
+        body = read_tar_file(tar, name)
     anywhere = seed(scope=Scope.of("any", canonicalize("http://example.org/")))
     assert len(ends(body, ("Content-Type", kind), anywhere).discoveries) == pages
 

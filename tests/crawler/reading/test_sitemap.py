@@ -18,7 +18,7 @@ from crawler.reading.sitemap import (
     iterate_entries,
     read_sitemap,
 )
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 DAY_MS = 1_704_067_200_000  # 2024-01-01
@@ -219,6 +219,6 @@ def test_sitemaps_and_feeds_of_other_crawlers_tests_are_read():
         for member in archive:
             name = member.name.removeprefix("./")
             if name in EXPECTED:
-                found = read_sitemap(archive.extractfile(member).read()).entries
+                found = read_sitemap(read_tar_file(archive, member)).entries
                 seen[name] = (len(found), sum(entry.is_sitemap for entry in found))
     assert seen == EXPECTED

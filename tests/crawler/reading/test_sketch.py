@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from crawler.reading.sketch import MOST_MARKUP, sketch
 from tests.crawler.traps import page, word
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 URL = "http://a.test/red/green?x=blue"
 MENU = " ".join(f"entry{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400))
@@ -98,7 +98,7 @@ def test_real_pages_are_told_apart():
         tarfile.open(fileobj=stream, mode="r|") as tar,
     ):
         for member in filter(tarfile.TarInfo.isfile, tar):
-            html = tar.extractfile(member).read()
+            html = read_tar_file(tar, member)
             bodies.add(html)
             sketches.add(sketch(html, f"http://a.test/{member.name}"))
     assert len(bodies) > 200

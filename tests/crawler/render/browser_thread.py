@@ -83,7 +83,7 @@ class BrowserThread:
         parts = SubresourceFetcher(
             http_client,
             page=capture,
-            lease=UnlimitedPageLease(forbidden=tuple(robots)),
+            lease=UnlimitedPageLease(forbidden=tuple(robots)),  # type: ignore[arg-type]
             host_locks=HostLocks(),
             cache=SubresourceCache(utc_ms) if self._kept is None else self._kept,
             decode_budget=DecodeBudget(),

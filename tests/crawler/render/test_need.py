@@ -6,7 +6,7 @@ import tarfile
 import pytest
 
 from crawler.render.render_need import render_need
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 REACT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"/><title>React App</title>
 <script defer="defer" src="/static/js/main.8f2a.js"></script></head><body>
@@ -109,6 +109,6 @@ def test_hardly_any_ordinary_page_is_rendered():
         path.open("rb") as file,
         tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(file), mode="r|") as pages,
     ):
-        asked = [render_need(pages.extractfile(member).read()) for member in pages if member.isfile()]
+        asked = [render_need(read_tar_file(pages, member)) for member in pages if member.isfile()]
     assert len(asked) > 1_000
     assert sum(why is not None for why in asked) <= len(asked) / 200

@@ -43,7 +43,7 @@ class Asked:
         self.parts = SubresourceFetcher(
             client,
             page=replace(PAGE, url=url, peer=peer),
-            lease=lease or UnlimitedPageLease(forbidden=("private",)),
+            lease=lease or UnlimitedPageLease(forbidden=("private",)),  # type: ignore[arg-type]
             host_locks=hosts if hosts is not None else HostLocks(),
             cache=SubresourceCache(lambda: 0) if kept is None else kept,
             decode_budget=DecodeBudget(),
@@ -177,7 +177,7 @@ async def test_a_fetch_waits_for_a_hosts_turn_if_it_comes_in_time(client):
             self.told.append((host, delay_ms, max_wait_ms))
             return self.wait_ms
 
-        async def end_turn(self, host, *, delay_ms, answer):
+        async def end_turn(self, host, *, delay_ms, answer=None):
             self.told.append((host, delay_ms))
 
     near, far = Line(20), Line(100_000)

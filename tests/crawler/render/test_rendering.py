@@ -207,6 +207,7 @@ def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, co
     crawl.seed(f"{site.url}/")
     worker = SPAWN.Process(target=run_worker, args=(crawl.config("w", render="always", timeout_s=30),))
     worker.start()
+    assert worker.pid
     _until(lambda: site.paths["/begun"])
     time.sleep(0.7)
     family = [one.pid for one in process_tree(worker.pid) if one.pid != worker.pid]

@@ -17,7 +17,7 @@ from crawler.robots.robots_rules import (
     request_path,
     whole_lines,
 )
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 
 def allowed(text, path, product="thresher"):
@@ -308,7 +308,7 @@ def files(name):
     ) as archive:
         for member in archive:
             if member.isfile():
-                yield member.name, archive.extractfile(member).read()
+                yield member.name, read_tar_file(archive, member)
 
 
 def test_real_files_are_read():

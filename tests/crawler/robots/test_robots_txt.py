@@ -11,6 +11,7 @@ from crawler.robots.robots_txt import (
     STALE_MS,
     UNREACHABLE_MS,
     RobotsCache,
+    RobotsFetch,
     RobotsRetry,
     RobotsRuling,
     decide_response,
@@ -27,6 +28,7 @@ from tests.crawler.flat_settings import wire_client
 from tests.crawler.leases import lease, robots_frontier
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, page, redirect
+from tests.expect import expect
 
 NOW = 1_700_000_000_000
 
@@ -92,7 +94,7 @@ async def refused(record, url, version=1):
 
 async def test_rules_are_those_of_the_response():
     found, _ = await event({"/robots.txt": rules("User-agent: *\nDisallow: /private\nCrawl-delay: 2")})
-    assert found.decision.rule == "rules"
+    assert expect(RobotsRuling, found.decision).rule == "rules"
     assert found.decision.delay_ms == 2_000
     assert len(found.captures) == 1
 
@@ -163,10 +165,10 @@ async def test_a_hop_to_another_host_waits_for_its_turn():
         client = wire_client("t", max_body=1_000_000, timeout=2, allow_networks=("127.0.0.0/8",))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await fetch_robots(client, under, AddressLimiter(keeper))
+            found = await fetched(client, under, keeper)
         finally:
             await client.close()
-    assert (found.decision.rule, len(found.captures)) == ("rules", 2)
+    assert (expect(RobotsRuling, found.decision).rule, len(found.captures)) == ("rules", 2)
     assert keeper.asked == ["127.0.0.2"]
     assert keeper.ended == ["127.0.0.2"]
 
@@ -190,7 +192,7 @@ async def test_a_hop_that_our_own_side_lost_is_postponed_and_its_host_has_a_dela
             return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
 
     under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
-    found = await fetch_robots(Lost(), under, AddressLimiter(keeper))
+    found = await fetched(Lost(), under, keeper)
     assert found.decision == RobotsRetry(retry_after_ms=1_000, is_failure=False)
     assert len(found.captures) == 1
     assert keeper.ended == ["b.test"]
@@ -198,7 +200,8 @@ async def test_a_hop_that_our_own_side_lost_is_postponed_and_its_host_has_a_dela
 
 async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():
     found, server = await event({"/robots.txt": rules("")}, allow=())
-    assert (found.decision.rule, found.decision.body) == ("disallow", b"address_blocked")
+    ruling = expect(RobotsRuling, found.decision)
+    assert (ruling.rule, ruling.body) == ("disallow", b"address_blocked")
     assert server.connections == 0
 
 
@@ -207,7 +210,7 @@ async def test_2_3_1_2_five_redirects_are_followed_each_with_a_record():
     found, server = await event(
         {"/robots.txt": redirect("/1"), **hops, "/5": rules("User-agent: *\nDisallow: /")}
     )
-    assert found.decision.rule == "rules"
+    assert expect(RobotsRuling, found.decision).rule == "rules"
     assert [one.status for one in found.captures] == [301] * 5 + [200]
     assert len(server.requests) == 6
 
@@ -232,26 +235,27 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
             )
         finally:
             await client.close()
-    assert found.decision.rule == "rules"
+    assert expect(RobotsRuling, found.decision).rule == "rules"
     assert [capture.status for capture in found.captures] == [301, 301, 200]
     assert [seconds for seconds in slept if seconds] == [2 * delay_ms / 1000] * 2
 
 
 async def test_2_3_1_2_more_redirects_mean_that_all_is_allowed():
     found, server = await event({"/robots.txt": redirect("/robots.txt")})
-    assert found.decision.rule == "allow"
+    assert expect(RobotsRuling, found.decision).rule == "allow"
     assert len(server.requests) == 6
 
 
 async def test_a_redirect_to_a_blocked_address_is_not_followed():
     found, _ = await event({"/robots.txt": redirect("http://10.1.2.3/robots.txt")})
-    assert (found.decision.rule, found.decision.body) == ("disallow", b"address_blocked")
+    ruling = expect(RobotsRuling, found.decision)
+    assert (ruling.rule, ruling.body) == ("disallow", b"address_blocked")
     assert len(found.captures) == 1
 
 
 async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
     found, _ = await event({"/robots.txt": redirect("javascript:alert(1)")})
-    assert found.decision.rule == "allow"
+    assert expect(RobotsRuling, found.decision).rule == "allow"
 
 
 def test_2_5_the_first_500_kib_are_read():

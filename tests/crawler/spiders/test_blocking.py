@@ -102,7 +102,7 @@ def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
     assert line.startswith(f"spider blocking: parse of {site.url}/slow, at {project.root}/")
 
 
-def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project, monkeypatch):
+def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project: Project, monkeypatch):
     begin = Scheduler.__init__
     monkeypatch.setattr(
         Scheduler,

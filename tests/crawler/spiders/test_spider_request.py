@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import scrapy
@@ -99,8 +100,9 @@ def test_a_spider_request_of_another_version_says_what_to_do(written):
 )
 def test_values_that_would_come_back_changed_are_refused(value):
     for what in ("cb_kwargs", "meta"):
+        options: dict[str, Any] = {what: {"x": value}}
         with pytest.raises(InputError, match=rf"its {what}\['x'\] is {type(value).__name__}"):
-            encode_request(scrapy.Request("http://example.org/", **{what: {"x": value}}), SPIDER)
+            encode_request(scrapy.Request("http://example.org/", **options), SPIDER)
 
 
 @pytest.mark.parametrize("value", ["a\rX: y", "a\nX: y", "a\0"])
@@ -118,7 +120,7 @@ def test_only_methods_of_the_spider_itself_are_carried():
         scrapy.http.request.NO_CALLBACK,
     ):
         with pytest.raises(InputError, match="give a method of the spider"):
-            encode_request(scrapy.Request("http://example.org/", callback), SPIDER)
+            encode_request(scrapy.Request("http://example.org/", callback), SPIDER)  # type: ignore[arg-type]
 
 
 def test_a_callback_that_is_no_more_is_an_error_that_names_it():

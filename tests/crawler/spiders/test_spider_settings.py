@@ -1,5 +1,7 @@
 """Which settings of a user's spider count."""
 
+from typing import Any
+
 import pytest
 import scrapy
 from scrapy.crawler import Crawler
@@ -61,7 +63,7 @@ def test_every_worker_has_feeds_of_its_own():
 def test_feeds_of_which_a_killed_worker_may_lose_items_are_named():
     durable = {"a.jsonl": {}, "b": {"format": "csv"}, "file:///c.jl": {"format": "jsonlines"}}
     assert list(lossy_feeds(durable)) == []
-    others = {
+    others: dict[str, dict[str, Any]] = {
         "a.json": {"format": "json"},
         "b.xml": {},
         "s3://bucket/c.jsonl": {"format": "jsonlines"},

@@ -93,7 +93,9 @@ def test_callbacks_name_the_next_pages_and_their_items_are_in_the_feed(crawl, si
     assert [path.name for path in (project.root / "items").iterdir()] == ["w.jsonl"]
 
 
-def test_a_request_keeps_callback_arguments_meta_and_headers_through_the_frontier(crawl, site, project):
+def test_a_request_keeps_callback_arguments_meta_and_headers_through_the_frontier(
+    crawl, site, project: Project
+):
     code = """
     class Shop(scrapy.Spider):
         name = "shop"
@@ -137,7 +139,7 @@ def test_a_request_keeps_callback_arguments_meta_and_headers_through_the_frontie
     assert all(request in b"".join(site.requests) for request in site.requests)
 
 
-def test_rules_of_a_crawl_spider_are_followed_and_go_no_further_than_the_scope(crawl, site, project):
+def test_rules_of_a_crawl_spider_are_followed_and_go_no_further_than_the_scope(crawl, site, project: Project):
     code = """
     class Rules(CrawlSpider):
         name = "rules"
@@ -349,7 +351,9 @@ def test_a_spider_cannot_switch_off_robots_rules_nofollow_or_the_guard(crawl, si
         ("response.follow('/x', priority=10**10)", "priority must lie within"),
     ],
 )
-def test_a_request_that_cannot_be_carried_ends_the_worker_in_one_line(crawl, site, project, request_, why):
+def test_a_request_that_cannot_be_carried_ends_the_worker_in_one_line(
+    crawl, site, project: Project, request_, why
+):
     code = f"""
     class Wrong(scrapy.Spider):
         name = "wrong"

@@ -21,6 +21,7 @@ from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.spiders.test_spider_request import SPIDER
 from tests.crawler.test_archive_filter import captured
+from tests.expect import expect
 from tests.storage.captures import RECORD_ID
 
 URL = "http://example.org/"
@@ -100,25 +101,15 @@ def test_a_postponed_lease_is_not_settled():
 def test_exceptions_of_our_own_handler_do_not_count_as_a_middlewares():
     visit = visited(LOST)
     visit.exception = IgnoreRequest("truncated_length")
-    assert (
-        visit_result(
-            visit, visit.exception, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS
-        ).decision.reason
-        == "truncated_length"
-    )
-    assert (
-        visit_result(
-            visit, IgnoreRequest(), REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS
-        ).decision.reason
-        == "ignored"
-    )
+    assert settlement(visit, visit.exception).reason == "truncated_length"
+    assert settlement(visit, IgnoreRequest()).reason == "ignored"
 
 
 def test_a_refused_page_ends_with_its_refusal_whatever_middlewares_do():
     visit = Visit(lease=lease(URL), refusal=Judgement(outcome=Outcome.REFUSED, reason="robots"))
     for result in (RESPONSE, IgnoreRequest(), scrapy.Request(f"{URL}x")):
-        made = visit_result(visit, result, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS)
-        assert (made.decision.outcome, made.decision.reason) == (Outcome.REFUSED, "robots")
+        made = settlement(visit, result)
+        assert (made.outcome, made.reason) == (Outcome.REFUSED, "robots")
 
 
 def moved(location, status=301):

@@ -28,7 +28,7 @@ class Recorder:
 
 async def entered(delay_ms=100):
     frontier = Recorder(delay_ms)
-    way = AddressLimiter(frontier)
+    way = AddressLimiter(frontier)  # type: ignore[arg-type]
     assert await way.acquire_for(lease("http://a.test/"))(ADDRESS) == 0
     return way, frontier
 

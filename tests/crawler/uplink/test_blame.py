@@ -2,7 +2,7 @@
 cases.
 """
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -85,7 +85,9 @@ UP = {part: {part: True} for part in DOWN}
     ],
 )
 def test_whose_fault_it_is(sign, facts, found):
-    made = {key: frozenset(value) if isinstance(value, set) else value for key, value in facts.items()}
+    made: dict[str, Any] = {
+        key: frozenset(value) if isinstance(value, set) else value for key, value in facts.items()
+    }
     assert attribute_failure(sign, Evidence(**made)) == found
 
 

@@ -90,7 +90,7 @@ def test_an_outage_of_name_servers_costs_no_host_and_no_page(crawl, site, silent
 
     def come():
         if not silent:
-            names.__init__(port)
+            NameServer.__init__(names, port)
             names.update((host, ["127.0.0.1"]) for host in hosts)
         return names.served()
 

@@ -12,6 +12,7 @@ from crawler.uplink.uplink import TENTATIVE_LEASES, Uplink
 from crawler.wire import FetchFailure, Postponement
 from crawler.wire.network.probes import HostProbe
 from frontier import canonicalize
+from frontier.outage import Outage
 
 URL = canonicalize("http://a.test/")
 NO_PROXY = FetchFailure(reason="proxy", detail="the proxy: nobody there", symptom="no_proxy")
@@ -36,7 +37,8 @@ class Web:
         self.clock, self.probes, self.resolved_at = clock, self, float("-inf")
         self.answer, self.took_s = REFUSED, 0.0
         self.problem = "no name server answers"
-        self.speaks = self.connects = ""
+        self.speaks: FetchFailure | str = ""
+        self.connects: FetchFailure | str = ""
         self.alive = {}
         self.asked = []
         self.held = asyncio.Event()
@@ -69,18 +71,25 @@ class Web:
         return [f"http://{host}" for host in self.alive]
 
 
+class ObservedUplink(Uplink):
+    """An uplink with the waits before its probes and the outages that it reports."""
+
+    waits: list[int]
+    reports: list[Outage | None]
+
+
 @pytest.fixture
 def clock():
     return Clock()
 
 
 @pytest.fixture
-def web(clock):
+def web(clock: Clock):
     return Web(clock)
 
 
 @pytest.fixture
-async def made(web, clock, monkeypatch):
+async def made(web: Web, clock: Clock, monkeypatch):
     """Return an uplink whose probes run at once; `waits` are the seconds that it would have waited before each."""
     waits, reports = [], []
 
@@ -92,7 +101,7 @@ async def made(web, clock, monkeypatch):
         reports.append(uplink.outage)
 
     monkeypatch.setattr(module, "probe_delay_s", wait_s)
-    uplink = Uplink(web, web.responsive, report, clock=clock)
+    uplink = ObservedUplink(web, web.responsive, report, clock=clock)  # type: ignore[arg-type]
     uplink.waits, uplink.reports = waits, reports
     yield uplink
     await uplink.close()
@@ -109,7 +118,7 @@ async def passed(uplink):
             await asyncio.sleep(0)
 
 
-async def test_a_failure_of_the_host_is_the_hosts(made, web):
+async def test_a_failure_of_the_host_is_the_hosts(made, web: Web):
     for answer in (REFUSED, DENIED):
         web.answer = answer
         assert await made.get(URL) is answer
@@ -148,7 +157,9 @@ async def test_a_host_that_may_have_received_the_request_has_a_delay_though_no_r
     assert (await made.get(URL)).has_sent_request is asked
 
 
-async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(made, web, clock):
+async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(
+    made, web: Web, clock: Clock
+):
     web.answer = web.connects = NO_PROXY
     await made.get(URL)
     web.answer = REFUSED
@@ -198,7 +209,9 @@ async def test_a_name_server_that_never_worked_does_not_matter_while_hosts_answe
     assert isinstance(await made.get(URL), Postponement)
 
 
-async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answered_before(made, web, clock):
+async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answered_before(
+    made, web: Web, clock: Clock
+):
     web.answer, web.took_s = SILENT, 10.0
     web.alive = {"b.test": False, "c.test": False, "d.test": True, "www.a.test": True}
     assert await made.get(URL) is SILENT
@@ -235,14 +248,14 @@ async def test_a_probe_that_raises_ends_the_crawl(made, web):
         made.lease_limit(9)
 
 
-async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web):
+async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web: Web):
     async def away(n):
         raise Unavailable("away")
 
     web.answer, web.took_s = SILENT, 10.0
     web.alive = dict.fromkeys(("b.test", "c.test", "d.test"), False)
     await made.get(URL)
-    web.responsive = made._responsive = away
+    made._responsive = away
     await turns()
     assert made.lease_limit(9) == 0
     made._responsive = lambda n: asyncio.sleep(0, [])

@@ -1,5 +1,7 @@
 """What servers receive besides the URL: cookies, and the credentials that a configuration has for a domain."""
 
+from typing import Any
+
 import pytest
 
 from core import InputError
@@ -68,7 +70,7 @@ def test_a_cookies_domain_is_never_above_a_registered_domain(jar, host, domain, 
     assert [each for each in hosts if jar.tells(f"http://{each}/")] == told
 
 
-def test_secure_cookies_and_prefixes_are_obeyed(jar):
+def test_secure_cookies_and_prefixes_are_obeyed(jar: Jar):
     jar.takes("http://a.test/", "a=1; Secure", "__Secure-b=1", "__Host-c=1; Path=/")
     jar.takes(
         "https://a.test/",
@@ -111,7 +113,7 @@ async def test_cookies_are_sent_back_only_if_the_configuration_says_so(client):
     assert [one.request for one in found] == server.requests
 
 
-AUTH = {
+AUTH: dict[str, dict[str, Any]] = {
     "example.org": {"user": "me", "password": "env:PASSWORD_OF_TEST"},
     "api.example.org": {"headers": {"Authorization": "Bearer t", "X-Key": "k"}},
     "127.0.0.1": {"headers": {"authorization": "Bearer secret"}, "http": True},

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from extract.page.boxes import DEEPEST, MOST_ELEMENTS, ParsedPage
 from extract.page.page_reader import read_page
+from tests.expect import expect
 
 PIECES = (
     "<p>", "</p>", "<div class='comments'>", "</div>", "<ul><li>", "</ul>", "<table><tr><td>", "<td>", "</table>", "<pre>", "</pre>",
@@ -94,7 +95,8 @@ def test_code_stands_as_it_is(html, text):
     ],
 )
 def test_numbers_stay_what_they_are_and_words_whole(html, text):
-    assert [block.text for block in read_page(f"<p>{html}".encode()).blocks] == [text]
+    found = expect(ParsedPage, read_page(f"<p>{html}".encode()))
+    assert [block.text for block in found.blocks] == [text]
 
 
 def test_behind_code_white_space_means_nothing_again():

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extract.page.boxes import ParsedPage
 from extract.page.content import choose_content
 from extract.page.page_reader import read_page
+from tests.expect import expect
 
 TITLE = "The harbour in winter"
 SENTENCES = (
@@ -23,8 +25,12 @@ def page(body, *, title=TITLE):
     return f"<html><head><title>{title}</title></head><body>{body}</body></html>"
 
 
+def parsed(html):
+    return expect(ParsedPage, read_page(html.encode()))
+
+
 def chosen(body, *, title=TITLE, kind="page"):
-    return [block.text for block in choose_content(read_page(page(body, title=title).encode()), title, kind)]
+    return [block.text for block in choose_content(parsed(page(body, title=title)), title, kind)]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,7 @@ def test_these_are_taken_whole(kind):
     "body", ["<p>Hello.</p>", "<nav><a href=a>Home</a></nav>", "<div class=sidebar>One.</div>", "x"]
 )
 def test_a_page_with_next_to_nothing_is_taken_as_it_is(body):
-    assert chosen(body) == [block.text for block in read_page(page(body).encode()).blocks]
+    assert chosen(body) == [block.text for block in parsed(page(body)).blocks]
 
 
 def test_names_are_not_believed_of_a_part_that_has_the_text():
@@ -195,7 +201,7 @@ PIECES = (
     st.sampled_from(["page", "article", "discussion", "reference", "product"]),
 )
 def test_content_is_some_of_the_blocks_in_their_order_and_none_only_where_there_are_none(pieces, kind):
-    found = read_page(page("".join(pieces)).encode())
+    found = parsed(page("".join(pieces)))
     blocks = choose_content(found, TITLE, kind)
     numbers = {id(block): number for number, block in enumerate(found.blocks)}
     places = [numbers[id(block)] for block in blocks]

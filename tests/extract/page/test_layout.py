@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import Block, Box
+from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.layout import MOST_CELL, markdown, plain
 from extract.page.page_reader import read_page
+from tests.expect import expect
 
 
 def blocks(html):
-    return read_page(html.encode()).blocks
+    return expect(ParsedPage, read_page(html.encode())).blocks
 
 
 def lines(*each):

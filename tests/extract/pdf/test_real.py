@@ -16,7 +16,7 @@ import zstandard
 
 from extract import Skip
 from extract.pdf import extract
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 pytestmark = pytest.mark.shared
 
@@ -34,7 +34,7 @@ def documents():
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:
                 if member.isfile():
-                    yield member.name.removeprefix("./"), tar.extractfile(member).read()
+                    yield member.name.removeprefix("./"), read_tar_file(tar, member)
 
 
 def oracle():

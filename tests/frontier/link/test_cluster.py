@@ -153,7 +153,7 @@ def slot_of(crawl: str, partition: int) -> int:
     return key_slot(Partitions(crawl, ON_A_CLUSTER).key(partition).encode())
 
 
-async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, link, crawl):
+async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, link: Link, crawl):
     frontier = await Frontier(link, crawl).open()
     assert (await frontier.add([page(host, 0) for host in range(300)])).added == 300
     assert (await frontier.add([page(host, 0) for host in range(300)])).known == 300
@@ -167,7 +167,7 @@ async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, 
     assert crawl not in await crawl_names(link)
 
 
-async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cluster, link, crawl):
+async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cluster, link: Link, crawl):
     fleet = Fleet(link, crawl, hosts=60, pages=5)
 
     async def trouble() -> None:
@@ -185,7 +185,7 @@ async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cl
 
 
 @pytest.mark.slow
-async def test_masters_die_and_are_paused_and_every_slot_moves_under_a_crawl(cluster, link, crawl):
+async def test_masters_die_and_are_paused_and_every_slot_moves_under_a_crawl(cluster, link: Link, crawl):
     fleet = Fleet(link, crawl, hosts=150, pages=30, workers=48)
 
     async def trouble() -> None:
@@ -212,7 +212,7 @@ async def test_masters_die_and_are_paused_and_every_slot_moves_under_a_crawl(clu
 
 
 @pytest.mark.slow
-async def test_all_servers_die_together_under_a_crawl(cluster, link, crawl):
+async def test_all_servers_die_together_under_a_crawl(cluster, link: Link, crawl):
     fleet = Fleet(link, crawl, hosts=60, pages=10)
 
     async def trouble() -> None:
@@ -226,7 +226,7 @@ async def test_all_servers_die_together_under_a_crawl(cluster, link, crawl):
 
 
 @pytest.mark.slow
-async def test_what_a_cluster_loses_makes_no_host_be_asked_sooner(cluster, link, crawl):
+async def test_what_a_cluster_loses_makes_no_host_be_asked_sooner(cluster, link: Link, crawl):
     """A replica that was cut off for seconds takes the place of a master that went on alone: its last seconds are lost.
 
     What was granted in them and is held back for longer than the delay may meet another grant: nobody knows of it.

@@ -1,6 +1,7 @@
 """Addresses of servers and of clusters."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from redis.asyncio.connection import parse_url
@@ -72,7 +73,7 @@ async def test_a_node_of_a_cluster_is_known_for_one_even_before_it_has_slots(tmp
 
 
 def test_a_map_says_who_has_a_slot_and_who_has_replicas():
-    told = {
+    told: dict[tuple[int, int], dict[str, Any]] = {
         (0, 99): {"primary": ("a", 1), "replicas": [("c", 3)]},
         (101, 16_383): {"primary": ("b", 2), "replicas": []},
     }

@@ -48,6 +48,11 @@ def running(directory: Path) -> bool:
         return False
 
 
+def said_by(process):
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
 def user(directory: Path) -> subprocess.Popen:
     """Another process that uses the server until it is killed or its standard input ends."""
     code = (
@@ -82,7 +87,7 @@ def test_it_listens_on_a_private_socket_and_no_port(tmp_path):
 
 def test_two_users_share_it_and_the_last_stops_it(tmp_path):
     other = user(tmp_path)
-    address = other.stdout.readline().strip()
+    address = said_by(other)
     with embedded_server(tmp_path) as mine:
         assert mine == address
         other.communicate()
@@ -101,7 +106,7 @@ def test_users_of_one_process_share_it_too(tmp_path):
 
 def test_a_server_whose_users_were_killed_is_joined(tmp_path):
     other = user(tmp_path)
-    address = other.stdout.readline().strip()
+    address = said_by(other)
     direct(address).set("k", "v")
     orphan = pid(tmp_path)
     other.kill()
@@ -148,7 +153,7 @@ def test_a_server_that_lost_its_socket_is_replaced(tmp_path, monkeypatch):
 
 def test_many_may_come_and_go_at_once(tmp_path):
     users = [user(tmp_path) for _ in range(5)]
-    addresses = {process.stdout.readline().strip() for process in users}
+    addresses = {said_by(process) for process in users}
     assert len(addresses) == 1
     users[0].kill()
     for process in users:
@@ -168,7 +173,7 @@ def test_a_directory_too_deep_for_a_socket_path_is_no_trouble(tmp_path, monkeypa
 
 def test_the_socket_is_found_by_users_with_another_environment(tmp_path, monkeypatch):
     other = user(tmp_path)
-    address = other.stdout.readline().strip()
+    address = said_by(other)
     runtime = tmp_path / "r"
     runtime.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,10 @@ from tests.frontier.links import CODE, TAGS, Writers, echo, open_link, other_tha
 from tests.frontier.valkey_cluster import valkey, wait_until
 
 # Replicas
+
+
+def is_master(cluster, slot, node):
+    return cluster.master_of(slot) is node
 
 
 async def test_masters_change_places_with_their_replicas_under_calls(cluster):
@@ -25,7 +30,7 @@ async def test_masters_change_places_with_their_replicas_under_calls(cluster):
                 replica.run("CLUSTER", "FAILOVER")
                 await asyncio.to_thread(
                     wait_until,
-                    lambda slot=slot, to=replica: cluster.master_of(slot) is to,
+                    partial(is_master, cluster, slot, replica),
                     "a change of places",
                 )
             await writers.wait_for()

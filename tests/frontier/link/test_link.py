@@ -33,17 +33,17 @@ async def link(request) -> AsyncIterator[Link]:
 # Every link
 
 
-async def test_replies_come_in_the_order_of_their_calls(link):
+async def test_replies_come_in_the_order_of_their_calls(link: Link):
     calls = [echo(i % 7, i, f"é{i}", b"\xff\0") for i in range(500)]
     told = await link.call(calls)
     assert told == [[str(i).encode(), f"é{i}".encode(), b"\xff\0"] for i in range(500)]
 
 
-async def test_no_calls_have_no_replies(link):
+async def test_no_calls_have_no_replies(link: Link):
     assert await link.call([]) == []
 
 
-async def test_many_tasks_share_a_link(link):
+async def test_many_tasks_share_a_link(link: Link):
     async def ask(task: int) -> None:
         for i in range(5):
             assert await link.call([echo(i, task, i)]) == [[str(task).encode(), str(i).encode()]]
@@ -51,13 +51,13 @@ async def test_many_tasks_share_a_link(link):
     await asyncio.gather(*(ask(task) for task in range(300)))
 
 
-async def test_a_refusal_says_in_one_line_what_was_refused_and_by_whom(link):
+async def test_a_refusal_says_in_one_line_what_was_refused_and_by_whom(link: Link):
     with pytest.raises(Unavailable, match=r"^the frontier's server \S+ failed: no such thing; see") as caught:
         await link.call([echo(1, 1), Call("fail", ("{1}",), ("no such\nthing",)), echo(2, 2)])
     assert "\n" not in str(caught.value)
 
 
-async def test_crawls_are_listed_until_they_are_not(link):
+async def test_crawls_are_listed_until_they_are_not(link: Link):
     await link.add_crawl_name("a")
     await link.add_crawl_name("b")
     await link.add_crawl_name("b")
@@ -67,7 +67,7 @@ async def test_crawls_are_listed_until_they_are_not(link):
     assert "a" not in await link.crawl_names()
 
 
-async def test_unlinked_keys_are_gone(link):
+async def test_unlinked_keys_are_gone(link: Link):
     write = Call("once", ("{gone}:names",), ("x",))
     assert await link.call([write]) == [1]
     assert await link.call([write]) == [0]
@@ -75,7 +75,7 @@ async def test_unlinked_keys_are_gone(link):
     assert await link.call([write]) == [1]
 
 
-async def test_a_task_that_is_cancelled_leaves_no_reply_to_another(link):
+async def test_a_task_that_is_cancelled_leaves_no_reply_to_another(link: Link):
     for i in range(60):
         task = asyncio.create_task(link.call([echo(i, "theirs") for i in range(3)]))
         for _ in range(i % 12):
@@ -87,7 +87,9 @@ async def test_a_task_that_is_cancelled_leaves_no_reply_to_another(link):
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["connected", "not yet connected"])
-async def test_a_call_that_is_cancelled_ends_whatever_it_was_about_to_do(known, cluster, server):
+async def test_a_call_that_is_cancelled_ends_whatever_it_was_about_to_do(
+    known, cluster, server: ValkeyServer
+):
     for to in (server, cluster):
         for turns in range(60):
             async with open_link(to) as link:
@@ -109,7 +111,7 @@ async def _forever(link: Link) -> None:
 # The function library
 
 
-async def test_another_text_of_the_library_takes_its_place_and_the_same_is_left_alone(server):
+async def test_another_text_of_the_library_takes_its_place_and_the_same_is_left_alone(server: ValkeyServer):
     async with open_link(server) as link:
         await link.open(CODE)
         await link.open(CODE + "server.register_function('thresher_new', function() return 1 end)")
@@ -120,7 +122,9 @@ async def test_another_text_of_the_library_takes_its_place_and_the_same_is_left_
                 await other.call([Call("new", ("k",))])
 
 
-async def test_a_server_that_has_lost_the_library_is_given_it_again(link, cluster, server):
+async def test_a_server_that_has_lost_the_library_is_given_it_again(
+    link: Link, cluster, server: ValkeyServer
+):
     await link.call([echo(i, i) for i in range(TAGS)])
     for member in [server, *{cluster.master_of(slot) for slot in (0, 8_000, 16_000)}]:
         member.run("FUNCTION", "FLUSH")

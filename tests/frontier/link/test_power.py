@@ -7,13 +7,13 @@ import pytest
 from frontier import Frontier, HostRelease, Outcome, Settlement
 from frontier.link.connect import connect
 from storage.directory_store import DirectoryStore
-from tests.frontier.power_loss import PowerLossLink
+from tests.frontier.power_loss import PowerLossLink, PowerLossServer
 
 MS = 1_000_000
 
 
 @pytest.fixture
-async def lost(powerless):
+async def lost(powerless: PowerLossServer):
     """Makes the client of one crawl anew, which is to be done after each crash."""
 
     async def made(link=None):
@@ -23,7 +23,7 @@ async def lost(powerless):
 
 
 async def test_what_a_page_led_to_is_known_once_it_is_settled_though_power_was_lost_meanwhile(
-    powerless, lost, found, grants
+    powerless: PowerLossServer, lost, found, grants
 ):
     frontier = await lost()
     await frontier.add([found("http://a.test/")])
@@ -35,7 +35,7 @@ async def test_what_a_page_led_to_is_known_once_it_is_settled_though_power_was_l
     assert (await (await lost()).add(links)).known == len(links)
 
 
-async def test_power_that_is_lost_twice_repeats_no_token(powerless, lost, found, grants):
+async def test_power_that_is_lost_twice_repeats_no_token(powerless: PowerLossServer, lost, found, grants):
     await (await lost()).add([found("http://a.test/"), found("http://b.test/")])
     durable = powerless.size()
     tokens = []
@@ -45,7 +45,7 @@ async def test_power_that_is_lost_twice_repeats_no_token(powerless, lost, found,
     assert len(set(tokens)) == len(tokens)
 
 
-async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier, found, grants):
+async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier: Frontier, found, grants):
     rounds, delay_ms = 150, 3
     await frontier.add([found(f"http://a.test/{page}") for page in range(rounds)])
     worker = grants(frontier, delay_ms=delay_ms)
@@ -75,7 +75,7 @@ async def all_pages(frontier, worker, tail):
 
 
 async def test_what_was_read_before_power_was_lost_does_not_take_the_place_of_what_came_after(
-    powerless, lost, found, grants, tmp_path
+    powerless: PowerLossServer, lost, found, grants, tmp_path
 ):
     frontier, shelf = await lost(), DirectoryStore(tmp_path / "shelf")
     early = [found(f"http://a.test/early-{page}") for page in range(100)]
@@ -102,7 +102,7 @@ class Old(DirectoryStore):
 
 
 async def test_a_segment_that_was_read_back_is_there_for_a_server_that_has_forgotten_that_it_was(
-    powerless, lost, found, grants, tmp_path
+    powerless: PowerLossServer, lost, found, grants, tmp_path
 ):
     frontier = await lost()
     await frontier.add([found(f"http://a.test/{page}") for page in range(100)])

@@ -45,30 +45,30 @@ def test_a_server_that_lost_its_replica_counts_as_alone_only_after_some_time():
     assert server.is_replica_required(300)
 
 
-def test_a_cut_off_master_has_stopped_taking_writes_before_it_counts_as_alone(member):
+def test_a_cut_off_master_has_stopped_taking_writes_before_it_counts_as_alone(member: Replication):
     member.read_info(info(), now=10)
     assert member.is_replica_required(10 + 1.5 * NODE_TIMEOUT_MS / 1000)
     assert not member.is_replica_required(10 + 2.5 * NODE_TIMEOUT_MS / 1000)
 
 
-def test_a_silent_replica_is_missed_since_it_was_last_heard_of(member):
+def test_a_silent_replica_is_missed_since_it_was_last_heard_of(member: Replication):
     member.read_info(info(3, 9), now=10)
     assert member.is_replica_required(11)
     assert not member.is_replica_required(7.1 + grace_s(NODE_TIMEOUT_MS))
 
 
-def test_a_replica_that_only_loads_what_the_master_has_is_none(member):
+def test_a_replica_that_only_loads_what_the_master_has_is_none(member: Replication):
     member.read_info(info(0, state=b"send_bulk"), now=10)
     assert not member.is_replica_required(20)
 
 
-def test_an_acknowledgement_says_that_there_is_a_replica(member):
+def test_an_acknowledgement_says_that_there_is_a_replica(member: Replication):
     member.read_info(info(), now=10)
     member.mark_acknowledged()
     assert member.is_replica_required(100)
 
 
-def test_a_promoted_replica_that_has_none_itself_waits_for_nobody(member):
+def test_a_promoted_replica_that_has_none_itself_waits_for_nobody(member: Replication):
     member.mark_promoted(listed=False, grace_s=grace_s(NODE_TIMEOUT_MS))
     assert not member.is_replica_required(0)
     member.read_info(info(0), now=5)

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from itertools import count
 from operator import attrgetter
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -215,7 +216,7 @@ class Machine(RuleBasedStateMachine):
         self.run = self.runner.run
         self.tokens = set()
         self.pairs = []
-        self.real = None
+        self.real: Any = None
 
     @initialize(
         budget=st.none()
@@ -466,7 +467,7 @@ class Machine(RuleBasedStateMachine):
     @rule(gap=gaps)
     def skip(self, gap):
         if gap in {BEFORE, AT}:
-            crawl, now = self.model.frontier.crawl.state, self.clock.now + 1
+            crawl, now = expect(MemoryFrontier, self.model.frontier).crawl.state, self.clock.now + 1
             events = [due for due, _ in crawl.later]
             events += [promise.deadline for promise in crawl.open_leases.values()]
             events += [host.turn for host in crawl.hosts.values() if host.turn is not None]
@@ -569,7 +570,7 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions, pol
                 for i, lease in enumerate(granted[:half]):
                     new = says == "new" or (says == "rarely new" and i % 12 == 0)
                     spoken[lease.url] = None if says == "silent" else next(sketches) if new else 7
-                for crawl, leases in ((real, granted[:half]), (model, granted[half:])):
+                for crawl, half_of in ((real, granted[:half]), (model, granted[half:])):
                     ended = [
                         Settlement(
                             lease=lease,
@@ -577,7 +578,7 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions, pol
                             sketch=spoken[lease.url],
                             discoveries=tuple(found[:1]) if leads_on else (),
                         )
-                        for lease in sorted(leases, key=lambda lease: lease.url.text)
+                        for lease in sorted(half_of, key=lambda lease: lease.url.text)
                     ]
                     assert await crawl.frontier.settle(ended) == half
                 assert await real.frontier.stats() == await model.frontier.stats()

@@ -21,7 +21,9 @@ from frontier import (
     canonicalize,
 )
 from frontier.link.connect import connect
+from frontier.link.link import Link
 from frontier.verbs import journal as journals
+from tests.frontier.power_loss import PowerLossServer
 
 HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
 DAY = 24 * 3_600_000
@@ -130,7 +132,7 @@ async def crawled(powerless, *, seed, partitions, crashes, workers=2):
 @pytest.mark.parametrize("partitions", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
 async def test_no_url_is_lost_and_none_fetched_twice_whenever_the_server_loses_its_last_second(
-    powerless, seed, partitions
+    powerless: PowerLossServer, seed, partitions
 ):
     archive, stats = await crawled(powerless, seed=seed, partitions=partitions, crashes=3)
     assert set(archive) == set(range(PAGES)), stats
@@ -142,7 +144,7 @@ async def test_no_url_is_lost_and_none_fetched_twice_whenever_the_server_loses_i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 116))
-async def test_no_url_is_lost_at_many_more_moments(powerless, seed):
+async def test_no_url_is_lost_at_many_more_moments(powerless: PowerLossServer, seed):
     archive, stats = await crawled(
         powerless, seed=seed, partitions=1 + seed % 4, crashes=5, workers=1 + seed % 3
     )
@@ -153,7 +155,7 @@ async def test_no_url_is_lost_at_many_more_moments(powerless, seed):
 
 
 @pytest.fixture
-async def crawl(powerless):
+async def crawl(powerless: PowerLossServer):
     link = await connect(powerless.address)
     frontier = await Frontier(link, "lost").open(UNPACED)
     await frontier.crawl.sync()  # while the server syncs its file it writes later than it answers
@@ -172,7 +174,7 @@ async def granted(frontier, n=10):
             return pages
 
 
-async def test_what_was_added_is_added_again(powerless, crawl):
+async def test_what_was_added_is_added_again(powerless: PowerLossServer, crawl):
     durable = powerless.size()
     await crawl.add([page(1), page(2)])
     powerless.lose_power(durable)
@@ -180,7 +182,7 @@ async def test_what_was_added_is_added_again(powerless, crawl):
     assert crawl.crawl.server_restarts == 1
 
 
-async def test_a_lease_that_the_server_has_forgotten_is_held_on(powerless, crawl):
+async def test_a_lease_that_the_server_has_forgotten_is_held_on(powerless: PowerLossServer, crawl):
     await crawl.add([page(1)])
     durable = powerless.size()
     (lease,) = await granted(crawl)
@@ -190,7 +192,7 @@ async def test_a_lease_that_the_server_has_forgotten_is_held_on(powerless, crawl
     assert await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]) == 1
 
 
-async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless, crawl):
+async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless: PowerLossServer, crawl):
     await crawl.add([page(1)])
     (lease,) = await granted(crawl)
     durable = powerless.size()
@@ -212,7 +214,7 @@ async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they
 
 
 async def test_a_page_that_was_leased_and_settled_in_the_lost_second_is_not_granted_before_its_worker_says_so(
-    powerless, crawl
+    powerless: PowerLossServer, crawl
 ):
     await crawl.add([page(1), page(1 + HOSTS)])
     (first,) = await granted(crawl, 1)
@@ -228,7 +230,9 @@ async def test_a_page_that_was_leased_and_settled_in_the_lost_second_is_not_gran
     await link.aclose()
 
 
-async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_up(powerless, crawl):
+async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_up(
+    powerless: PowerLossServer, crawl
+):
     await crawl.add([page(1), page(1 + HOSTS)])
     (first,) = await granted(crawl, 1)
     await crawl.settle([Settlement(lease=first, outcome=Outcome.FETCHED)])
@@ -306,7 +310,7 @@ async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(p
 
 
 @pytest.mark.parametrize("verb", ["lease", "stats", "add", "beat", "settle", "flow"])
-async def test_a_server_that_was_emptied_is_an_error_whatever_it_is_asked(link, redis, verb):
+async def test_a_server_that_was_emptied_is_an_error_whatever_it_is_asked(link: Link, redis: Redis, verb):
     name = f"emptied-{next(_serial)}"
     frontier = await Frontier(link, name).open(UNPACED)
     await frontier.add([page(1)])
@@ -326,7 +330,9 @@ async def test_a_server_that_was_emptied_is_an_error_whatever_it_is_asked(link, 
 
 
 @pytest.mark.parametrize("verb", ["lease", "stats"])
-async def test_a_crawl_that_was_made_again_is_not_taken_for_the_one_that_was_lost(link, redis, verb):
+async def test_a_crawl_that_was_made_again_is_not_taken_for_the_one_that_was_lost(
+    link: Link, redis: Redis, verb
+):
     name = f"emptied-{next(_serial)}"
     frontier = await Frontier(link, name).open(UNPACED)
     for key in await redis.keys(f"thresher:{{{name}*"):
@@ -336,7 +342,7 @@ async def test_a_crawl_that_was_made_again_is_not_taken_for_the_one_that_was_los
         await (frontier.stats() if verb == "stats" else frontier.lease(1, worker="w", lease_ms=DAY))
 
 
-async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(link, redis):
+async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(link: Link, redis: Redis):
     name = f"emptied-{next(_serial)}"
     frontier = await Frontier(link, name).open(UNPACED, partitions=4)
     assert not await frontier.crawl.has_lost_partition()
@@ -348,7 +354,7 @@ async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 0
 
 
-async def test_a_home_that_is_lost_is_not_made_again_over_its_partitions(link, redis):
+async def test_a_home_that_is_lost_is_not_made_again_over_its_partitions(link: Link, redis: Redis):
     name = f"emptied-{next(_serial)}"
     frontier = await Frontier(link, name).open(UNPACED, partitions=4)
     await frontier.add([page(1)])
@@ -362,7 +368,7 @@ async def test_a_home_that_is_lost_is_not_made_again_over_its_partitions(link, r
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 1
 
 
-async def test_what_was_synced_is_on_the_disk(powerless, crawl):
+async def test_what_was_synced_is_on_the_disk(powerless: PowerLossServer, crawl):
     await crawl.add([page(1)])
     await crawl.crawl.sync()
     async with Redis.from_url(powerless.address) as redis:
@@ -377,7 +383,7 @@ async def test_what_was_synced_is_on_the_disk(powerless, crawl):
     assert (await crawl.stats()).waiting == 1
 
 
-async def test_what_a_server_forgot_to_log_is_not_taken_for_logged(powerless, crawl):
+async def test_what_a_server_forgot_to_log_is_not_taken_for_logged(powerless: PowerLossServer, crawl):
     await crawl.add([page(number) for number in range(0, 40, HOSTS)])
     await crawl.operator.drop(Scope.parse("host:h0.test"))
     durable = powerless.size()

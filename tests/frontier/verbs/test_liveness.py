@@ -1,10 +1,12 @@
 """Who lives, as far as the frontier has heard, and what the promises to the dead are worth."""
 
 import asyncio
+from typing import Any
 
 import pytest
+from redis.asyncio import Redis
 
-from frontier import HostRelease, Kind, Outcome, Settlement, TakeoverError
+from frontier import Frontier, HostRelease, Kind, Outcome, Settlement, TakeoverError
 
 
 async def test_a_worker_lives_from_its_first_beat_for_as_long_as_the_last_one_said(frontier):
@@ -19,14 +21,14 @@ async def test_a_worker_lives_from_its_first_beat_for_as_long_as_the_last_one_sa
     assert await frontier.workers.alive(["w", "v"]) == {"w", "v"}
 
 
-async def test_a_worker_that_has_left_does_not_live(frontier):
+async def test_a_worker_that_has_left_does_not_live(frontier: Frontier):
     await frontier.workers.send_heartbeat("w")
     await frontier.workers.deregister("w")
     await frontier.workers.deregister("never heard of")
     assert await frontier.workers.alive(["w"]) == set()
 
 
-async def test_a_worker_that_waits_for_its_storage_says_so_while_it_lives(frontier):
+async def test_a_worker_that_waits_for_its_storage_says_so_while_it_lives(frontier: Frontier):
     assert await frontier.workers.stalls() == []
     await frontier.workers.send_heartbeat("w", stalled_ms=5_000)
     await frontier.workers.send_heartbeat("v")
@@ -42,11 +44,11 @@ async def test_a_worker_that_waits_for_its_storage_says_so_while_it_lives(fronti
     assert await frontier.workers.stalls() == []
 
 
-async def test_nobody_is_asked_after_and_nobody_answers(frontier):
+async def test_nobody_is_asked_after_and_nobody_answers(frontier: Frontier):
     assert await frontier.workers.alive([]) == set()
 
 
-async def test_the_dead_are_not_remembered(frontier, redis):
+async def test_the_dead_are_not_remembered(frontier: Frontier, redis: Redis):
     for number in range(5):
         await frontier.workers.send_heartbeat(f"w{number}", 1)
     await asyncio.sleep(0.005)
@@ -54,7 +56,7 @@ async def test_the_dead_are_not_remembered(frontier, redis):
     assert await redis.zcard(f"thresher:{{{frontier.crawl.name}}}:beats") == 1
 
 
-async def test_who_holds_a_lease_is_known_whether_it_lives_or_not(frontier, found, grants):
+async def test_who_holds_a_lease_is_known_whether_it_lives_or_not(frontier: Frontier, found, grants):
     assert await frontier.workers.holders() == set()
     await frontier.add([found(f"http://{host}.test/{page}") for host in "abc" for page in range(3)])
     for robots in await grants(frontier).take():
@@ -66,7 +68,7 @@ async def test_who_holds_a_lease_is_known_whether_it_lives_or_not(frontier, foun
     assert await frontier.workers.holders() == {"two"}
 
 
-async def test_what_a_worker_settles_that_was_given_up_changes_nothing(frontier, found, grants):
+async def test_what_a_worker_settles_that_was_given_up_changes_nothing(frontier: Frontier, found, grants):
     await frontier.add([found("http://a.test/1")])
     await frontier.workers.send_heartbeat("slow", 1)
     (lease,) = await grants(frontier, "slow").pages()
@@ -83,7 +85,7 @@ async def test_what_a_worker_settles_that_was_given_up_changes_nothing(frontier,
 
 
 @pytest.mark.parametrize("crashed", [False, True])
-async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, grants, crashed):
+async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier: Frontier, found, grants, crashed):
     await frontier.add([found(f"http://{host}.test/") for host in "abcd"])
     await frontier.workers.send_heartbeat("asleep")
     pages = await grants(frontier, "asleep").pages()
@@ -115,13 +117,13 @@ async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, gran
 
 
 async def test_a_robots_txt_of_a_worker_that_was_taken_over_is_settled_by_who_took_over(
-    frontier, found, grants
+    frontier: Frontier, found, grants
 ):
     await frontier.add([found("http://a.test/"), found("http://b.test/")])
     first, second = await grants(frontier, "asleep").take()
     assert {first.kind, second.kind} == {Kind.ROBOTS}
     await frontier.workers.take_over(["asleep"])
-    said = {"rule": "allow", "body": b"", "ttl_ms": 60_000, "delay_ms": None}
+    said: dict[str, Any] = {"rule": "allow", "body": b"", "ttl_ms": 60_000, "delay_ms": None}
     with pytest.raises(TakeoverError):
         await frontier.settle_robots(first, **said)
     with pytest.raises(TakeoverError):

@@ -73,7 +73,7 @@ async def drained(frontier, worker, tail):
 
 
 async def test_what_waits_beyond_the_limit_lies_in_storage_and_is_granted_all_the_same(
-    frontier, found, grants, shelf
+    frontier: Frontier, found, grants, shelf: Shelf
 ):
     urls = [f"http://h{i % 3}.test/{i}" for i in range(1500)]
     await frontier.add([found(url) for url in urls])
@@ -89,13 +89,13 @@ async def test_what_waits_beyond_the_limit_lies_in_storage_and_is_granted_all_th
     assert stats.outcomes["fetched"] == 1500
 
 
-async def test_below_the_limit_nothing_is_moved(frontier, found, shelf):
+async def test_below_the_limit_nothing_is_moved(frontier: Frontier, found, shelf: Shelf):
     await frontier.add([found(f"http://a.test/{i}") for i in range(500)])
     assert await frontier.tail(shelf, max_in_memory=500).spill() == 0
     assert not shelf.objects
 
 
-async def test_lower_levels_of_the_tail_come_back_first(frontier, found, grants, shelf):
+async def test_lower_levels_of_the_tail_come_back_first(frontier: Frontier, found, grants, shelf: Shelf):
     await frontier.add([found(f"http://a.test/{i}", depth=9 - i // 100) for i in range(1000)])
     tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
@@ -105,7 +105,7 @@ async def test_lower_levels_of_the_tail_come_back_first(frontier, found, grants,
 
 
 async def test_what_is_added_while_the_tail_is_in_storage_waits_behind_it_or_goes_ahead_by_its_level(
-    frontier, found, grants, shelf
+    frontier: Frontier, found, grants, shelf: Shelf
 ):
     await frontier.add([found(f"http://a.test/{i}", depth=5) for i in range(300)])
     tail = frontier.tail(shelf, max_in_memory=0)
@@ -117,7 +117,7 @@ async def test_what_is_added_while_the_tail_is_in_storage_waits_behind_it_or_goe
 
 
 async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_and_nothing_else(
-    frontier, found, grants, shelf, monkeypatch
+    frontier: Frontier, found, grants, shelf: Shelf, monkeypatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
@@ -126,10 +126,10 @@ async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_a
         shelf.objects[name] = data
         raise KeyboardInterrupt
 
-    shelf.put = dies
-    with pytest.raises(KeyboardInterrupt):
-        await tail.spill()
-    del shelf.put
+    with monkeypatch.context() as patch:
+        patch.setattr(shelf, "put", dies)
+        with pytest.raises(KeyboardInterrupt):
+            await tail.spill()
     assert (await frontier.stats()).tail == 0
     await tail.spill()
     assert len(set(await drained(frontier, grants(frontier), tail))) == 400
@@ -139,7 +139,7 @@ async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_a
     assert not shelf.objects
 
 
-async def test_two_keepers_do_no_harm(frontier, found, grants, shelf):
+async def test_two_keepers_do_no_harm(frontier: Frontier, found, grants, shelf: Shelf):
     await frontier.add([found(f"http://h{i % 5}.test/{i}") for i in range(2000)])
     tails = [frontier.tail(shelf, max_in_memory=0), frontier.tail(shelf, max_in_memory=0)]
     await asyncio.gather(*(tail.spill() for tail in tails))
@@ -155,7 +155,7 @@ async def test_two_keepers_do_no_harm(frontier, found, grants, shelf):
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
 async def test_a_run_that_cannot_be_read_is_an_error_that_names_it_and_settles_nothing(
-    frontier, found, grants, shelf, damage
+    frontier: Frontier, found, grants, shelf: Shelf, damage
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     await frontier.add([found(f"http://b.test/{i}") for i in range(10)])
@@ -180,7 +180,7 @@ async def test_a_run_that_cannot_be_read_is_an_error_that_names_it_and_settles_n
 
 
 async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_read(
-    frontier, found, grants, shelf, monkeypatch
+    frontier: Frontier, found, grants, shelf: Shelf, monkeypatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
@@ -195,7 +195,7 @@ async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_rea
     assert not shelf.objects
 
 
-async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
+async def test_a_dropped_host_has_no_tail(frontier: Frontier, found, shelf: Shelf, monkeypatch):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()
@@ -209,7 +209,9 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     assert await tail.sweep() == 1
 
 
-async def test_a_keeper_that_is_cancelled_ends_whatever_it_was_about_to_do(frontier, found, shelf):
+async def test_a_keeper_that_is_cancelled_ends_whatever_it_was_about_to_do(
+    frontier: Frontier, found, shelf: Shelf
+):
     await frontier.add([found(f"http://a.test/{i}") for i in range(500)])
     for turns in range(60):
         keeper = asyncio.create_task(frontier.tail(shelf, max_in_memory=0).run("keeper"))
@@ -220,7 +222,7 @@ async def test_a_keeper_that_is_cancelled_ends_whatever_it_was_about_to_do(front
         assert keeper.cancelled(), turns
 
 
-async def test_a_keeper_keeps_while_the_crawl_goes_on(frontier, found, grants, shelf):
+async def test_a_keeper_keeps_while_the_crawl_goes_on(frontier: Frontier, found, grants, shelf: Shelf):
     await frontier.add([found(f"http://h{i % 3}.test/{i}") for i in range(900)])
     keepers = [
         asyncio.create_task(frontier.tail(shelf, max_in_memory=0).run(name)) for name in ("one", "two")

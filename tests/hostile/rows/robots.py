@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import itertools
+from typing import Any
 
 import brotli
 
@@ -193,7 +194,7 @@ def redirects(there: WebAddress) -> list[Row]:
     other = there.host(6, 9)
     rules = text("User-agent: *\nDisallow: /private\n")
     private = {"/private": page("no")}
-    forbidden = {"ended": {"/private": REFUSED}, "never": ("/private",)}
+    forbidden: dict[str, Any] = {"ended": {"/private": REFUSED}, "never": ("/private",)}
 
     def hops(number, last):
         return {f"/r{hop}": redirect(f"/r{hop + 1}") for hop in range(1, number)} | {f"/r{number}": last}

@@ -71,7 +71,7 @@ class Row:
     """Beginnings of paths that nobody may request."""
     long: bool = False
     """Whether the host needs more than minutes of the crawl's clock."""
-    extra_check: Callable[[Any], None] | None = None
+    extra_check: Callable[[Any], object] | None = None
     """What else must hold, as a function of `observed.RowObservation` that raises `AssertionError`."""
 
     def __repr__(self) -> str:

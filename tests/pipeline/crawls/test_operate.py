@@ -15,7 +15,7 @@ from pipeline import configuration
 from pipeline.commands import results
 from pipeline.crawls import operator_commands, yields
 from pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 
 URLS = (
     "http://a.example.org/1",
@@ -35,7 +35,7 @@ def redis(tmp_path_factory):
 def project(redis, tmp_path, request):
     def make(settings=""):
         text = f'[project]\nredis = "{redis}"\n[crawler]\nmin_delay = 0\n{settings}'
-        return Project(config=configuration.parse(text, tmp_path))
+        return OpenProject(config=configuration.parse(text, tmp_path))
 
     return make
 
@@ -163,10 +163,10 @@ def test_of_a_packed_list_that_breaks_off_it_is_said_how_many_were_added(project
     path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0)[:-20_000])
     with pytest.raises(InputError) as refusal:
         seed_file(project(), str(path), SeedPlan(crawl=name))
-    found = re.search(
+    (found,) = re.findall(
         r"breaks off .*; before that ([\d,]+) URLs were added, 0 known, 0 lines refused;", str(refusal.value)
     )
-    added = int(found[1].replace(",", ""))
+    added = int(found.replace(",", ""))
     _, stats = granted(project().config.project.redis, name)
     assert added == stats.seen
     assert 1_000 < added < 5_500

@@ -75,7 +75,7 @@ def pages(site):
     return {path: times for path, times in site.paths.items() if path != "/robots.txt"}
 
 
-def test_what_is_archived_is_not_fetched_again_and_what_it_led_to_waits(site, redis, project):
+def test_what_is_archived_is_not_fetched_again_and_what_it_led_to_waits(site: Server, redis, project):
     seed_urls(project, f"{site.url}/", max_depth=2)
     before = crawl_in_process(project, max_pages=4)
     lost(redis)
@@ -90,7 +90,7 @@ def test_what_is_archived_is_not_fetched_again_and_what_it_led_to_waits(site, re
     assert set(asked) == {"/", "/a", "/b", "/moved", "/none", "/x/"} | deep
 
 
-def test_what_was_to_be_tried_again_waits_and_what_had_failed_can_be_retried(site, redis, project):
+def test_what_was_to_be_tried_again_waits_and_what_had_failed_can_be_retried(site: Server, redis, project):
     site.answers |= {"/a": BROKEN, "/b": BROKEN}
     seed_urls(project, f"{site.url}/a", scope="prefix")
     assert crawl_in_process(project).reasons == {"failed:status_500": 1}
@@ -106,7 +106,9 @@ def test_what_was_to_be_tried_again_waits_and_what_had_failed_can_be_retried(sit
     assert add_retries(project, Retry(crawl="main")).added == 1
 
 
-def test_a_page_that_sent_back_with_a_cookie_is_asked_once_more_and_no_more_than_that(site, redis, tmp_path):
+def test_a_page_that_sent_back_with_a_cookie_is_asked_once_more_and_no_more_than_that(
+    site: Server, redis, tmp_path
+):
     project = project_at(tmp_path, redis, cookies="true")
     site.fallback = lambda _: gated()
     site.answers = {"/robots.txt": page("", status="404 Not Found")}
@@ -121,7 +123,7 @@ def test_a_page_that_sent_back_with_a_cookie_is_asked_once_more_and_no_more_than
     assert pages(site) == {"/": 2, "/one": 1, "/two": 1}
 
 
-def test_what_a_log_without_its_manifest_says_is_settled_as_it_says(site, redis, project):
+def test_what_a_log_without_its_manifest_says_is_settled_as_it_says(site: Server, redis, project):
     seed_urls(project, f"{site.url}/", max_depth=2)
     before = crawl_in_process(project, max_pages=4)
     for name in list(project.store.list("manifests/log/")):
@@ -132,7 +134,7 @@ def test_what_a_log_without_its_manifest_says_is_settled_as_it_says(site, redis,
     assert verify_storage(project.store, LineProgress()).damage == ()
 
 
-def test_a_log_that_is_damaged_is_an_error_until_it_is_copied_back_or_given_up(site, redis, project):
+def test_a_log_that_is_damaged_is_an_error_until_it_is_copied_back_or_given_up(site: Server, redis, project):
     seed_urls(project, f"{site.url}/", max_depth=2)
     before = crawl_in_process(project, max_pages=4)
     (name,) = project.store.list("log/")
@@ -156,7 +158,7 @@ def test_a_log_that_is_damaged_is_an_error_until_it_is_copied_back_or_given_up(s
     assert after.stats.outcomes["fetched"] == before.outcomes["fetched"]
 
 
-def test_an_id_of_the_storage_that_cannot_be_read_is_damage(site, project):
+def test_an_id_of_the_storage_that_cannot_be_read_is_damage(site: Server, project):
     seed_urls(project, f"{site.url}/a")
     crawl_in_process(project)
     assert verify_storage(project.store, LineProgress()).damage == ()
@@ -176,7 +178,7 @@ def test_a_digit_of_the_storages_id_that_is_another_is_damage(project):
     assert line.startswith("storage.json of the storage at file:")
 
 
-def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):
+def test_links_that_had_no_room_wait_once_there_is_some(site: Server, redis, tmp_path):
     project = project_at(tmp_path, redis, max_pages_per_host=3)
     seed_urls(project, f"{site.url}/", max_depth=1)
     crawl_in_process(project)
@@ -187,7 +189,7 @@ def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):
     )
 
 
-def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site, redis, project):
+def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site: Server, redis, project):
     seed_urls(project, f"{site.url}/")
     ask(project, lambda frontier: frontier.rebuild.start())  # somebody was killed
     for verb in (lambda: run_crawl(project), lambda: seed_urls(project, f"{site.url}/new")):
@@ -198,7 +200,7 @@ def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site, redis, proj
 
 
 def test_without_its_log_an_archive_is_known_and_its_links_wait_where_it_is_said_how_far(
-    site, redis, project
+    site: Server, redis, project
 ):
     seed_urls(project, f"{site.url}/", max_depth=1)
     before = crawl_in_process(project)
@@ -214,7 +216,7 @@ def test_without_its_log_an_archive_is_known_and_its_links_wait_where_it_is_said
     assert set(pages(site).values()) == {1}
 
 
-def test_what_waits_in_a_storage_that_lost_it_is_found_anew(site, redis, project):
+def test_what_waits_in_a_storage_that_lost_it_is_found_anew(site: Server, redis, project):
     seed_urls(project, f"{site.url}/a", max_depth=1)
     crawl_in_process(project, max_pages=1)
 
@@ -238,7 +240,7 @@ def test_what_waits_in_a_storage_that_lost_it_is_found_anew(site, redis, project
     assert set(pages(site).values()) == {1}
 
 
-def test_what_is_another_projects_is_not_forgotten(site, redis, project, tmp_path):
+def test_what_is_another_projects_is_not_forgotten(site: Server, redis, project, tmp_path):
     seed_urls(project, f"{site.url}/a")
     other = project_at(tmp_path / "other", redis)
     for anew in (False, True):
@@ -247,7 +249,7 @@ def test_what_is_another_projects_is_not_forgotten(site, redis, project, tmp_pat
     assert ask(project, stats).waiting == 1
 
 
-def test_a_crawl_whose_storage_was_emptied_on_purpose_can_begin_anew(site, redis, project, tmp_path):
+def test_a_crawl_whose_storage_was_emptied_on_purpose_can_begin_anew(site: Server, redis, project, tmp_path):
     seed_urls(project, f"{site.url}/b", max_depth=0)
     crawl_in_process(project)
     shutil.rmtree(tmp_path / "data")
@@ -258,7 +260,7 @@ def test_a_crawl_whose_storage_was_emptied_on_purpose_can_begin_anew(site, redis
     assert crawl_in_process(project).outcomes["fetched"] == 1
 
 
-def test_killed_between_two_files_it_goes_on_where_it_was(site, redis, project, monkeypatch):
+def test_killed_between_two_files_it_goes_on_where_it_was(site: Server, redis, project, monkeypatch):
     seed_urls(project, f"{site.url}/", max_depth=2)
     for pages in (2, 2):
         crawl_in_process(project, max_pages=pages)  # each worker leaves a file of each kind
@@ -294,7 +296,7 @@ def test_where_there_is_no_archive_there_is_nothing_to_make_a_frontier_from(proj
         made(project)
 
 
-def test_pages_that_are_visited_again_are_visited_when_they_were_to_be(site, redis, project):
+def test_pages_that_are_visited_again_are_visited_when_they_were_to_be(site: Server, redis, project):
     seed_urls(project, f"{site.url}/a/2", revisit_s=3600, scope="prefix")
     assert crawl_in_process(project).scheduled == 1
     lost(redis)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +16,7 @@ from pipeline.commands.app import app
 from pipeline.crawls.refetch import TRUNCATED, refetch_truncated, truncated_urls, write_urls
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.steps.process import parts, step
 from storage import tables
 from storage.manifest import Manifest, put_output, seal
@@ -31,7 +32,7 @@ REASONS = {URLS[3]: TRUNCATED, URLS[4]: "scanned_pdf"}
 @pytest.fixture
 def project(tmp_path):
     (tmp_path / "thresher.toml").write_text('[project]\ncontact = "mailto:test@example.org"\n')
-    project = Project.at(tmp_path)
+    project = OpenProject.at(tmp_path)
     warc = tmp_path / "cc.warc.gz"
     with warc.open("wb") as file:
         writer = WARCWriter(file, gzip=True)
@@ -64,7 +65,7 @@ def judged(project, cut, reasons):
             f"verdicts/{part.name}.parquet": tables.verdict_rows(verdicts, ()),
         }
         outputs = [
-            put_output(store, name, table.num_rows, lambda path, table=table: tables.write(path, table))
+            put_output(store, name, table.num_rows, partial(tables.write, table=table))
             for name, table in made.items()
         ]
         seal(

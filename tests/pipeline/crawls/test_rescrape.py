@@ -13,7 +13,7 @@ from frontier.link.connect import connect
 from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.integrity.verify import verify_storage
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 from tests.crawler.server import Server, links, page
 
@@ -70,7 +70,7 @@ def site():
 
 
 @pytest.fixture
-def project(tmp_path, site):
+def project(tmp_path, site: Site):
     return crawled(tmp_path, site)
 
 
@@ -84,7 +84,7 @@ def archived(tmp_path_factory):
 
 def crawled(directory, site):
     (directory / "thresher.toml").write_text(TOML)
-    project = Project.at(directory)
+    project = OpenProject.at(directory)
     seed = canonicalize(f"{site.server.url}/")
     asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(seed)])))
     run(project)
@@ -123,7 +123,7 @@ def records(project, kind):
     return found
 
 
-def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site):
+def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site: Site):
     site.version = 2
     site.asked.clear()
     assert add_rescrapes(project, RescrapePlan(crawl="docs")).added == 6
@@ -173,7 +173,7 @@ def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_c
 
 
 @pytest.mark.slow
-def test_a_capture_is_followed_by_one_rescrape(project, site):
+def test_a_capture_is_followed_by_one_rescrape(project, site: Site):
     plan = RescrapePlan(crawl="docs")
     assert add_rescrapes(project, plan).added == 6
     again = add_rescrapes(project, plan)
@@ -205,7 +205,7 @@ def test_without_a_yield_there_is_no_report_to_go_by(archived):
 
 
 @pytest.mark.slow
-def test_what_is_gone_is_not_asked_for_again(project, site):
+def test_what_is_gone_is_not_asked_for_again(project, site: Site):
     site.version = 2
     add_rescrapes(project, RescrapePlan(crawl="docs"))
     run(project)
@@ -246,7 +246,7 @@ def test_a_page_behind_a_cookie_gate_is_asked_for_again_though_both_of_its_captu
 
     with Server({"/": answer}).in_thread() as server:
         (tmp_path / "thresher.toml").write_text(f"{TOML}cookies = true\n")
-        project = Project.at(tmp_path)
+        project = OpenProject.at(tmp_path)
         url = canonicalize(f"{server.url}/")
         asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(url)])))
         assert run(project).outcomes["fetched"] == 1
@@ -258,7 +258,7 @@ def test_a_page_behind_a_cookie_gate_is_asked_for_again_though_both_of_its_captu
 def test_spellings_of_one_page_are_one_page_to_ask_for_again(tmp_path):
     with Server({"/q?b=1&a=2": page(STAYS), "/q?a=2&b=1": page(STAYS)}).in_thread() as server:
         (tmp_path / "thresher.toml").write_text(f"{TOML}query_order = true\n")
-        apart = Project.at(tmp_path)
+        apart = OpenProject.at(tmp_path)
         urls = [canonicalize(f"{server.url}{path}") for path in ("/q?b=1&a=2", "/q?a=2&b=1")]
 
         async def add(frontier):
@@ -269,4 +269,4 @@ def test_spellings_of_one_page_are_one_page_to_ask_for_again(tmp_path):
         run(apart)
         assert add_rescrapes(apart, RescrapePlan(crawl="docs")).pages == 2
         (tmp_path / "thresher.toml").write_text(TOML)
-        assert add_rescrapes(Project.at(tmp_path), RescrapePlan(crawl="docs"), update=True).pages == 1
+        assert add_rescrapes(OpenProject.at(tmp_path), RescrapePlan(crawl="docs"), update=True).pages == 1

@@ -14,7 +14,7 @@ from core import InputError, Url
 from frontier import canonicalize
 from pipeline.crawls import seed_files
 from pipeline.crawls.seed import SeedPlan, _discoveries
-from tests.shared import shared_file
+from tests.shared import read_tar_file, shared_file
 
 LIST = b"# comment\nhttp://example.org/a\n\n  https://example.org/b  \nno url\nftp://example.org/\n"
 
@@ -240,7 +240,7 @@ def test_a_real_table_without_names_of_its_columns(tmp_path):
 @pytest.mark.parametrize("name", ["sitemap.xml", "sitemap.xml.gz", "feed1.atom", "feed2.rss"])
 def test_real_sitemaps_and_feeds(tmp_path, name):
     with tarfile.open(fileobj=io.BytesIO(unpacked("robots/sitemaps-feeds-robots-cases.tar.zst"))) as tar:
-        data = tar.extractfile(f"trafilatura/tests/resources/{name}").read()
+        data = read_tar_file(tar, f"trafilatura/tests/resources/{name}")
     assert len(texts(read(tmp_path, data, "seeds"))) == (84 if "sitemap" in name else 1)
 
 
@@ -284,7 +284,9 @@ def test_the_pages_of_a_wat_file_and_where_they_lead_if_that_is_wanted(tmp_path)
         "http://example.org/e/b",
         "http://example.com/",
     ]
-    (refused,) = (seed for seed in seed_files.read_seeds(str(path)) if not isinstance(seed, Url))
+    (refused,) = (
+        seed for seed in seed_files.read_seeds(str(path)) if isinstance(seed, seed_files.RefusedLine)
+    )
     assert refused.line == 3
 
 

@@ -385,7 +385,7 @@ def test_killed_at_any_moment_and_run_again_the_bytes_are_the_same(files, crew, 
     assert outputs(files) == outputs(undisturbed)
 
 
-def test_workers_do_not_outlive_a_killed_parent(files):
+def test_workers_do_not_outlive_a_killed_parent(files: RecordingStore):
     process = start(files, 200)
     while not (files.root / "made.log").exists():
         time.sleep(0.05)

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,7 +19,7 @@ from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from pipeline.fleet import liveness
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME_PATTERN
 from storage.archive.open_files import writer_and_serial
@@ -40,6 +41,10 @@ class Heard:
         return self.heard & set(workers)
 
 
+def dead_workers(heard: Any, *arguments):
+    return liveness.dead_workers(heard, *arguments)
+
+
 def test_a_name_says_where_its_worker_is_at_home(tmp_path):
     one, other = liveness.new_worker_id(tmp_path / "a"), liveness.new_worker_id(tmp_path / "a")
     away = liveness.new_worker_id(tmp_path / "b")
@@ -54,8 +59,8 @@ async def test_a_worker_at_home_lives_as_long_as_it_holds_its_lock_whatever_is_h
     worker = liveness.new_worker_id(tmp_path)
     heard = Heard(worker)
     with liveness.hold_worker_lock(tmp_path, "main", worker):
-        assert await liveness.dead_workers(Heard(), tmp_path, "main", {worker}) == set()
-    assert await liveness.dead_workers(heard, tmp_path, "main", {worker}) == {worker}
+        assert await dead_workers(Heard(), tmp_path, "main", {worker}) == set()
+    assert await dead_workers(heard, tmp_path, "main", {worker}) == {worker}
     assert heard.asked == set()
 
 
@@ -77,18 +82,16 @@ async def test_a_worker_elsewhere_lives_as_long_as_it_is_heard_of(tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     one, other = liveness.new_worker_id(there), liveness.new_worker_id(there)
     with liveness.hold_worker_lock(there, "main", one), liveness.hold_worker_lock(there, "main", other):
-        assert await liveness.dead_workers(Heard(one), here, "main", {one, other}) == {other}
+        assert await dead_workers(Heard(one), here, "main", {one, other}) == {other}
 
 
 async def test_names_of_before_are_of_elsewhere(tmp_path):
-    assert await liveness.dead_workers(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
+    assert await dead_workers(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
 
 
 async def test_who_was_seen_to_end_is_dead_whatever_is_heard(tmp_path):
     worker = liveness.new_worker_id(tmp_path / "there")
-    assert await liveness.dead_workers(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {
-        worker
-    }
+    assert await dead_workers(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {worker}
 
 
 def test_the_locks_of_the_dead_are_removed_and_no_others(tmp_path):
@@ -104,7 +107,7 @@ def supervise(directory, ttl_s):
     """One machine's `thresher crawl`, with a shorter patience."""
     os.setsid()
     liveness.WORKER_TTL_S = ttl_s
-    crawl(Project.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
+    crawl(OpenProject.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
 
 
 @pytest.fixture

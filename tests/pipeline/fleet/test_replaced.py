@@ -53,7 +53,7 @@ async def watched(monkeypatch, exitcodes):
     monkeypatch.setattr(crawl_command, "POLL_S", 0)
     monkeypatch.setattr(crawl_command, "recover_dead_workers", take_up)
     interrupts = SimpleNamespace(count=0, forward=lambda _workers: None)
-    await crawl_command._supervise(None, None, "main", start, 1, interrupts, Shown())
+    await crawl_command._supervise(None, None, "main", start, 1, interrupts, Shown())  # type: ignore[arg-type]
     return ended
 
 

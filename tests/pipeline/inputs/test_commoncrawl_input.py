@@ -27,6 +27,7 @@ from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl import index_facts
 from storage.commoncrawl.index.selection import Selection
+from storage.commoncrawl.index_facts import IndexFacts
 from storage.commoncrawl.transport.http_source import HttpSource
 from storage.commoncrawl.transport.source_client import SourceClient
 from storage.directory_store import DirectoryStore
@@ -46,6 +47,7 @@ from tests.commoncrawl import (
     write_crawl,
 )
 from tests.commoncrawl import index as write_index
+from tests.expect import expect
 from tests.shared import shared_file
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
 from tests.storage.s3server import BUCKET
@@ -78,12 +80,18 @@ def config(base, directory=Path("/nowhere")):
     )
 
 
+def job(store, client, source="cc"):
+    return commoncrawl_input.CommonCrawlJob(
+        store=store, source=source, client=client, progress=LineProgress()
+    )
+
+
 def brought(store, base, what=ADDRESS, source="cc", **wanted):
     """Whole files, or single records where any are selected."""
     asked = CommonCrawlSelection(**wanted)
     with commoncrawl_input.open_client(config(base)) as client:
         bring = commoncrawl_input.ingest_selections if asked.is_selective else commoncrawl_input.ingest_files
-        return bring(store, source, client, [what], asked, LineProgress())
+        return bring(job(store, client, source), [what], asked)
 
 
 def archived(store, source="cc"):
@@ -222,7 +230,7 @@ def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, 
     brought(store, theirs.base, domains=("docs.example.org",), languages=("deu",))
     found = [record for record in archived(store) if record.type in {"metadata", "response"}]
     assert [record.type for record in found] == ["metadata", "response"] * 5
-    told = index_facts.decode(found[0].payload)
+    told = expect(IndexFacts, index_facts.decode(found[0].payload))
     assert (told.languages, told.charset, told.mime_detected) == ("deu,eng", "UTF-8", "text/html")
     (name,) = store.list("commoncrawl/cc/")
     rows = pq.read_table(store.path(name)).to_pylist()
@@ -233,7 +241,9 @@ def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, 
         assert {row.offset for row in cdxj.read(file, name="x")} == {row["record_offset"] for row in rows}
 
 
-def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(store, theirs, tmp_path):
+def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(
+    store: DirectoryStore, theirs, tmp_path
+):
     theirs.root = tmp_path / "cc"
     stored = write_crawl(theirs.root)
     wrong = [
@@ -313,7 +323,7 @@ def test_a_base_that_is_none_is_refused_without_repeating_it(base):
 SELECT = """
 import sys
 from pathlib import Path
-from pipeline.inputs.commoncrawl_input import ingest_selection
+from pipeline.inputs.commoncrawl_input import CommonCrawlJob, ingest_selection
 from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl.transport.source_client import SourceClient
 from storage.commoncrawl.index.selection import Selection
@@ -321,12 +331,16 @@ from storage.commoncrawl.transport.http_source import HttpSource
 from storage.directory_store import DirectoryStore
 client = SourceClient(HttpSource(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
-print(ingest_selection(DirectoryStore(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
+store = DirectoryStore(Path(sys.argv[2]))
+job = CommonCrawlJob(store=store, source="cc", client=client, progress=LineProgress())
+print(ingest_selection(job, wanted, "cdx", rows_a_file=6).files)
 client.close()
 """
 
 
-def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(store, theirs, tree):
+def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(
+    store: DirectoryStore, theirs, tree
+):
     def command():
         words = [sys.executable, "-c", SELECT, theirs.base, str(store.root)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -367,7 +381,7 @@ def rows_of(store, seal):
     return pq.read_table(store.path(name)).to_pylist()
 
 
-def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
+def test_what_was_sealed_before_common_crawl_went_silent_stays(store: DirectoryStore, theirs):
     client = SourceClient(
         HttpSource(theirs.base, "x"), patience=RetryPolicy(total_ms=300, first_ms=1, longest_ms=5)
     )
@@ -375,13 +389,11 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     theirs.plan = lambda asked: ErrorResponse(503) if "/warc/" in asked.path and next(calls) >= 3 else None
     wanted = Selection(crawl=CRAWL, domains=frozenset({"other.net"}))
     with pytest.raises(Unavailable, match="it continues where it stopped"):
-        commoncrawl_input.ingest_selection(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
+        commoncrawl_input.ingest_selection(job(store, client), wanted, "cdx", rows_a_file=3)
     had = len(urls(store))
     assert had >= 1
     theirs.plan = lambda asked: None
-    found = commoncrawl_input.ingest_selection(
-        store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3
-    )
+    found = commoncrawl_input.ingest_selection(job(store, client), wanted, "cdx", rows_a_file=3)
     client.close()
     assert found.added == 14 - had
     assert len(urls(store)) == 14
@@ -406,15 +418,15 @@ def selected_by(server, store):
     )
     wanted = Selection(crawl=CRAWL, domains=frozenset({"org", "net"}))
     try:
-        return commoncrawl_input.ingest_selection(
-            store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7
-        )
+        return commoncrawl_input.ingest_selection(job(store, client), wanted, "cdx", rows_a_file=7)
     finally:
         client.close()
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(store, theirs, undisturbed, seed):
+def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(
+    store: DirectoryStore, theirs, undisturbed, seed
+):
     draw = random.Random(seed)
     faults = [
         ErrorResponse(503),
@@ -429,7 +441,7 @@ def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(store, theirs,
     assert contents(store) == undisturbed
 
 
-def test_two_who_bring_in_the_same_at_once_make_one_archive(store, theirs, undisturbed):
+def test_two_who_bring_in_the_same_at_once_make_one_archive(store: DirectoryStore, theirs, undisturbed):
     with ThreadPoolExecutor(2) as both:
         found = list(both.map(lambda _: selected_by(theirs, store), range(2)))
     assert sum(each.found for each in found) == 2 * found[0].found

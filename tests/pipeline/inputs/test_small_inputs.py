@@ -23,6 +23,7 @@ from storage.directory_store import DirectoryStore
 from storage.inputs.shared_archive import inputs_of, is_shared
 from storage.inputs.volumes import VolumeSize
 from storage.manifest import manifests
+from tests.expect import expect
 from tests.pipeline.reports.test_wacz_export import archived
 from tests.storage.conftest import bucket_at, keys, server  # noqa: F401 - fixtures of these tests too
 
@@ -56,7 +57,7 @@ def inputs(files):
     found = Counter()
     for manifest in manifests(files, "archive"):
         found_here = inputs_of(files, manifest.outputs[0].name) if is_shared(manifest) else []
-        found.update([one.name for one in found_here] or [manifest.recipe["ingested"]])
+        found.update([one.name for one in found_here] or [expect(str, manifest.recipe["ingested"])])
     return found
 
 
@@ -80,7 +81,7 @@ def test_many_small_texts_are_a_few_files_and_as_many_documents(files, tmp_path,
     assert verify_storage(files, LineProgress()).damage == ()
 
 
-def test_a_directory_that_grows_adds_what_is_new_alone(files, tmp_path):
+def test_a_directory_that_grows_adds_what_is_new_alone(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", range(30))
     fates(files, directory)
     before = {name: files.read(name) for name in files.list()}
@@ -93,7 +94,7 @@ def test_a_directory_that_grows_adds_what_is_new_alone(files, tmp_path):
     assert len(list(manifests(files, "archive"))) == 2
 
 
-def test_of_small_files_one_alone_has_an_archive_file_of_its_own(files, tmp_path):
+def test_of_small_files_one_alone_has_an_archive_file_of_its_own(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", [3])
     fates(files, directory)
     (manifest,) = manifests(files, "archive")
@@ -102,7 +103,7 @@ def test_of_small_files_one_alone_has_an_archive_file_of_its_own(files, tmp_path
     assert fates(files, directory) == {"000/3.txt": "known", "000/4.txt": "added", "000/5.txt": "added"}
 
 
-def test_large_files_and_archives_keep_files_of_their_own(files, tmp_path):
+def test_large_files_and_archives_keep_files_of_their_own(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     (directory / "large.txt").write_text("Many words. " * 100_000)
     (directory / "rows.jsonl").write_text('{"text": "some words"}\n' * 11)
@@ -116,7 +117,7 @@ def test_large_files_and_archives_keep_files_of_their_own(files, tmp_path):
     assert set(fates(files, directory, size=VolumeSize(records=10)).values()) == {"known"}
 
 
-def test_another_text_under_a_name_that_is_there_is_refused(files, tmp_path):
+def test_another_text_under_a_name_that_is_there_is_refused(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     fates(files, directory)
     (directory / "000" / "1.txt").write_text("Another text.")
@@ -135,7 +136,7 @@ def test_read_otherwise_what_is_there_is_refused(files, tmp_path):
     assert 's holds it, read otherwise: reader was "text@1", is "lines@1" now' in found.refused[0]["reason"]
 
 
-def test_what_is_refused_leaves_nothing_and_the_others_share_their_file(files, tmp_path):
+def test_what_is_refused_leaves_nothing_and_the_others_share_their_file(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     (directory / "blank.txt").write_text("  \n")
     (directory / "junk.bin").write_bytes(b"\0\1\2")
@@ -143,7 +144,7 @@ def test_what_is_refused_leaves_nothing_and_the_others_share_their_file(files, t
     assert inputs(files).total() == 3
 
 
-def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files, tmp_path):
+def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     with pytest.raises(InputError, match="no such file"):
         ingest(files, "s", locate_inputs([directory, tmp_path / "none.txt"]))
@@ -245,7 +246,7 @@ def test_of_a_storage_of_ours_in_a_bucket_too(files, tmp_path, crew, server, buc
     assert_archives_alone(fates(files, f"{there.uri}{end}"))
 
 
-def test_a_wacz_that_was_unpacked_is_its_archives(files, tmp_path):
+def test_a_wacz_that_was_unpacked_is_its_archives(files: DirectoryStore, tmp_path):
     export_wacz(archived(tmp_path / "crawl"), "main", tmp_path / "x.wacz", "", LineProgress())
     with zipfile.ZipFile(tmp_path / "x.wacz") as package:
         package.extractall(tmp_path / "in")
@@ -254,7 +255,7 @@ def test_a_wacz_that_was_unpacked_is_its_archives(files, tmp_path):
     assert found.keys() >= {"datapackage.json", "pages/pages.jsonl", "indexes/index.cdx.gz"}
 
 
-def test_an_index_that_is_named_itself_is_refused(files, tmp_path):
+def test_an_index_that_is_named_itself_is_refused(files: DirectoryStore, tmp_path):
     crawl = archived(tmp_path / "crawl")
     index = next(name for name in crawl.list("warc/") if name.endswith(".cdxj.gz"))
     seal = next(crawl.list("manifests/"))
@@ -263,7 +264,7 @@ def test_an_index_that_is_named_itself_is_refused(files, tmp_path):
     assert "is a Manifest, which holds no text" in found.refused[1]["reason"]
 
 
-def test_json_that_is_no_index_is_still_read_or_refused(files, tmp_path):
+def test_json_that_is_no_index_is_still_read_or_refused(files: DirectoryStore, tmp_path):
     directory = texts(tmp_path / "in", [])
     directory.mkdir()
     (directory / "a.json").write_text(json.dumps({"text": "Some words.", "format": "thresher-manifest@1"}))

@@ -13,6 +13,7 @@ from storage.directory_store import DirectoryStore
 from storage.manifest import digest, load_manifest, manifest_name, seal
 from storage.warc import cdxj
 from storage.warc.compression import SUFFIXES, compressor
+from storage.warc.exchange_records import Attachment
 from storage.warc.records import read_records
 from tests.storage.captures import CHUNKED, STARTED_MS, capture
 from tests.storage.plain_store import PlainStore
@@ -29,15 +30,14 @@ def archive(store, compression="gzip"):
         made.commit()
     made.append(CHUNKED, UUID(int=4))
     made.append(capture(), UUID(int=5))
-    made.attach(
-        "resource",
-        b"<p>",
+    view = Attachment(
+        kind="resource",
+        block=b"<p>",
         uri="urn:view:https://example.org/1",
         mime="text/html",
         date_ms=STARTED_MS,
-        record_id=UUID(int=6),
-        response_id=UUID(int=5),
     )
+    made.attach(view, record_id=UUID(int=6), response_id=UUID(int=5))
     return made
 
 

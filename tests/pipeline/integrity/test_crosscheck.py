@@ -36,7 +36,7 @@ def found(files):
     return verify_storage(files, LineProgress(), is_deep=True)
 
 
-def test_an_archive_of_every_kind_of_record_is_read_alike(files):
+def test_an_archive_of_every_kind_of_record_is_read_alike(files: DirectoryStore):
     made = archive(files)
     noise = random.Random(5)
     for number, body in enumerate((b"", b"x", noise.randbytes(3 << 20))):
@@ -53,7 +53,7 @@ def test_an_archive_of_every_kind_of_record_is_read_alike(files):
     assert (checked.damage, checked.differences, checked.unread) == ((), (), ())
 
 
-def test_what_warcio_is_known_not_to_read_is_no_damage(files):
+def test_what_warcio_is_known_not_to_read_is_no_damage(files: DirectoryStore):
     made = archive(files)
     ref = made.append(WITH_TRAILERS, UUID(int=110))
     made.seal()
@@ -64,7 +64,7 @@ def test_what_warcio_is_known_not_to_read_is_no_damage(files):
     assert "(warcio cannot undo its chunks: " in line
 
 
-def test_files_that_warcio_cannot_read_are_named(files):
+def test_files_that_warcio_cannot_read_are_named(files: DirectoryStore):
     made = archive(files, "zstd")
     made.seal()
     checked = found(files)
@@ -76,7 +76,7 @@ def test_files_that_warcio_cannot_read_are_named(files):
     )
 
 
-def test_what_is_wrong_in_a_file_of_ours_is_damage(files):
+def test_what_is_wrong_in_a_file_of_ours_is_damage(files: DirectoryStore):
     archive(files).seal()
     name = "warc/main/main-w-00000.warc.gz"
     data = b""
@@ -107,7 +107,7 @@ def changed(member):
         ("block_of", changed, "length is 13 to our reader"),
     ],
 )
-def test_a_fault_of_our_reader_is_damage(files, monkeypatch, what, instead, said):
+def test_a_fault_of_our_reader_is_damage(files: DirectoryStore, monkeypatch, what, instead, said):
     archive(files).seal()
     monkeypatch.setattr(crosscheck, what, instead)
     assert any(said in line for line in found(files).damage)
@@ -119,7 +119,7 @@ def of_version(version, number):
     return gzip.compress(head.encode() + http + b"\r\n\r\n", mtime=0)
 
 
-def test_behind_what_warcio_cannot_read_it_goes_on(files, tmp_path):
+def test_behind_what_warcio_cannot_read_it_goes_on(files: DirectoryStore, tmp_path):
     versions = ["WARC/1.0", "WARC/0.9", "WARC/1.1", "WARC/0.9", "WARC/0.18"]
     (tmp_path / "a.warc.gz").write_bytes(b"".join(of_version(each, n) for n, each in enumerate(versions)))
     ingest(files, "s", locate_inputs([tmp_path / "a.warc.gz"]))
@@ -148,7 +148,7 @@ OTHERS = {
 
 
 @pytest.mark.shared
-def test_archives_of_others_are_read_alike_but_for_what_is_known(files):
+def test_archives_of_others_are_read_alike_but_for_what_is_known(files: DirectoryStore):
     ingest(files, "a", locate_inputs([shared_file("archives")]))
     checked = found(files)
     assert checked.damage == ()

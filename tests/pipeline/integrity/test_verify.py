@@ -69,7 +69,7 @@ def found(files):
     return verify_storage(files, LineProgress())
 
 
-def test_a_whole_storage_has_no_damage(files):
+def test_a_whole_storage_has_no_damage(files: DirectoryStore):
     assert found(files).damage == ()
     assert found(files).files == 4 + 6
 
@@ -88,7 +88,7 @@ def test_what_can_be_made_again_is_and_only_that(files, crew, kind):
     assert found(files).damage == ()
 
 
-def test_every_damage_is_named_at_once(files):
+def test_every_damage_is_named_at_once(files: DirectoryStore):
     names = [*files.list("documents/"), *files.list("signatures/")]
     for name in names:
         flip(files, name)
@@ -96,7 +96,7 @@ def test_every_damage_is_named_at_once(files):
     assert all(any(name in line for line in damage) for name in names)
 
 
-def test_a_changed_count_is_damage(files):
+def test_a_changed_count_is_damage(files: DirectoryStore):
     name, *_ = files.list("manifests/process/s/")
     body = json.loads(files.read(name))
     body["counts"]["keep.documents"] = 1_000_000
@@ -150,7 +150,7 @@ def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_pa
     assert not files.exists(name)
 
 
-def test_a_run_that_is_damaged_is_named_and_deleted(files):
+def test_a_run_that_is_damaged_is_named_and_deleted(files: DirectoryStore):
     run.put(files, ran(1))
     flip(files, run.run_name(ran(1)))
     damage = found(files)
@@ -160,7 +160,7 @@ def test_a_run_that_is_damaged_is_named_and_deleted(files):
     assert found(files).damage == ()
 
 
-def test_one_damaged_record_is_one_line(files):
+def test_one_damaged_record_is_one_line(files: DirectoryStore):
     flip(files, "warc/s/a.warc.gz")
     (line,) = found(files).damage
     assert re.fullmatch(r"manifests/archive/s/a\.json: warc/s/a\.warc\.gz at \d+: broken_compression", line)
@@ -189,7 +189,7 @@ def test_a_loss_is_accepted_only_when_the_user_says_so(files, crew):
     }
 
 
-def test_of_a_file_that_is_gone_no_loss_can_be_accepted(files):
+def test_of_a_file_that_is_gone_no_loss_can_be_accepted(files: DirectoryStore):
     files.delete("warc/s/b.warc.gz")
     damage = found(files)
     assert len(damage.damage) == 1

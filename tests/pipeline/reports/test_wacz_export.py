@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import json
 import random
 import zipfile
@@ -76,9 +77,10 @@ def test_every_line_leads_to_its_record(tmp_path, compression):
         for line in lines:
             row = json.loads(line[line.index("{") :])
             with package.open(f"archive/{row['filename']}") as file:
-                record = next(
-                    read_records(file, int(row["offset"]), int(row["offset"]) + 1, name=row["filename"])
-                )
+                archive = io.BytesIO(file.read())
+            record = next(
+                read_records(archive, int(row["offset"]), int(row["offset"]) + 1, name=row["filename"])
+            )
             assert (record.url, record.length, record.ref.digest) == (
                 row["url"],
                 int(row["length"]),

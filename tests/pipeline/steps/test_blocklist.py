@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from core import InputError
 from pipeline.commands.app import app
 from pipeline.configuration import FiltersConfig
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.steps import blocklist, process
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
@@ -26,7 +26,7 @@ def test_records_of_blocked_addresses_are_early_verdicts_and_another_list_is_ano
     run = CliRunner()
     for command in (["ingest", "t", str(tmp_path / "rows.jsonl")], ["process", "t", "--workers", "1"]):
         assert run.invoke(app, [*command, "--project", str(tmp_path)]).exit_code == 0
-    (manifest,) = manifests(Project.at(tmp_path).store, "process", "t")
+    (manifest,) = manifests(OpenProject.at(tmp_path).store, "process", "t")
     assert manifest.counts["early/blocked_address.documents"] == 2
     assert manifest.counts["keep.documents"] == 2
     filters = FiltersConfig(preset="none", languages=())

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData
+from core import CorruptData, Document
+from extract.record_document import extract_document
 from isolation.shared_int import SharedInt
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
@@ -18,11 +19,13 @@ from pipeline.inputs.ingest import IngestOptions, ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
 from storage import tables
+from storage.commoncrawl import index_facts
 from storage.directory_store import DirectoryStore
 from storage.inputs import origin, tar, text_files
 from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.tables import arrow, columns, delimited, jsonl
 from storage.warc import records
+from tests.expect import expect
 from tests.storage import dumps
 from tests.storage.made_inputs import ROWS, tarred
 from tests.storage.made_inputs import delimited as csv_of
@@ -86,7 +89,7 @@ def made(store):
         (process, "_payload_bytes", "record"),
         (process, "pageless_reason", "record"),
         (process, "with_dom", "record"),
-        (process.index_facts, "with_index_facts", "record"),
+        (index_facts, "with_index_facts", "record"),
         (process, "extract_document", "extract"),
         (process, "rights_of", "judge"),
         (process, "judge", "judge"),
@@ -96,7 +99,7 @@ def made(store):
         (records, "_record", "record"),
     ],
 )
-def test_an_exception_costs_one_record(files, monkeypatch, caplog, where, function, step):
+def test_an_exception_costs_one_record(files: DirectoryStore, monkeypatch, caplog, where, function, step):
     monkeypatch.setattr(where, function, poisoned(getattr(where, function)))
     with caplog.at_level(logging.WARNING):
         counts, verdicts = made(files)
@@ -124,19 +127,19 @@ def test_half_a_pair_in_what_a_page_says_of_itself_is_replaced(tmp_path):
     assert pq.read_table(store.open(name)).column("author").to_pylist() == ["\ufffd Anna"]
 
 
-def test_half_a_pair_in_a_text_costs_the_record_alone(files, monkeypatch):
+def test_half_a_pair_in_a_text_costs_the_record_alone(files: DirectoryStore, monkeypatch):
     def halved(record, *arguments, **named):
-        found = document(record, *arguments, **named)
+        found = expect(Document, document(record, *arguments, **named))
         return replace(found, title="\ud800") if POISON in record.url else found
 
-    document = process.extract_document
+    document = extract_document
     monkeypatch.setattr(process, "extract_document", halved)
     counts, _ = made(files)
     assert counts["keep.documents"] == 4
     assert counts["extract/failed:sign:UnicodeEncodeError.documents"] == 1
 
 
-def test_damage_of_the_storage_is_no_fault_of_a_record(files, monkeypatch):
+def test_damage_of_the_storage_is_no_fault_of_a_record(files: DirectoryStore, monkeypatch):
     def raising(*_, **__):
         raise CorruptData("it is not as it was sealed")
 

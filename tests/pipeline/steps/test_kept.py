@@ -18,7 +18,7 @@ from frontier.link.connect import connect
 from pipeline import configuration
 from pipeline.fleet.crawl_command import CrawlLimits, crawl
 from pipeline.integrity.verify import verify_storage
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.recipe import process_sources
 from pipeline.reports.report import funnel_of
 from pipeline.terminal.progress import LineProgress
@@ -93,7 +93,7 @@ async def seed(address, url):
 def seeded(directory, site, archive):
     directory.mkdir()
     (directory / "thresher.toml").write_text(TOML.format(archive=archive))
-    project = Project.at(directory)
+    project = OpenProject.at(directory)
     with project.frontier_address() as address:
         asyncio.run(seed(address, canonicalize(f"{site.url}/0")))
     return project
@@ -117,7 +117,7 @@ def warcs(project):
 
 def crawl_apart(directory):
     os.setsid()
-    crawl(Project.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
+    crawl(OpenProject.at(Path(directory)), "main", CrawlLimits(workers=1), LineProgress())
 
 
 def crawl_and_kill(project, site):

@@ -50,7 +50,7 @@ def ingest(project, *words):
     project.ingest("books", project.directory / "texts")
 
 
-def test_what_a_rule_raises_costs_its_record_alone(project):
+def test_what_a_rule_raises_costs_its_record_alone(project: Project):
     ingest(project, "Keep", "Drop", "Raise")
     project.process(workers=1)
     (verdicts,) = (project.directory / "data" / "verdicts" / "books").glob("*.parquet")
@@ -58,7 +58,7 @@ def test_what_a_rule_raises_costs_its_record_alone(project):
     assert found == Counter([("", ""), ("curious", "no_reason"), ("extract", "failed:judge:ValueError")])
 
 
-def test_a_rule_cannot_read_the_configuration_beside_it(project):
+def test_a_rule_cannot_read_the_configuration_beside_it(project: Project):
     if lacks := probe_confinement().lacks:
         pytest.skip(f"walls are missing here: {lacks}")
     ingest(project, "Keep", "Open")
@@ -66,7 +66,7 @@ def test_a_rule_cannot_read_the_configuration_beside_it(project):
         project.process(workers=1)
 
 
-def test_a_rule_that_is_gone_is_an_error_before_anything_is_processed(project):
+def test_a_rule_that_is_gone_is_an_error_before_anything_is_processed(project: Project):
     ingest(project, "Keep")
     (project.directory / "curious_rule.py").unlink()
     with pytest.raises(InputError, match="No module named 'curious_rule'"):

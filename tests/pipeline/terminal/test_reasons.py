@@ -15,7 +15,7 @@ from frontier.lease import FAULT_DETAILS, Fault
 from pipeline.terminal.reasons import describe, describe_with_code
 
 LUA = (Path(frontier.__file__).parent / "lua" / "state" / "host.lua").read_text()
-RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[1])
+RESTS = re.findall(r"'(\w+)'", re.findall(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[0])
 
 
 @pytest.mark.parametrize(

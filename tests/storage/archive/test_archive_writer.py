@@ -106,7 +106,7 @@ def assert_valid(path):
             assert all(each.startswith("payload digest failed") for each in problems)
 
 
-def test_the_bytes_of_an_archive_are_these(files):
+def test_the_bytes_of_an_archive_are_these(files: DirectoryStore):
     made = archive(files)
     made.append(capture(), RECORD_ID)
     made.seal()
@@ -115,7 +115,7 @@ def test_the_bytes_of_an_archive_are_these(files):
     )
 
 
-def test_a_sealed_archive_is_published_with_its_index_and_manifest(files):
+def test_a_sealed_archive_is_published_with_its_index_and_manifest(files: DirectoryStore):
     made, refs = fill(files)
     manifest = made.seal()
     assert list(files.list()) == [SEAL, INDEX, NAME]
@@ -131,7 +131,7 @@ def test_a_sealed_archive_is_published_with_its_index_and_manifest(files):
     assert [each.payload for each in responses] == [each.payload for each in CAPTURES]
 
 
-def test_a_ref_is_enough_to_read_the_record(files):
+def test_a_ref_is_enough_to_read_the_record(files: DirectoryStore):
     made, refs = fill(files)
     made.seal()
     for ref, one in zip(refs, CAPTURES, strict=True):
@@ -139,7 +139,7 @@ def test_a_ref_is_enough_to_read_the_record(files):
         assert one.response in gzip.decompress(stored)
 
 
-def test_the_index_has_a_line_for_every_response(files):
+def test_the_index_has_a_line_for_every_response(files: DirectoryStore):
     made, refs = fill(files)
     made.seal()
     found = list(rows(files.path(INDEX)))
@@ -152,7 +152,7 @@ def test_the_index_has_a_line_for_every_response(files):
     }
 
 
-def test_warcio_check_passes(files):
+def test_warcio_check_passes(files: DirectoryStore):
     made = archive(files)
     for each, record_id in zip(CAPTURES, IDS, strict=True):
         if each is not CHUNKED:
@@ -163,14 +163,14 @@ def test_warcio_check_passes(files):
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_nothing_appended_is_nothing_sealed(files):
+def test_nothing_appended_is_nothing_sealed(files: DirectoryStore):
     made = archive(files)
     made.commit()
     assert made.seal() is None
     assert contents(files) == {}
 
 
-def test_nothing_is_visible_before_the_seal(files):
+def test_nothing_is_visible_before_the_seal(files: DirectoryStore):
     made, _ = fill(files)
     assert contents(files) == {}
     assert "no open file" not in repr(made)
@@ -178,7 +178,7 @@ def test_nothing_is_visible_before_the_seal(files):
     assert repr(made) == "<archive of main by w1: no open file>"
 
 
-def test_a_full_file_is_sealed_and_the_next_begun(files):
+def test_a_full_file_is_sealed_and_the_next_begun(files: DirectoryStore):
     made = archive(files, max_bytes=31_000)
     noise = random.Random(3)
     refs = [made.append(capture(noise.randbytes(9000)), UUID(int=number)) for number in range(7)]
@@ -190,7 +190,7 @@ def test_a_full_file_is_sealed_and_the_next_begun(files):
     assert sum(each.counts["response"] for each in manifests(files, "archive", "main")) == 7
 
 
-def test_a_capture_larger_than_a_file_has_one_of_its_own(files):
+def test_a_capture_larger_than_a_file_has_one_of_its_own(files: DirectoryStore):
     made = archive(files, max_bytes=1000)
     for number in range(2):
         made.append(capture(random.Random(number).randbytes(5000)), UUID(int=number))
@@ -198,7 +198,7 @@ def test_a_capture_larger_than_a_file_has_one_of_its_own(files):
     assert len(list(manifests(files, "archive"))) == 2
 
 
-def test_an_old_file_is_sealed_by_the_time_of_the_captures(files):
+def test_an_old_file_is_sealed_by_the_time_of_the_captures(files: DirectoryStore):
     made = archive(files, max_age_s=60)
     for seconds in (0, 60, 61, 121):
         made.append(capture(started_ms=STARTED_MS + seconds * 1000), UUID(int=seconds))
@@ -206,7 +206,7 @@ def test_an_old_file_is_sealed_by_the_time_of_the_captures(files):
     assert [each.counts["response"] for each in manifests(files, "archive")] == [2, 2]
 
 
-def test_another_life_of_a_writer_goes_on_counting(files):
+def test_another_life_of_a_writer_goes_on_counting(files: DirectoryStore):
     for writer in ("w1", "w1-00007", "w1", "w"):
         made, _ = fill(files, writer=writer)
         made.seal()
@@ -218,7 +218,7 @@ def test_another_life_of_a_writer_goes_on_counting(files):
     ]
 
 
-def test_a_writer_with_an_open_file_from_an_earlier_life_is_refused(files):
+def test_a_writer_with_an_open_file_from_an_earlier_life_is_refused(files: DirectoryStore):
     made, _ = fill(files)
     made.abandon()
     with pytest.raises(Conflict, match="writer w1 has an archive file of crawl main open"):
@@ -229,14 +229,14 @@ def test_a_writer_with_an_open_file_from_an_earlier_life_is_refused(files):
 
 
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "a b", "ü", "-x", "a\n"])
-def test_names_that_are_none_are_refused(files, name):
+def test_names_that_are_none_are_refused(files: DirectoryStore, name):
     with pytest.raises(InputError, match="cannot name a crawl"):
         archive(files, crawl=name)
     with pytest.raises(InputError, match="cannot name a writer"):
         archive(files, writer=name)
 
 
-def test_a_bad_capture_adds_nothing(files):
+def test_a_bad_capture_adds_nothing(files: DirectoryStore):
     made = archive(files)
     with pytest.raises(InputError):
         made.append(capture(peer="nobody"), RECORD_ID)
@@ -244,7 +244,7 @@ def test_a_bad_capture_adds_nothing(files):
     assert made.seal().counts["response"] == 1
 
 
-def test_an_abandoned_archive_loses_nothing_that_was_committed(files):
+def test_an_abandoned_archive_loses_nothing_that_was_committed(files: DirectoryStore):
     made, refs = fill(files)
     made.append(capture(b"never committed"), UUID(int=99))
     made.abandon()
@@ -266,7 +266,7 @@ def test_recovery_seals_to_the_same_bytes_as_the_writer_would(tmp_path):
     assert contents(recovered) == contents(sealed)
 
 
-def test_cut_at_any_byte_every_whole_record_survives(files):
+def test_cut_at_any_byte_every_whole_record_survives(files: DirectoryStore):
     made, _ = fill(files)
     made.abandon()
     (left,) = open_files(files)
@@ -293,7 +293,7 @@ def test_cut_at_any_byte_every_whole_record_survives(files):
 
 
 @pytest.mark.parametrize("at", [0.3, 0.5, 0.8])
-def test_damage_in_the_middle_costs_only_the_records_that_it_is_in(files, at):
+def test_damage_in_the_middle_costs_only_the_records_that_it_is_in(files: DirectoryStore, at):
     made, _ = fill(files)
     made.abandon()
     (path,) = open_files(files)
@@ -374,7 +374,7 @@ def test_a_full_disk_is_one_line_and_the_call_may_be_made_again(tmp_path, call):
     assert failed >= 2
 
 
-def test_a_buffer_that_cannot_be_written_refuses_the_next_capture_and_keeps_the_last(files):
+def test_a_buffer_that_cannot_be_written_refuses_the_next_capture_and_keeps_the_last(files: DirectoryStore):
     made = archive(files)
     noise = random.Random(5)
     made.append(capture(noise.randbytes(3 << 19)), UUID(int=1))
@@ -394,7 +394,7 @@ def write_and_wait(root, ready, go):
     made.seal()
 
 
-def test_a_living_writer_is_left_alone_and_a_killed_one_is_recovered(files):
+def test_a_living_writer_is_left_alone_and_a_killed_one_is_recovered(files: DirectoryStore):
     context = multiprocessing.get_context("spawn")
     ready, never = context.Event(), context.Event()
     process = context.Process(target=write_and_wait, args=(files.root, ready, never))
@@ -409,11 +409,11 @@ def test_a_living_writer_is_left_alone_and_a_killed_one_is_recovered(files):
     assert recover_archives(files, "main", dead) == []
 
 
-def test_recovering_a_crawl_that_never_was_is_nothing(files):
+def test_recovering_a_crawl_that_never_was_is_nothing(files: DirectoryStore):
     assert recover_archives(files, "main", dead) == []
 
 
-def test_other_bytes_under_the_published_name_are_not_hidden(files):
+def test_other_bytes_under_the_published_name_are_not_hidden(files: DirectoryStore):
     made, _ = fill(files)
     files.put(NAME, b"other")
     with pytest.raises(Conflict, match="published by another process, with other bytes"):
@@ -424,7 +424,7 @@ def test_other_bytes_under_the_published_name_are_not_hidden(files):
     assert len(open_files(files)) == 1
 
 
-def test_refs_are_values(files):
+def test_refs_are_values(files: DirectoryStore):
     _, (ref, *_) = fill(files)
     assert ref == RecordRef(file=NAME, offset=ref.offset, length=ref.length, digest=ref.digest)
     assert Input(name=ref.file, sha256="").end is None

@@ -1,6 +1,7 @@
 """A writer that was given up while it lived: what it puts behind what was sealed is not deleted, and is sealed as well."""
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from uuid import UUID
@@ -31,7 +32,7 @@ class Watched:
     """What is asked of a store, counted; at the call of that number something happens."""
 
     at: int = -1
-    what: object = None
+    what: Callable[[], object] = list
     made: int = 0
     calls: list[str] = field(default_factory=list)
 

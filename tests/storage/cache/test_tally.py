@@ -55,7 +55,7 @@ def test_hits_misses_and_bytes_are_counted(tmp_path):
 def test_a_read_that_failed_is_not_counted(tmp_path):
     cache = Cache(tmp_path, 4096)
     with pytest.raises(ZeroDivisionError):
-        cache.get("key", lambda: 1 // 0)
+        cache.get("key", lambda: bytes(1 // 0))
     assert cache.stats() == CacheStats()
 
 
@@ -97,7 +97,12 @@ def test_a_forked_process_counts_for_itself(tmp_path):
 
 def test_threads_count_together(tmp_path):
     tally = CacheCounters(tmp_path)
-    threads = [threading.Thread(target=lambda: [tally.add(hits=1) for _ in range(500)]) for _ in range(4)]
+
+    def add():
+        for _ in range(500):
+            tally.add(hits=1)
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

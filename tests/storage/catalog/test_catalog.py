@@ -60,7 +60,7 @@ TOLD = (
 )
 
 
-def test_a_refreshed_catalog_says_what_the_manifests_say(store, catalog):
+def test_a_refreshed_catalog_says_what_the_manifests_say(store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     assert told(catalog) == TOLD
@@ -76,7 +76,7 @@ def test_a_refreshed_catalog_says_what_the_manifests_say(store, catalog):
     assert catalog.contents() == CatalogContents(manifests=4, runs=2, files=3, sources=2)
 
 
-def test_archive_files_come_with_what_is_in_them(store, catalog):
+def test_archive_files_come_with_what_is_in_them(store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     found = [
@@ -92,7 +92,7 @@ def test_archive_files_come_with_what_is_in_them(store, catalog):
     assert (file.manifest, file.sha256) == (manifest_name("archive", "cc/1"), "1" * 64)
 
 
-def test_a_source_is_what_its_files_add_up_to(store, catalog):
+def test_a_source_is_what_its_files_add_up_to(store: DirectoryStore, catalog: Catalog):
     some(store)
     put(store, "archive@1", "main/x", {"response": 1}, {"ingested": "x.warc.gz"})
     catalog.refresh(store)
@@ -103,7 +103,7 @@ def test_a_source_is_what_its_files_add_up_to(store, catalog):
     assert found == [("cc", "ingest", 1, 5, 1, 7), ("main", "mixed", 3, 15, 3, 6)]
 
 
-def test_runs_come_in_order_with_their_costs(store, catalog):
+def test_runs_come_in_order_with_their_costs(store: DirectoryStore, catalog: Catalog):
     some(store)
     runs.put(store, ran(0, cpu_s=0.25))
     catalog.refresh(store)
@@ -127,7 +127,7 @@ def test_runs_come_in_order_with_their_costs(store, catalog):
         ("UPDATE source SET responses = 8 WHERE name = 'main'", "manifests/archive/main/"),
     ],
 )
-def test_a_row_that_is_not_what_storage_says_is_named(store, catalog, change, named):
+def test_a_row_that_is_not_what_storage_says_is_named(store: DirectoryStore, catalog: Catalog, change, named):
     some(store)
     catalog.refresh(store)
     assert catalog.faults(store) == []
@@ -141,14 +141,14 @@ def test_a_row_that_is_not_what_storage_says_is_named(store, catalog, change, na
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_questions_of_the_guide_are_answered(store, catalog, question):
+def test_the_questions_of_the_guide_are_answered(store: DirectoryStore, catalog: Catalog, question):
     some(store)
     catalog.refresh(store)
     with catalog._database.reading() as session:
         assert session.connection().exec_driver_sql(question).fetchall()
 
 
-def test_the_guide_finds_what_was_not_processed(store, catalog):
+def test_the_guide_finds_what_was_not_processed(store: DirectoryStore, catalog: Catalog):
     some(store)
     put(store, "process@1", "main/part-2-000000000000", {"keep": 1})
     put(store, "process@1", "cc/part-10-000000000000", {"keep": 1})
@@ -167,13 +167,13 @@ def test_the_guide_names_every_table_and_column():
             assert not [name for name in table.model_fields if f"`{name}`" not in said]
 
 
-def test_a_new_catalog_is_empty(store, catalog):
+def test_a_new_catalog_is_empty(store: DirectoryStore, catalog: Catalog):
     assert (catalog.sources(), catalog.parts("archive"), catalog.totals("archive")) == ([], [], {})
     catalog.refresh(store)
     assert catalog.contents() == CatalogContents(manifests=0, runs=0, files=0, sources=0)
 
 
-def test_refreshing_again_finds_what_is_new_gone_and_made_anew(store, catalog):
+def test_refreshing_again_finds_what_is_new_gone_and_made_anew(store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     put(store, "archive@1", "main/3", {"response": 100})
@@ -204,7 +204,7 @@ class Counted(DirectoryStore):
         return super().read(name)
 
 
-def test_only_what_is_new_is_read(tmp_path, store, catalog):
+def test_only_what_is_new_is_read(tmp_path, store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     counted = Counted(store.root)
@@ -217,7 +217,7 @@ def test_only_what_is_new_is_read(tmp_path, store, catalog):
     assert len(counted.names) == 1 + 7
 
 
-def test_a_rebuilt_catalog_is_the_same(store, catalog):
+def test_a_rebuilt_catalog_is_the_same(store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -225,7 +225,7 @@ def test_a_rebuilt_catalog_is_the_same(store, catalog):
     assert rows(catalog) == before
 
 
-def test_a_rebuild_believes_nothing_that_the_catalog_said(store, catalog):
+def test_a_rebuild_believes_nothing_that_the_catalog_said(store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -236,7 +236,7 @@ def test_a_rebuild_believes_nothing_that_the_catalog_said(store, catalog):
     assert rows(catalog) == before
 
 
-def test_a_damaged_manifest_is_named_and_the_catalog_stays_as_it_was(store, catalog):
+def test_a_damaged_manifest_is_named_and_the_catalog_stays_as_it_was(store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -248,7 +248,7 @@ def test_a_damaged_manifest_is_named_and_the_catalog_stays_as_it_was(store, cata
         assert rows(catalog) == before
 
 
-def test_a_damaged_run_is_passed_over_and_taken_when_it_was_mended(store, catalog):
+def test_a_damaged_run_is_passed_over_and_taken_when_it_was_mended(store: DirectoryStore, catalog: Catalog):
     some(store)
     name = runs.run_name(ran(5))
     store.put(name, b"{")
@@ -261,7 +261,7 @@ def test_a_damaged_run_is_passed_over_and_taken_when_it_was_mended(store, catalo
     assert len(catalog.runs()) == 3
 
 
-def test_what_is_deleted_while_it_is_read_is_gone(store, catalog):
+def test_what_is_deleted_while_it_is_read_is_gone(store: DirectoryStore, catalog: Catalog):
     some(store)
 
     class Vanishing(DirectoryStore):
@@ -279,7 +279,7 @@ def test_what_is_deleted_while_it_is_read_is_gone(store, catalog):
     assert [each.part for each in catalog.parts("archive")] == ["cc/1"]
 
 
-def test_sizes_beyond_32_bits_and_all_of_unicode_are_held(store, catalog):
+def test_sizes_beyond_32_bits_and_all_of_unicode_are_held(store: DirectoryStore, catalog: Catalog):
     recipe = {"format": "x"}
     name = "warc/main/ü𝄞\ud800\0.warc.gz"
     seal(
@@ -307,7 +307,7 @@ def test_sizes_beyond_32_bits_and_all_of_unicode_are_held(store, catalog):
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 63])
-def test_a_size_that_cannot_be_is_named(store, catalog, size):
+def test_a_size_that_cannot_be_is_named(store: DirectoryStore, catalog: Catalog, size):
     recipe = {"format": "x"}
     output = Output(name="a", bytes=size, sha256="0" * 64, rows=1)
     mark = fingerprint("archive@1", recipe, ())
@@ -327,7 +327,7 @@ def test_a_size_that_cannot_be_is_named(store, catalog, size):
         catalog.refresh(store)
 
 
-def test_many_may_open_refresh_and_read_at_once(url, tmp_path, store):
+def test_many_may_open_refresh_and_read_at_once(url, tmp_path, store: DirectoryStore):
     some(store)
 
     def work(_):
@@ -339,7 +339,9 @@ def test_many_may_open_refresh_and_read_at_once(url, tmp_path, store):
         assert list(pool.map(work, range(12))) == [TOLD] * 12
 
 
-def test_readers_see_the_old_while_a_rebuild_is_under_way(url, tmp_path, store, catalog):
+def test_readers_see_the_old_while_a_rebuild_is_under_way(
+    url, tmp_path, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -372,7 +374,7 @@ WORKS = st.lists(
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(WORKS)
 def test_whatever_was_sealed_deleted_and_refreshed_the_catalog_is_a_rebuilt_one(
-    tmp_path_factory, catalog, works
+    tmp_path_factory, catalog: Catalog, works
 ):
     store = DirectoryStore(tmp_path_factory.mktemp("root"))
     catalog.rebuild(store)
@@ -412,7 +414,7 @@ def test_the_differences_make_one_out_of_the_other(stored, known):
     assert all(known.get(name) != stamp for name, stamp in found)
 
 
-def test_many_names_are_compared_page_by_page(store, catalog, monkeypatch):
+def test_many_names_are_compared_page_by_page(store: DirectoryStore, catalog: Catalog, monkeypatch):
     monkeypatch.setattr("storage.catalog.refresh.PAGE", 3)
     monkeypatch.setattr("storage.catalog.refresh.BATCH", 2)
     for number in range(20):

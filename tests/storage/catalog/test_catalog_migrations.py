@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, create_engine, inspect
+from sqlalchemy import MetaData, String, create_engine, inspect
 
 import storage.migrations
 from storage.catalog import Catalog
@@ -17,6 +17,7 @@ from storage.catalog.database import VERSION_TABLE
 from storage.catalog.database_url import locate
 from storage.directory_store import DirectoryStore
 from storage.migrations import REVISIONS
+from tests.expect import expect
 from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
 
@@ -57,7 +58,7 @@ def differences(url, project):
         )
     metadata = MetaData()
     for table in TABLES:
-        table.__table__.to_metadata(metadata)
+        table.__table__.to_metadata(metadata)  # type: ignore[union-attr]
     options = {"version_table": VERSION_TABLE, "compare_type": True}
     try:
         with engine.connect() as connection:
@@ -116,4 +117,4 @@ def test_names_are_sorted_by_their_bytes_on_both(url, tmp_path):
                 for each in inspect(session.connection()).get_columns(table, schema="thresher")
                 if each["name"] == column
             )
-            assert found["type"].collation == "C"
+            assert expect(String, found["type"]).collation == "C"

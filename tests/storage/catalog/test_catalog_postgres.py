@@ -27,18 +27,20 @@ def catalog(url, tmp_path):
     return Catalog(url, tmp_path)
 
 
-def test_both_ways_to_write_the_address_name_one_catalog(url, tmp_path, store, catalog):
+def test_both_ways_to_write_the_address_name_one_catalog(
+    url, tmp_path, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     other = Catalog(url.replace("postgresql:", "postgresql+psycopg:"), tmp_path)
     assert rows(other) == rows(catalog)
 
 
-def test_its_name_has_no_password(server, url, catalog):
+def test_its_name_has_no_password(server, url, catalog: Catalog):
     assert repr(catalog) == f"<catalog postgresql://127.0.0.1:{server.port}/{url.rpartition('/')[2]}>"
 
 
-def test_all_of_it_lies_in_its_own_schema(server, url, catalog):
+def test_all_of_it_lies_in_its_own_schema(server, url, catalog: Catalog):
     found = server.sql(
         url,
         "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
@@ -46,7 +48,7 @@ def test_all_of_it_lies_in_its_own_schema(server, url, catalog):
     assert found == [("thresher",)]
 
 
-def test_what_others_keep_in_the_database_is_left_alone(server, url, tmp_path, store):
+def test_what_others_keep_in_the_database_is_left_alone(server, url, tmp_path, store: DirectoryStore):
     server.sql(url, "CREATE TABLE public.source (precious text); INSERT INTO public.source VALUES ('x')")
     server.sql(url, "CREATE TABLE public.alembic_version (version_num text)")
     some(store)
@@ -74,13 +76,15 @@ def test_an_empty_schema_made_for_it_is_used(server, url, tmp_path):
     assert Catalog(url, tmp_path).sources() == []
 
 
-def test_a_newer_catalog_is_refused_in_one_line(server, url, tmp_path, catalog):
+def test_a_newer_catalog_is_refused_in_one_line(server, url, tmp_path, catalog: Catalog):
     server.sql(url, "UPDATE thresher.catalog_version SET version_num = '9999'")
     with pytest.raises(InputError, match=r"\Athe catalog [^\n]* is of a newer Thresher [^\n]*\Z"):
         Catalog(url, tmp_path)
 
 
-def test_somebody_who_may_only_read_can_ask_during_and_after_a_rebuild(server, url, store, catalog):
+def test_somebody_who_may_only_read_can_ask_during_and_after_a_rebuild(
+    server, url, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     server.sql(url, "CREATE ROLE reader; GRANT USAGE ON SCHEMA thresher TO reader")
@@ -93,7 +97,9 @@ def test_somebody_who_may_only_read_can_ask_during_and_after_a_rebuild(server, u
     assert sorted(server.sql(url, "SELECT * FROM public.view")) == [("archive", 9), ("process", 3)]
 
 
-def test_what_somebodys_view_rests_on_is_not_dropped(server, url, tmp_path, store, catalog):
+def test_what_somebodys_view_rests_on_is_not_dropped(
+    server, url, tmp_path, store: DirectoryStore, catalog: Catalog
+):
     server.sql(url, "CREATE VIEW public.view AS SELECT step FROM thresher.sealedpart")
     server.sql(url, "DROP TABLE thresher.cost")
     with pytest.raises(ThresherError, match=r"\Athe catalog [^\n]*cannot drop[^\n]*\Z"):
@@ -101,7 +107,9 @@ def test_what_somebodys_view_rests_on_is_not_dropped(server, url, tmp_path, stor
     assert server.sql(url, "SELECT * FROM public.view") == []
 
 
-def test_two_storages_do_not_take_turns_in_one_database(url, tmp_path, store, catalog):
+def test_two_storages_do_not_take_turns_in_one_database(
+    url, tmp_path, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -116,7 +124,9 @@ def test_two_storages_do_not_take_turns_in_one_database(url, tmp_path, store, ca
     catalog.refresh(other)
 
 
-def test_a_server_that_was_killed_and_started_between_two_questions_is_not_noticed(server, store, catalog):
+def test_a_server_that_was_killed_and_started_between_two_questions_is_not_noticed(
+    server, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -128,7 +138,9 @@ def test_a_server_that_was_killed_and_started_between_two_questions_is_not_notic
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_a_server_that_leaves_during_a_refresh_is_one_line_and_loses_nothing(server, store, catalog, end):
+def test_a_server_that_leaves_during_a_refresh_is_one_line_and_loses_nothing(
+    server, store: DirectoryStore, catalog: Catalog, end
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -150,7 +162,9 @@ def test_a_server_that_leaves_during_a_refresh_is_one_line_and_loses_nothing(ser
     assert rows(catalog) == before
 
 
-def test_a_refresh_waits_for_another_and_finds_its_work_done(url, tmp_path, store, catalog):
+def test_a_refresh_waits_for_another_and_finds_its_work_done(
+    url, tmp_path, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     reading, go_on = threading.Event(), threading.Event()
 

@@ -101,7 +101,9 @@ def many(store, sources, parts):
 @pytest.mark.parametrize(
     ("work", "at"), [("refresh", 1), ("refresh", 520), ("refresh", 605), ("rebuild", 520)]
 )
-def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(url, tmp_path, store, work, at):
+def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(
+    url, tmp_path, store: DirectoryStore, work, at
+):
     some(store)
     catalog = Catalog(url, tmp_path)
     catalog.refresh(store)
@@ -124,7 +126,7 @@ def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(url, tmp_
     assert rows(catalog) == after
 
 
-def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path, store):
+def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path, store: DirectoryStore):
     some(store)
     child = process(WORK, url, tmp_path, "refresh", 3)
     assert child.stdout.readline() == "here\n", child.communicate()
@@ -136,7 +138,9 @@ def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path, sto
     assert len(catalog.sources()) == 2
 
 
-def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(url, tmp_path, store):
+def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(
+    url, tmp_path, store: DirectoryStore
+):
     some(store)
     children = [process(OVER_AND_OVER, url, tmp_path) for _ in range(3)]
     try:

@@ -65,7 +65,7 @@ def fresh(tmp_path, store):
     return rows(catalog)
 
 
-def test_deleting_the_catalog_loses_nothing(tmp_path, store, catalog):
+def test_deleting_the_catalog_loses_nothing(tmp_path, store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -76,7 +76,9 @@ def test_deleting_the_catalog_loses_nothing(tmp_path, store, catalog):
     assert rows(again) == before
 
 
-def test_deleted_while_it_is_open_it_is_there_again_after_a_refresh(tmp_path, store, catalog):
+def test_deleted_while_it_is_open_it_is_there_again_after_a_refresh(
+    tmp_path, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -89,7 +91,7 @@ def test_deleted_while_it_is_open_it_is_there_again_after_a_refresh(tmp_path, st
 
 
 @pytest.mark.parametrize("junk", [b"junk" * 3000, b"", b"SQLite format 3\0" + b"\1" * 5000])
-def test_a_damaged_catalog_is_begun_anew(tmp_path, path, store, catalog, junk):
+def test_a_damaged_catalog_is_begun_anew(tmp_path, path, store: DirectoryStore, catalog: Catalog, junk):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -99,13 +101,13 @@ def test_a_damaged_catalog_is_begun_anew(tmp_path, path, store, catalog, junk):
     assert rows(again) == before
 
 
-def test_a_damaged_catalog_is_put_aside(tmp_path, path, catalog):
+def test_a_damaged_catalog_is_put_aside(tmp_path, path, catalog: Catalog):
     path.write_bytes(b"junk" * 3000)
     Catalog("sqlite:catalog.db", tmp_path)
     assert (tmp_path / "catalog.db.old").read_bytes() == b"junk" * 3000
 
 
-def test_a_page_damaged_in_the_middle_is_noticed(tmp_path, path, store, catalog):
+def test_a_page_damaged_in_the_middle_is_noticed(tmp_path, path, store: DirectoryStore, catalog: Catalog):
     for number in range(300):
         put(store, "archive@1", f"main/{number}", {"response": 1, "x" * 100: number})
     catalog.refresh(store)
@@ -119,7 +121,9 @@ def test_a_page_damaged_in_the_middle_is_noticed(tmp_path, path, store, catalog)
 
 
 @pytest.mark.parametrize("work", ["refresh", "rebuild"])
-def test_damage_while_it_is_open_is_repaired_by_the_next_refresh(path, store, catalog, work):
+def test_damage_while_it_is_open_is_repaired_by_the_next_refresh(
+    path, store: DirectoryStore, catalog: Catalog, work
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -130,7 +134,7 @@ def test_damage_while_it_is_open_is_repaired_by_the_next_refresh(path, store, ca
     assert rows(catalog) == before
 
 
-def test_a_catalog_from_before_the_migrations_is_migrated(tmp_path, path, store):
+def test_a_catalog_from_before_the_migrations_is_migrated(tmp_path, path, store: DirectoryStore):
     some(store)
     change(path, BEFORE_MIGRATIONS)
     stamp = store.stamp(manifest_name("archive", "main/1"))
@@ -147,7 +151,7 @@ def test_a_catalog_from_before_the_migrations_is_migrated(tmp_path, path, store)
     assert ask(path, "PRAGMA user_version") == 2
 
 
-def test_a_catalog_whose_migration_fails_is_begun_anew(tmp_path, path, store):
+def test_a_catalog_whose_migration_fails_is_begun_anew(tmp_path, path, store: DirectoryStore):
     some(store)
     change(path, BEFORE_MIGRATIONS, "CREATE TABLE archivefile (x)")
     catalog = Catalog("sqlite:catalog.db", tmp_path)
@@ -166,7 +170,9 @@ def test_a_catalog_whose_migration_fails_is_begun_anew(tmp_path, path, store):
         "DROP TABLE catalog_version; CREATE TABLE catalog_version (x)",
     ],
 )
-def test_a_catalog_with_other_tables_is_begun_anew(tmp_path, path, store, catalog, harm):
+def test_a_catalog_with_other_tables_is_begun_anew(
+    tmp_path, path, store: DirectoryStore, catalog: Catalog, harm
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -176,7 +182,9 @@ def test_a_catalog_with_other_tables_is_begun_anew(tmp_path, path, store, catalo
     assert rows(again) == before
 
 
-def test_a_column_that_is_missing_is_repaired_by_the_refresh_that_needs_it(path, store, catalog):
+def test_a_column_that_is_missing_is_repaired_by_the_refresh_that_needs_it(
+    path, store: DirectoryStore, catalog: Catalog
+):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -185,7 +193,7 @@ def test_a_column_that_is_missing_is_repaired_by_the_refresh_that_needs_it(path,
     assert rows(catalog) == before
 
 
-def test_a_newer_catalog_is_refused_in_one_line_and_left_alone(tmp_path, path, catalog):
+def test_a_newer_catalog_is_refused_in_one_line_and_left_alone(tmp_path, path, catalog: Catalog):
     change(path, "UPDATE catalog_version SET version_num = '9999'")
     before = path.read_bytes()
     with pytest.raises(
@@ -209,11 +217,11 @@ def test_a_file_that_cannot_be_opened_is_one_line(tmp_path):
         Catalog("sqlite:link.db", tmp_path)
 
 
-def test_it_is_in_wal_mode_so_that_readers_wait_for_nobody(path, catalog):
+def test_it_is_in_wal_mode_so_that_readers_wait_for_nobody(path, catalog: Catalog):
     assert ask(path, "PRAGMA journal_mode") == "wal"
 
 
-def test_a_moved_storage_is_read_anew(tmp_path, store, catalog):
+def test_a_moved_storage_is_read_anew(tmp_path, store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -225,7 +233,7 @@ def test_a_moved_storage_is_read_anew(tmp_path, store, catalog):
     assert after == before
 
 
-def test_many_begin_the_same_damaged_catalog_anew(tmp_path, path, store):
+def test_many_begin_the_same_damaged_catalog_anew(tmp_path, path, store: DirectoryStore):
     some(store)
     expected = fresh(tmp_path, store)
     for _ in range(5):

@@ -48,7 +48,7 @@ def clock():
 
 
 @pytest.fixture
-def client_of(clock):
+def client_of(clock: Clock):
     """Makes clients, closed at the end."""
     made = []
 

@@ -11,12 +11,26 @@ from hypothesis import strategies as st
 from storage.commoncrawl import index_facts, row_results
 from storage.commoncrawl.batch import NOT_THERE, batches, fetch_batch
 from storage.commoncrawl.index.row import parse
+from storage.commoncrawl.index_facts import IndexFacts
 from storage.commoncrawl.record_check import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
 from storage.directory_store import DirectoryStore
 from storage.manifest import Manifest, fingerprint, put_output, seal
 from storage.warc import records
+from storage.warc.members import members
+from storage.warc.records import ArchivedRecord
 from storage.warc.validator import check_record
-from tests.commoncrawl import CutResponse, ErrorResponse, Page, base32, cdx_line, record, response, scripted
+from tests.commoncrawl import (
+    CutResponse,
+    ErrorResponse,
+    Fault,
+    Page,
+    base32,
+    cdx_line,
+    record,
+    response,
+    scripted,
+)
+from tests.expect import expect
 from tests.storage.commoncrawl.samples import ROW
 
 PAGE = Page(url="https://example.org/a", body=b"<p>Rivers run to the sea.")
@@ -38,7 +52,7 @@ def chunked(body, coding=b"Transfer-Encoding: chunked\r\n"):
 
 
 def test_a_record_that_is_what_its_row_says_is_read():
-    found = read_member(MEMBER, row_of(MEMBER))
+    found = expect(ArchivedRecord, read_member(MEMBER, row_of(MEMBER)))
     assert (found.type, found.url, found.payload) == ("response", PAGE.url, PAGE.body)
 
 
@@ -64,14 +78,15 @@ def test_what_it_is_not_is_a_reason(member, more, reason):
 def test_the_digest_may_be_of_the_body_as_it_is_stored_or_of_what_its_chunks_hold(member):
     whole = b"%x\r\n%b\r\n0\r\n\r\n" % (len(PAGE.body), PAGE.body)
     for digest in (base32(PAGE.body), base32(whole), ""):
-        assert read_member(member, row_of(member, digest=digest)).type == "response"
+        found = expect(ArchivedRecord, read_member(member, row_of(member, digest=digest)))
+        assert found.type == "response"
 
 
 def test_a_revisit_has_no_payload_to_hold_against_the_index():
     http = b"HTTP/1.1 304 Not Modified\r\n\r\n"
     extra = "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/server-not-modified\r\n"
     member = record("revisit", PAGE.url, http, "application/http; msgtype=response", extra)
-    assert read_member(member, row_of(member)).type == "revisit"
+    assert expect(ArchivedRecord, read_member(member, row_of(member))).type == "revisit"
 
 
 def test_a_record_clipped_at_every_byte_is_broken_and_nothing_else():
@@ -107,14 +122,14 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
     for said, page in zip(pairs[::2], pairs[1::2], strict=True):
         assert (said.type, page.type) == ("metadata", "response")
         assert said.url == page.url
-        told = index_facts.decode(said.payload)
+        told = expect(IndexFacts, index_facts.decode(said.payload))
         assert told.digest == base32(page.payload)
         assert (told.truncated or None) == page.truncated
         assert index_facts.with_index_facts(page, said).facts == {"from": told.filename}
         assert index_facts.with_index_facts(replace(page, truncated=None), said).truncated == page.truncated
         assert index_facts.with_index_facts(page, info) is index_facts.with_index_facts(page, None) is page
     assert index_facts.with_index_facts(pairs[3], pairs[0]) is pairs[3]
-    for member in records.members(io.BytesIO(data), 0, None, 1 << 20, name=NAME):
+    for member in members(io.BytesIO(data), 0, None, 1 << 20, name=NAME):
         if b"WARC/1.1" in member.data[:10]:
             check_record(member.data)
 
@@ -122,9 +137,8 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
 def test_the_same_batch_is_the_same_file_whatever_the_server_did(client_of, stored, server, tmp_path):
     (batch,) = batches(rows_of(stored))
     fetch_batch(client_of(server.base), batch, tmp_path / "a", NAME, "C")
-    server.plan = scripted(
-        *[ErrorResponse(503), CutResponse(100), ErrorResponse(403, ""), None, CutResponse(0)] * 3
-    )
+    faults: list[Fault] = [ErrorResponse(503), CutResponse(100), ErrorResponse(403, ""), None, CutResponse(0)]
+    server.plan = scripted(*faults * 3)
     fetch_batch(client_of(server.base), batch, tmp_path / "b", NAME, "C")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 

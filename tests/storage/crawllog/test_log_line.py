@@ -204,15 +204,14 @@ def test_a_sealed_file_that_is_damaged_is_an_error_that_names_it(store, damage):
 
 def test_a_seal_that_failed_is_made_up_for(store, monkeypatch):
     log = written(store, LINE)
-    digest = log_writer.digest
 
     def fails(*_):
         raise OSError("no room")
 
-    monkeypatch.setattr(log_writer, "digest", fails)
-    with pytest.raises(OSError, match="no room"):
-        log.seal()
-    monkeypatch.setattr(log_writer, "digest", digest)
+    with monkeypatch.context() as patch:
+        patch.setattr(log_writer, "digest", fails)
+        with pytest.raises(OSError, match="no room"):
+            log.seal()
     log.append(FAILED)
     assert log.seal().counts == {"fetched": 1, "failed:dns": 1}
     assert list(log_line.lines(store, "main")) == [LINE, FAILED]

@@ -4,10 +4,12 @@ import random
 
 import pytest
 
+from storage.archive.local_open_file import LocalOpenFile
 from storage.crawllog.log_line import LogLine
 from storage.crawllog.log_reader import LogFollower, has_log, read_in_order
 from storage.crawllog.log_writer import CrawlLogWriter, recover_log
 from storage.directory_store import DirectoryStore
+from tests.expect import expect
 
 
 def line(time_ms):
@@ -88,7 +90,7 @@ def test_what_a_crash_left_between_lines_is_passed_over_also_behind_the_seal(tmp
     with path.open("ab") as file:
         file.write(b'{"time": "torn\n')
     assert follower.poll() == []
-    log._open._file.close()  # its writer is dead
+    expect(LocalOpenFile, log._open)._file.close()  # its writer is dead
     assert recover_log(store, "c", lambda _: True) == 1
     assert follower.poll() == []
     assert times(read_in_order(store, "c")) == [1]

@@ -13,6 +13,7 @@ import struct
 import tempfile
 import zipfile
 from collections import deque
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
@@ -20,16 +21,21 @@ import zstandard
 
 from core import InputError
 from storage.inputs import wacz_input
-from storage.inputs.decompression import SWELL_AT_LEAST, decompress
+from storage.inputs.decompression import SWELL_AT_LEAST, DecompressedStream, decompress
 from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 from storage.warc.members import members
 from storage.warc.payload import decode_chunked, decode_content
 from tests.attacks import cpu_limit
+from tests.expect import expect
 
 LIMIT = 64 << 20
 SIZE = 4 << 20
 EMPTY = {"gzip": gzip.compress(b"", mtime=0), "zstd": zstandard.compress(b""), "bzip2": bz2.compress(b"")}
-LAST = {"gzip": gzip.compress, "zstd": zstandard.compress, "bzip2": bz2.compress}
+LAST: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "zstd": zstandard.compress,
+    "bzip2": bz2.compress,
+}
 MEMBER_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 BEGIN = b"WARC/1.0\r\n"
 
@@ -45,7 +51,8 @@ def test_a_body_of_empty_streams_takes_time_in_proportion(name):
 def test_a_file_of_empty_streams_takes_time_in_proportion(name):
     data = EMPTY[name] * (SIZE // len(EMPTY[name])) + LAST[name](b"the end")
     with cpu_limit(15):
-        assert decompress(io.BytesIO(data), name="x").read(LIMIT) == b"the end"
+        stream = expect(DecompressedStream, decompress(io.BytesIO(data), name="x"))
+        assert stream.read(LIMIT) == b"the end"
 
 
 def test_a_body_of_tiny_chunks_takes_time_in_proportion():

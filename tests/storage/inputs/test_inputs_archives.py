@@ -21,6 +21,7 @@ from storage.inputs.input_kinds import detect_kind, input_kinds
 from storage.inputs.input_kinds import read_items as kind_items
 from storage.warc.compression import gzip_member
 from storage.warc.exchange_records import capture_records, warcinfo
+from tests.expect import expect
 from tests.shared import shared_file
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.warc.test_records import lz4
@@ -116,7 +117,7 @@ def test_an_arc_of_version_2_has_five_fields_more():
 def test_a_gzip_member_with_one_record_is_copied_byte_for_byte():
     members = [gzip.compress(record, 9, mtime=1) for record in RECORDS]
     found = list(warc_input.read(io.BytesIO(b"".join(members)), "x"))
-    assert [item.member for item in found] == members
+    assert [expect(CopiedRecord, item).member for item in found] == members
 
 
 def dictionary(packed):
@@ -328,4 +329,4 @@ def test_where_an_archive_holds_no_record_is_said_once(data, said):
 def test_a_line_of_an_arc_file_that_begins_no_record_is_shown():
     data = b"filedesc://x 0.0.0.0 20200101000000 text/plain 5\n1 0 x\nno head at all\n"
     (bad,) = arc.read(io.BytesIO(data), "x")
-    assert bad.detail == "'no head at all': there is no record"
+    assert expect(UnusableRecord, bad).detail == "'no head at all': there is no record"

@@ -62,7 +62,7 @@ def records(files, manifest, **more):
         return list(read_records(file, name=name, **more))
 
 
-def test_the_records_of_all_lie_in_one_file_behind_the_list(files):
+def test_the_records_of_all_lie_in_one_file_behind_the_list(files: DirectoryStore):
     manifest = sealed(files, 0, 1, 2)
     info, inputs, *rest = records(files, manifest)
     assert (info.type, inputs.type, inputs.mime) == ("warcinfo", "metadata", "application/x-ndjson")
@@ -80,7 +80,7 @@ def test_the_records_of_all_lie_in_one_file_behind_the_list(files):
     assert passed_over(manifest.counts) == {"no_text": 1}
 
 
-def test_the_list_says_of_each_input_what_it_was_and_what_became_of_it(files):
+def test_the_list_says_of_each_input_what_it_was_and_what_became_of_it(files: DirectoryStore):
     manifest = sealed(files, 0, 1)
     found = [
         (one.name, one.origin, one.reading_options, one.counts)
@@ -93,7 +93,7 @@ def test_the_list_says_of_each_input_what_it_was_and_what_became_of_it(files):
     ]
 
 
-def test_every_record_keeps_the_rules_of_our_own(files):
+def test_every_record_keeps_the_rules_of_our_own(files: DirectoryStore):
     seen = []
     records(files, sealed(files, 0, 1, 2), on_member=seen.append)
     assert len(seen) == 6
@@ -132,7 +132,7 @@ def test_what_is_refused_leaves_nothing_in_it(tmp_path, items, rows, said):
         assert small.seal(DirectoryStore(tmp_path / "one")) == sealed(DirectoryStore(tmp_path / "two"), 0, 2)
 
 
-def test_what_is_not_small_after_all_leaves_nothing_in_it(files, monkeypatch):
+def test_what_is_not_small_after_all_leaves_nothing_in_it(files: DirectoryStore, monkeypatch):
     monkeypatch.setattr(shared_archive, "LARGEST", 2_000)
     with SharedArchive("s", VolumeSize(records=3)) as small:
         assert small.add(origin(0), iter([entry(0)]))
@@ -154,14 +154,14 @@ def test_it_is_full_by_records_by_bytes_and_by_inputs(monkeypatch):
             assert count == fits
 
 
-def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files):
+def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files: DirectoryStore):
     manifest = sealed(files, 0, 2)
     name = f"manifests/archive/{manifest.part}.json"
     files.delete(name)
     assert reseal(files, manifest.outputs[0].name) == manifest == load_manifest(files, name)
 
 
-def test_a_file_that_was_published_and_not_sealed_is_sealed(files):
+def test_a_file_that_was_published_and_not_sealed_is_sealed(files: DirectoryStore):
     manifest = sealed(files, 0, 2)
     files.delete(f"manifests/archive/{manifest.part}.json")
     files.delete(manifest.outputs[1].name)
@@ -170,7 +170,7 @@ def test_a_file_that_was_published_and_not_sealed_is_sealed(files):
     assert list(manifests(files, "archive")) == [manifest]
 
 
-def test_a_list_that_cannot_be_read_is_said(files):
+def test_a_list_that_cannot_be_read_is_said(files: DirectoryStore):
     manifest = sealed(files, 0, 2)
     name = manifest.outputs[0].name
     data = files.read(name)

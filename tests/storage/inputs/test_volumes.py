@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +70,7 @@ def records(files, name):
         return list(read_records(file, name=name))
 
 
-def test_an_entry_becomes_a_record_that_says_all_that_was_said(files):
+def test_an_entry_becomes_a_record_that_says_all_that_was_said(files: DirectoryStore):
     (manifest,) = ingest_volumes(files, "s", ORIGIN, made())
     info, first, *rest = records(files, manifest.outputs[0].name)
     assert (info.type, first.type, len(rest)) == ("warcinfo", "resource", 6)
@@ -82,7 +84,7 @@ def test_an_entry_becomes_a_record_that_says_all_that_was_said(files):
     ]
 
 
-def test_every_record_keeps_the_rules_of_our_own(files):
+def test_every_record_keeps_the_rules_of_our_own(files: DirectoryStore):
     response = entry(9, mime=HTTP_RESPONSE, payload=b"HTTP/1.1 200 OK\r\n\r\nbody", peer="192.0.2.7")
     (manifest,) = ingest_volumes(files, "s", ORIGIN, made([*ITEMS, response]))
     name, seen = manifest.outputs[0].name, []
@@ -93,13 +95,13 @@ def test_every_record_keeps_the_rules_of_our_own(files):
     assert (found[-1].type, found[-1].status, found[-1].payload) == ("response", 200, b"body")
 
 
-def test_what_is_passed_over_is_counted_by_its_reason(files):
+def test_what_is_passed_over_is_counted_by_its_reason(files: DirectoryStore):
     (manifest,) = ingest_volumes(files, "s", ORIGIN, made())
     assert manifest.counts["resource"] == 7
     assert passed_over(manifest.counts) == {"no_text": 1, "broken_json": 1}
 
 
-def test_a_copied_record_is_there_byte_for_byte(files):
+def test_a_copied_record_is_there_byte_for_byte(files: DirectoryStore):
     (one,) = ingest_volumes(files, "one", ORIGIN, made([entry(0)]))
     data = files.read(one.outputs[0].name)
     record = records(files, one.outputs[0].name)[1]
@@ -109,7 +111,7 @@ def test_a_copied_record_is_there_byte_for_byte(files):
     assert two.counts == one.counts
 
 
-def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files):
+def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files: DirectoryStore):
     found = list(ingest_volumes(files, "s", ORIGIN, made(), SMALL))
     assert [manifest.part for manifest in found] == [f"s/x.jsonl-0000{number}" for number in range(3)]
     assert [manifest.recipe["records"] for manifest in found] == [
@@ -123,7 +125,7 @@ def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files):
     assert [manifest.counts["resource"] for manifest in by_bytes] == [1] * 7
 
 
-def test_it_goes_on_behind_the_last_volume_that_is_sealed(files, tmp_path):
+def test_it_goes_on_behind_the_last_volume_that_is_sealed(files: DirectoryStore, tmp_path):
     whole = DirectoryStore(tmp_path / "whole")
     list(ingest_volumes(whole, "s", ORIGIN, made(), SMALL))
     for count in range(4):
@@ -198,14 +200,14 @@ def test_killed_before_or_behind_every_file_it_comes_to_the_same_archive(tmp_pat
         ),
     ],
 )
-def test_what_is_refused_leaves_nothing_behind(files, items, said):
+def test_what_is_refused_leaves_nothing_behind(files: DirectoryStore, items, said):
     with pytest.raises(InputError) as caught:
         list(ingest_volumes(files, "s", ORIGIN, made(items)))
     assert str(caught.value) == f"ingest x.jsonl: {said}"
     assert stored(files) == {}
 
 
-def test_an_input_that_is_refused_late_takes_its_volumes_back(files):
+def test_an_input_that_is_refused_late_takes_its_volumes_back(files: DirectoryStore):
     bad = [UnusableRecord(place=n, reason="no_text", detail=f"line {n}") for n in range(9, 30)]
     volumes = ingest_volumes(files, "s", ORIGIN, made([*ITEMS, *bad]), SMALL)
     next(volumes)
@@ -215,37 +217,29 @@ def test_an_input_that_is_refused_late_takes_its_volumes_back(files):
     assert stored(files) == {}
 
 
-def test_another_input_or_another_way_to_read_it_is_refused_under_the_name(files):
+def test_another_input_or_another_way_to_read_it_is_refused_under_the_name(files: DirectoryStore):
     list(ingest_volumes(files, "s", ORIGIN, made()))
     before = stored(files)
-    for other, said in (
+    others: tuple[tuple[dict[str, Any], str], ...] = (
         ({"identity": "sha256:2"}, "s holds another file of that name; rename one of them"),
         ({"reader": "jsonl@2"}, 's holds it, read otherwise: reader was "jsonl@1", is "jsonl@2" now'),
         ({"options": {"text": "body"}}, 'options.text was absent, is "body" now'),
-    ):
-        origin = Origin(
-            **{
-                "name": "x.jsonl",
-                "stem": "x.jsonl",
-                "identity": "sha256:1",
-                "reader": "jsonl@1",
-                "options": {},
-                **other,
-            }
-        )
+    )
+    for other, said in others:
+        origin = replace(ORIGIN, **other)
         with pytest.raises(InputError) as caught:
             list(ingest_volumes(files, "s", origin, made()))
         assert said in str(caught.value)
     assert stored(files) == before
 
 
-def test_a_head_that_would_be_too_long_for_readers_costs_its_record(files):
+def test_a_head_that_would_be_too_long_for_readers_costs_its_record(files: DirectoryStore):
     long = entry(1, uri=f"https://example.org/{'x' * 40_000}")
     (manifest,) = ingest_volumes(files, "s", ORIGIN, made([entry(0), long]))
     assert passed_over(manifest.counts) == {"head_too_long": 1}
 
 
-def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files):
+def test_a_seal_that_is_lost_is_made_again_from_the_file_alone(files: DirectoryStore):
     for manifest in list(ingest_volumes(files, "s", ORIGIN, made(), SMALL)):
         files.delete(f"manifests/archive/{manifest.part}.json")
         again = reseal(files, manifest.outputs[0].name)

@@ -189,10 +189,10 @@ def test_reading_in_order_reads_ahead_and_jumping_brings_little(bucket, proxy, l
     assert len(asked(proxy, "GET")) == 3
 
 
-class Blocks(dict):
+class Blocks(dict[str, bytes]):
     """The simplest cache."""
 
-    def get(self, key, fetch):
+    def get(self, key, fetch):  # type: ignore[override]
         if key not in self:
             self[key] = fetch()
         return self[key]

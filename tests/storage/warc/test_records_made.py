@@ -14,7 +14,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from core import InputError
 from storage.archive.archive_writer import CaptureMetadata, Revisit
 from storage.warc.compression import compressor, gzip_member
-from storage.warc.exchange_records import attachment_record, capture_records, metadata_record
+from storage.warc.exchange_records import Attachment, attachment_record, capture_records, metadata_record
 from tests.storage.captures import BODY, RECORD_ID, SPOKEN, STARTED_MS, capture, captures, wild_captures
 from tests.storage.reading import read
 
@@ -129,16 +129,15 @@ def test_the_bytes_of_notes_are_these():
     ("kind", "how"), [("conversion", b"WARC-Refers-To"), ("resource", b"WARC-Concurrent-To")]
 )
 def test_the_bytes_of_what_was_made_of_a_page_are_these(kind, how):
-    record = attachment_record(
-        kind,
-        b"<p>DOM",
+    attachment = Attachment(
+        kind=kind,
+        block=b"<p>DOM",
         uri="https://example.org/page",
         mime="text/html; charset=utf-8",
         date_ms=STARTED_MS,
-        record_id=UUID(int=7),
-        response_id=RECORD_ID,
         truncated="length",
     )
+    record = attachment_record(attachment, record_id=UUID(int=7), response_id=RECORD_ID)
     assert record == golden(
         b"WARC-Type: " + kind.encode(),
         b"WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000007>",

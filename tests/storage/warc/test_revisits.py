@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -17,9 +18,11 @@ from storage.archive.originals import find_originals
 from storage.archive.recent_payloads import load_recent_payloads
 from storage.archive.written_payloads import WrittenPayloads
 from storage.directory_store import DirectoryStore
+from storage.manifest import Manifest
 from storage.warc.compression import SUFFIXES
-from storage.warc.exchange_records import payload_digest, payload_sha256
+from storage.warc.exchange_records import Attachment, payload_digest, payload_sha256
 from storage.warc.records import record_at
+from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 
@@ -50,7 +53,7 @@ def types(found):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_payload_that_is_committed_is_not_written_again(files, kind):
+def test_a_payload_that_is_committed_is_not_written_again(files: DirectoryStore, kind):
     made = archive(files, kind)
     made.append(page(1), UUID(int=1), metadata=CaptureMetadata(outlinks=("https://example.org/x",)))
     made.append(page(2), UUID(int=2))
@@ -96,7 +99,7 @@ def test_a_payload_that_is_committed_is_not_written_again(files, kind):
         page(2, BIG + b"."),
     ],
 )
-def test_another_payload_is_written(files, other):
+def test_another_payload_is_written(files: DirectoryStore, other):
     made = archive(files)
     for number, one in enumerate((page(1), page(0, BIG[:1000]), page(1, truncated="length"))):
         made.append(one, UUID(int=number))
@@ -106,7 +109,7 @@ def test_another_payload_is_written(files, other):
     assert types(records(files)).count("revisit") == 0
 
 
-def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
+def test_a_commit_that_fails_makes_nothing_known(files: DirectoryStore, monkeypatch):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     with monkeypatch.context() as broken:
@@ -140,7 +143,7 @@ def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
     assert [find(one) is not None for one in ones] == [True, False, True]
 
 
-def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
+def test_two_payloads_of_one_sha1_are_both_written(files: DirectoryStore, monkeypatch):
     """As shattered-1.pdf and shattered-2.pdf are (https://shattered.io): SHA-256 decides."""
     collision = payload_digest(page(1))
     monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: collision)
@@ -158,11 +161,11 @@ def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
     )  # what it recalls of the index is decided the same way
     again.append(page(5, BIG[::-1]), UUID(int=5))
     again.append(page(6, b"x" * 2000), UUID(int=6))
-    manifest = again.seal()
+    manifest = expect(Manifest, again.seal())
     assert (manifest.counts["revisit"], manifest.counts["response"]) == (1, 1)
 
 
-def test_no_revisits_where_none_are_wanted(files):
+def test_no_revisits_where_none_are_wanted(files: DirectoryStore):
     made = archive(files, max_known_payloads=0)
     for number in range(3):
         made.append(page(number), UUID(int=number))
@@ -171,14 +174,19 @@ def test_no_revisits_where_none_are_wanted(files):
     assert types(records(files)).count("response") == 3
 
 
-def test_what_a_browser_made_lies_behind_the_response(files):
+def test_what_a_browser_made_lies_behind_the_response(files: DirectoryStore):
     made = archive(files)
     made.append(page(1), UUID(int=1))
-    about = {"mime": "text/html", "date_ms": STARTED_MS, "response_id": UUID(int=1)}
-    made.attach("conversion", b"<p>DOM", uri="https://example.org/1", record_id=UUID(int=2), **about)
-    ref = made.attach(
-        "resource", b"<p>DOM", uri="urn:view:https://example.org/1", record_id=UUID(int=3), **about
+    dom = Attachment(
+        kind="conversion",
+        block=b"<p>DOM",
+        uri="https://example.org/1",
+        mime="text/html",
+        date_ms=STARTED_MS,
     )
+    made.attach(dom, record_id=UUID(int=2), response_id=UUID(int=1))
+    view = replace(dom, kind="resource", uri="urn:view:https://example.org/1")
+    ref = made.attach(view, record_id=UUID(int=3), response_id=UUID(int=1))
     made.seal()
     found = records(files)
     assert types(found)[3:] == ["conversion", "resource"]
@@ -188,7 +196,7 @@ def test_what_a_browser_made_lies_behind_the_response(files):
     assert lines["urn:view:https://example.org/1"].offset == ref.offset
 
 
-def test_what_is_no_warc_is_refused_and_nothing_is_written(files, monkeypatch):
+def test_what_is_no_warc_is_refused_and_nothing_is_written(files: DirectoryStore, monkeypatch):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     before = made.appended
@@ -202,7 +210,7 @@ def test_what_is_no_warc_is_refused_and_nothing_is_written(files, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_recovered(
-    files, kind, monkeypatch
+    files: DirectoryStore, kind, monkeypatch
 ):
     made = archive(files, kind)
     for number in range(2):
@@ -247,7 +255,7 @@ def test_recovered_and_sealed_files_are_the_same_bytes(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fastwarc_finds_every_digest_right(files, kind):
+def test_fastwarc_finds_every_digest_right(files: DirectoryStore, kind):
     made = archive(files, kind)
     for number in range(3):
         made.append(page(number), UUID(int=number), metadata=CaptureMetadata())
@@ -260,7 +268,7 @@ def test_fastwarc_finds_every_digest_right(files, kind):
     assert subprocess.run([tool, "check", path], check=False, capture_output=True).returncode == 0
 
 
-def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files):
+def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files: DirectoryStore):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     made.commit()
@@ -342,10 +350,12 @@ def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
         path.with_name("somebody.cdxj.gz").write_bytes(data)
     again = ArchiveWriter(files, "main", writer="v", user_agent="t")
     again.append(page(2), UUID(int=2))
-    assert again.seal().counts["response"] == 1
+    assert expect(Manifest, again.seal()).counts["response"] == 1
 
 
-def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_other_of_its_key(files):
+def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_other_of_its_key(
+    files: DirectoryStore,
+):
     made = archive(files)
     urls = ("http://www.example.org/A/", "https://example.org/a")
     for number, url in enumerate(urls, 1):

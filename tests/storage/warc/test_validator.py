@@ -2,6 +2,7 @@
 
 import gzip
 import random
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from storage.warc.validator import EVERY, make_validator
 from tests.storage.captures import RECORD_ID, SPOKEN, capture, captures, malformed_capture, wild_captures
 from tests.storage.warc.test_records_made import NOTES, SAME
 
-KINDS = ["gzip", "zstd"]
+KINDS: list[Literal["gzip", "zstd"]] = ["gzip", "zstd"]
 
 
 def made(one=None, *, revisit=None, notes=True):

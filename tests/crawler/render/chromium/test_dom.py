@@ -3,10 +3,12 @@
 import pytest
 
 from crawler.reading.link_targets import link_targets
+from extract.extraction import Extraction
 from extract.html import extract
 from extract.links import extract_links
 from tests.crawler.render.test_tab import said, shell
 from tests.crawler.server import page
+from tests.expect import expect
 
 LONG = " with a sentence that is long enough to be taken for the text of a page."
 
@@ -88,7 +90,7 @@ def test_text_in_shadow_roots_belongs_to_the_main_text(stage):
     text = "".join(f"<p>Paragraph {word}{LONG}</p>" for word in ("one", "two", "three", "four"))
     code = f"document.querySelector('x-app').attachShadow({{mode: 'open'}}).innerHTML = `<article>{text}</article>`"
     found, _ = stage.render({"/": shell(code, "<x-app></x-app>")})
-    assert extract(said(found), found.url).text.count("long enough") == 4
+    assert expect(Extraction, extract(said(found), found.url)).text.count("long enough") == 4
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class Loop:
         return self.now
 
     def call_at(self, when, callback, *args):
-        timer = asyncio.TimerHandle(when, callback, args, self)
+        timer = asyncio.TimerHandle(when, callback, args, self)  # type: ignore[arg-type]
         self.timers.append(timer)
         return timer
 
@@ -51,7 +51,7 @@ class Loop:
 
 def ended(then):
     loop, ends = Loop(), []
-    watch = ExchangeTimer(loop, Limits(max_body=1, timeout_s=STALL_S), 60.0, ends.append)
+    watch = ExchangeTimer(loop, Limits(max_body=1, timeout_s=STALL_S), 60.0, ends.append)  # type: ignore[arg-type]
     then(loop, watch)
     loop.turn(3.5 * STALL_S)
     watch.cancel()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pycares
 import pytest
 
-from crawler.wire.fetch_failure import connection_failure
+from crawler.wire.fetch_failure import FetchFailure, connection_failure
 from crawler.wire.network.dns import Resolver
 from crawler.wire.network.probes import HostProbe
 from frontier import canonicalize
@@ -16,6 +16,7 @@ from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import SERVFAIL
 from tests.crawler.server import Server, page
 from tests.crawler.wire.network.test_proxy import Proxy
+from tests.expect import expect
 
 REFUSED_BY_POLICY = 5
 
@@ -59,7 +60,8 @@ async def test_a_name_that_no_server_could_resolve_is_looked_up_again_when_they_
     names |= {"lost.test": None, "broken.test": SERVFAIL}
     resolver = Resolver(names.servers)
     for host in names:
-        assert (await resolver.addresses(host, 0.3)).symptom == "no_name_server"
+        found = expect(FetchFailure, await resolver.addresses(host, 0.3))
+        assert found.symptom == "no_name_server"
     names |= {"lost.test": ["127.0.0.7"], "broken.test": ["127.0.0.8"]}
     assert await resolver.problem(1.0) == ""
     assert await resolver.addresses("lost.test", 1.0) == ("127.0.0.7",)
@@ -85,7 +87,7 @@ async def test_a_machine_that_cannot_open_a_channel_does_not_deny_a_name(names, 
         raise pycares.AresError("no more files")
 
     monkeypatch.setattr(pycares, "Channel", failing)
-    found = await resolver.addresses("a.test", 1.0)
+    found = expect(FetchFailure, await resolver.addresses("a.test", 1.0))
     assert (found.reason, found.symptom) == ("dns_timeout", "no_name_server")
     assert await resolver.problem(1.0) == "names cannot be looked up: no more files"
     resolver.close()

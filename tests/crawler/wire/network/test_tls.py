@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ async def test_a_trusted_server_is_requested_and_its_tls_session_recorded(author
     assert found.timing.tls_ms is not None
 
 
-WRONG = {
+WRONG: dict[str, tuple[str, dict[str, Any]]] = {
     "expired": ("tls_expired", {"names": ["localhost"], "age_days": 3}),
     "self_signed": ("tls_self_signed", {"names": ["localhost"], "self_signed": True}),
     "wrong_host": ("tls_wrong_host", {"names": ["other.test", "192.0.2.1"]}),

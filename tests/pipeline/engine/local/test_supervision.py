@@ -29,7 +29,7 @@ class Worker:
         self.now = self.cpu_s = 0.0
         self.signals = []
         self.activity = Activity.make()
-        self.supervision = EventLoopWatchdog(self, self.activity, clock=lambda: self.now)
+        self.supervision = EventLoopWatchdog(self, self.activity, clock=lambda: self.now)  # type: ignore[arg-type]
 
     def signal(self, signum):
         self.signals.append(signum)
@@ -50,21 +50,22 @@ def worker():
     return worker
 
 
-def test_a_worker_whose_event_loop_turns_is_left_alone(worker):
+def test_a_worker_whose_event_loop_turns_is_left_alone(worker: Worker):
     worker.passes(2 * MAX_STALL_S, cpu=1.0, turns=True)
     assert worker.signals == []
 
 
-def test_a_worker_that_computes_without_a_turn_is_ended_once(worker):
+def test_a_worker_that_computes_without_a_turn_is_ended_once(worker: Worker):
     with worker.activity.reading_page(7):
         worker.passes(MAX_BUSY_S, cpu=1.0)
         assert worker.signals == []
         worker.passes(5, cpu=1.0)
     assert worker.signals == [signal.SIGKILL]
+    assert worker.supervision.stalled_s
     assert MAX_BUSY_S < worker.supervision.stalled_s < MAX_BUSY_S + 2 * CHECK_INTERVAL_S
 
 
-def test_time_in_which_the_worker_did_not_run_counts_for_little(worker):
+def test_time_in_which_the_worker_did_not_run_counts_for_little(worker: Worker):
     worker.passes(MAX_STALL_S - 1)
     worker.passes(1, turns=True)
     worker.passes(MAX_STALL_S - 1)
@@ -74,7 +75,7 @@ def test_time_in_which_the_worker_did_not_run_counts_for_little(worker):
     assert worker.supervision.stalled_s == pytest.approx(MAX_STALL_S, abs=2)
 
 
-def test_while_nobody_looked_nothing_is_held_against_a_worker(worker):
+def test_while_nobody_looked_nothing_is_held_against_a_worker(worker: Worker):
     """The machine slept, or the supervisor was stopped."""
     for _ in range(100):
         worker.now += MAX_STALL_S
@@ -82,19 +83,19 @@ def test_while_nobody_looked_nothing_is_held_against_a_worker(worker):
     assert worker.signals == []
 
 
-def test_before_the_first_turn_and_after_the_last_nothing_counts(worker):
+def test_before_the_first_turn_and_after_the_last_nothing_counts(worker: Worker):
     worker.activity._turns.value = 0
     worker.passes(2 * MAX_STALL_S, cpu=1.0)
     assert worker.signals == []
 
 
-def test_a_spider_may_compute_for_as_long_as_it_may(worker):
+def test_a_spider_may_compute_for_as_long_as_it_may(worker: Worker):
     worker.activity.set_spider_active()
     worker.passes(MAX_STALL_S - 1, cpu=1.0)
     assert worker.signals == []
 
 
-def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker):
+def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker: Worker):
     worker.activity.set_spider_active()
     with worker.activity.reading_page(7):
         assert worker.activity.page_token == 7

@@ -11,7 +11,8 @@ from core import CorruptData, InputError, Unavailable
 from pipeline.engine.local.crawl_worker import pickle_call
 from pipeline.engine.ray import actors
 from pipeline.engine.ray.actors import CrawlActor, NodeRequirements, PartActor
-from pipeline.engine.task import Task
+from pipeline.engine.task import Task, TaskFailure
+from tests.expect import expect
 from tests.pipeline import work_functions
 
 HERE = f"on the Ray node {socket.gethostname()}: "
@@ -45,7 +46,7 @@ def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work,
         part=work_functions.parts(2)[1],
         work=work,
     )
-    ended = hand.make(pickle.dumps(task.assignment()))
+    ended = expect(TaskFailure, hand.make(pickle.dumps(task.assignment())))
     hand._process.close()
     assert type(ended.error) is kind
     assert str(ended.error) == said

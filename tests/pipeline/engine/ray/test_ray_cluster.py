@@ -17,19 +17,21 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError, Unavailable
+from demo.web import RunningWeb
 from pipeline import configuration
 from pipeline.engine import run_step
-from pipeline.engine.local.crawl_worker import pickle_call
+from pipeline.engine.local.crawl_worker import WorkerExit, pickle_call
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.ray import actors, ray_pool
 from pipeline.engine.ray.actors import NodeRequirements
 from pipeline.engine.ray.ray_cluster import ray_connection
 from pipeline.engine.ray.ray_crawl_worker import RayCrawlWorker
 from pipeline.engine.ray.ray_pool import RayWorkerPool
-from pipeline.project import Project
+from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
-from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
+from tests.end_to_end.conftest import TOML, User, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
+from tests.expect import expect
 from tests.pipeline import raycluster, work_functions
 from tests.pipeline.work_functions import STEP, RecordingStore, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
@@ -76,7 +78,7 @@ def pool(whole, shared):
 
 
 @pytest.fixture
-def free(whole, shared, ray):
+def free(whole, shared: RayWorkerPool, ray):
     """Ray, and nobody at work."""
     shared.close()
     return ray
@@ -146,7 +148,7 @@ class Happening:
         return self.pool.next_outcome()
 
 
-def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, pool, expected):
+def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files: RecordingStore, pool, expected):
     ran = run(files, work_functions.slow, pool, 12)
     assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (12, 0, (), 0)
     assert outputs(files) == of(expected, 12)
@@ -155,33 +157,35 @@ def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, po
     assert run(files, work_functions.slow, pool, 12).already == 12
 
 
-def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files, pool):
+def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files: RecordingStore, pool):
     ran = run(files, work_functions.segfault_at_two_items, pool)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 4, 2, ())
     text = files.read("doubled/main/part-1.txt").decode()
     assert text.split("\n") == ["2", "left out", "2", "left out", "2"]
 
 
-def test_a_part_that_cannot_be_made_is_put_aside(files, pool):
+def test_a_part_that_cannot_be_made_is_put_aside(files: RecordingStore, pool):
     ran = run(files, work_functions.refuse, pool)
     assert (ran.made, [mark.reason for mark in ran.quarantined]) == (5, ["main/part-1: cannot be read"])
 
 
 @pytest.mark.parametrize("work", [work_functions.kill_cell, work_functions.kill_actor])
-def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, pool, expected, work):
+def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files: RecordingStore, pool, expected, work):
     ran = run(files, work, pool)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 1, 0, ())
     assert outputs(files) == of(expected, 6)
 
 
-def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, pool, monkeypatch):
+def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files: RecordingStore, pool, monkeypatch):
     monkeypatch.setattr(ray_pool, "VISIBILITY_TIMEOUT_S", 0.1)
     with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
         run(work_functions.UnsharedStore(files.root), work_functions.double, pool)
     pool.close()
 
 
-def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(files, pool, nodes, expected):
+def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(
+    files: RecordingStore, pool, nodes, expected
+):
     def replaced():
         wait_until(lambda: pool.workers == NODES - 1)
         nodes.add()
@@ -193,7 +197,7 @@ def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(
     assert pool.workers == NODES
 
 
-def test_workers_grow_while_it_runs_when_a_node_joins(files, free, nodes):
+def test_workers_grow_while_it_runs_when_a_node_joins(files: RecordingStore, free, nodes):
     nodes.kill()
     pool = RayWorkerPool(free, None)
     wait_until(lambda: pool.workers == NODES - 1)
@@ -203,19 +207,19 @@ def test_workers_grow_while_it_runs_when_a_node_joins(files, free, nodes):
     pool.close()
 
 
-def test_workers_that_nothing_waits_for_are_given_back(files, pool, ray, monkeypatch):
+def test_workers_that_nothing_waits_for_are_given_back(files: RecordingStore, pool, ray, monkeypatch):
     run(files, work_functions.double, pool)
     monkeypatch.setattr(ray_pool, "IDLE_TIMEOUT_S", 0.1)
     run(files, work_functions.long, pool, 7)
     wait_until(lambda: ray.available_resources().get("CPU", 0) >= NODES - 1)
 
 
-def test_a_step_that_needs_memory_is_made_where_that_is(files, pool):
+def test_a_step_that_needs_memory_is_made_where_that_is(files: RecordingStore, pool):
     run(files, work_functions.double, pool, 3)
     assert run(files, work_functions.limit, pool, 5, replace(STEP, name="limit", memory=20 << 30)).made == 5
 
 
-def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
+def test_a_cluster_without_room_ends_the_run_in_one_line(files: RecordingStore, free):
     pool = RayWorkerPool(free, NODES, patience_s=2)
     # Ray counts ten-thousandths in 64 bits: more than 9.2e14 bytes overflow there, and would fit anywhere.
     with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"):
@@ -223,7 +227,7 @@ def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
     pool.close()
 
 
-def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files, free):
+def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files: RecordingStore, free):
     here = actors.installed_build()
     for other, said in (
         (replace(here, code="0" * 64), "has another Thresher"),
@@ -254,7 +258,7 @@ SCRIPT = (
 
 
 def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are_made(
-    files, free, nodes, expected
+    files: RecordingStore, free, nodes, expected
 ):
     driver = subprocess.Popen([sys.executable, "-c", SCRIPT, nodes.address, str(files.root)], cwd=ROOT)
     wait_until(lambda: any(files.list("manifests/")))
@@ -301,7 +305,7 @@ def test_a_crawl_worker_without_room_ends_on_a_signal_and_reports_the_lack_in_ti
         RayCrawlWorker(free, terms, pickle_call(work_functions.report_error), patience_s=s) for s in (60, 1)
     )
     patient.signal(signal.SIGTERM)
-    assert patient.poll().exitcode == 0
+    assert expect(WorkerExit, patient.poll()).exitcode == 0
     assert "no room for a worker" in str(impatient.wait().error)
     for worker in holding:
         worker.signal(signal.SIGTERM)
@@ -324,7 +328,9 @@ def test_a_crawl_worker_begins_only_where_it_can_work(free, terms, said):
     assert said in str(worker.wait().error)
 
 
-def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free, nodes, demo_web):
+def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(
+    user: User, free, nodes, demo_web: RunningWeb
+):
     toml = TOML.replace("min_delay = 0.0", "min_delay = 0.05")
     toml = toml.replace("[project]", f'[project]\nengine = "ray:{nodes.address}"')
     (user.directory / "thresher.toml").write_text(toml)
@@ -364,14 +370,14 @@ def test_an_engine_that_is_none_is_refused(tmp_path, engine):
 
 
 def test_a_cluster_that_does_not_answer_is_one_line(tmp_path):
-    opened = Project(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
+    opened = OpenProject(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
     with pytest.raises(
         Unavailable, match=r"no Ray cluster responds at 127\.0\.0\.1:9 \(Connection refused\); start one"
     ):
         opened.worker_pool(1).__enter__()
 
 
-def test_a_port_where_something_else_answers_is_one_line(demo_web):
+def test_a_port_where_something_else_answers_is_one_line(demo_web: RunningWeb):
     where = demo_web.seeds[0].split("/")[2]
     with pytest.raises(InputError, match=f"the server at {where} is not the head"), ray_connection(where):
         pass

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core import CorruptData, InputError
 from storage.commoncrawl import paths
 from storage.commoncrawl.index import columnar, zipnum
+from storage.commoncrawl.index.row import parse
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.index.span import Span
 from storage.commoncrawl.transport.source import Head
@@ -19,6 +20,7 @@ from tests.commoncrawl import (
     CRAWL,
     CutResponse,
     ErrorResponse,
+    Fault,
     Page,
     cdx_line,
     columns_of_2013,
@@ -68,7 +70,7 @@ SELECTIONS = [
 @pytest.mark.parametrize("look", [by_cdx, by_columns])
 def test_a_look_up_gives_what_is_stored_of_the_selection(client, stored, wanted, look):
     found = look(client, wanted)
-    lines = [zipnum.parse(cdx_line(each).decode().rstrip("\n")) for each in stored]
+    lines = [parse(cdx_line(each).decode().rstrip("\n")) for each in stored]
     assert sorted(found, key=str) == sorted((row for row in lines if wanted.admits(row)), key=str)
 
 
@@ -135,7 +137,7 @@ def test_a_footer_that_is_longer_than_the_first_read_is_read_whole(client, store
 
 @pytest.mark.parametrize("look", [by_cdx, by_columns])
 def test_a_look_up_survives_a_failing_server(client, stored, server, look):
-    faults = [
+    faults: list[Fault] = [
         ErrorResponse(503),
         CutResponse(10),
         ErrorResponse(403, ""),

@@ -10,6 +10,7 @@ from core import CorruptData, InputError, Unavailable
 from storage.commoncrawl.transport.source_client import READ_AHEAD_BYTES, RangeRequest, pieces
 from storage.commoncrawl.transport.window import Window
 from tests.commoncrawl import HOST, CutResponse, DelayedResponse, ErrorResponse, scripted
+from tests.storage.commoncrawl.conftest import Clock
 
 KEY = "crawl-data/big"
 
@@ -66,7 +67,7 @@ def test_a_body_that_is_cut_is_asked_for_from_where_it_was_cut(client, big, serv
     assert firsts[-1] > 0
 
 
-def test_patience_begins_anew_with_every_byte_that_comes(client_of, big, server, clock):
+def test_patience_begins_anew_with_every_byte_that_comes(client_of, big, server, clock: Clock):
     """A file that comes in a thousand pieces comes."""
     left = [CutResponse(1000) if turn % 40 == 39 else ErrorResponse(503) for turn in range(400)]
     server.plan = scripted(*left)
@@ -75,19 +76,19 @@ def test_patience_begins_anew_with_every_byte_that_comes(client_of, big, server,
     assert clock.now > 600_000
 
 
-def test_pauses_are_drawn_below_a_ceiling_that_doubles(client, big, server, clock):
+def test_pauses_are_drawn_below_a_ceiling_that_doubles(client, big, server, clock: Clock):
     server.plan = scripted(*[ErrorResponse(503)] * 9)
     client.read(KEY, 0, 1)
     assert clock.slept == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
 
 
-def test_the_time_that_a_server_names_is_waited_for(client, big, server, clock):
+def test_the_time_that_a_server_names_is_waited_for(client, big, server, clock: Clock):
     server.plan = scripted(ErrorResponse(503, retry_after_s=7), ErrorResponse(429, "", retry_after_s=3))
     client.read(KEY, 0, 1)
     assert clock.now >= 10_000
 
 
-def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, server, clock):
+def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, server, clock: Clock):
     server.plan = lambda asked: ErrorResponse(503)
     with pytest.raises(Unavailable) as raised:
         client.read(KEY, 0, 1)
@@ -98,7 +99,7 @@ def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, ser
     assert clock.now >= 600_000
 
 
-def test_no_server_makes_anybody_wait_longer_than_the_time_limit(client, big, server, clock):
+def test_no_server_makes_anybody_wait_longer_than_the_time_limit(client, big, server, clock: Clock):
     server.plan = scripted(ErrorResponse(503, retry_after_s=86_400))
     with pytest.raises(Unavailable, match="nothing for 600 s"):
         client.read(KEY, 0, 1)
@@ -106,7 +107,7 @@ def test_no_server_makes_anybody_wait_longer_than_the_time_limit(client, big, se
     assert clock.now < 1_300_000
 
 
-def test_a_403_is_believed_sooner_where_nothing_was_answered_before(client, big, server, clock):
+def test_a_403_is_believed_sooner_where_nothing_was_answered_before(client, big, server, clock: Clock):
     server.plan = lambda asked: ErrorResponse(403, "AccessDenied")
     with pytest.raises(
         Unavailable, match=r"nothing for 60 s .*the name may be wrong, or it needs credentials"
@@ -115,14 +116,14 @@ def test_a_403_is_believed_sooner_where_nothing_was_answered_before(client, big,
     assert clock.now < 120_000
 
 
-def test_a_403_after_an_answer_is_taken_for_a_crowd(client, big, server, clock):
+def test_a_403_after_an_answer_is_taken_for_a_crowd(client, big, server, clock: Clock):
     client.read(KEY, 0, 1)
     server.plan = scripted(*[ErrorResponse(403, "")] * 40)
     assert client.read(KEY, 1, 1) == big[1:2]
     assert clock.now > 60_000
 
 
-def test_an_address_where_nobody_is_is_said_after_a_minute(client_of, clock):
+def test_an_address_where_nobody_is_is_said_after_a_minute(client_of, clock: Clock):
     with socket.socket() as taken:
         taken.bind((HOST, 0))  # bound, not listening
         client = client_of(f"http://{HOST}:{taken.getsockname()[1]}/")

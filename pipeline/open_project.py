@@ -1,4 +1,4 @@
-"""An open project: its configuration, storage, catalog and frontier in one value."""
+"""`OpenProject`: the configuration, storage, catalog and frontier of one project in one value."""
 
 import os
 import sys
@@ -34,13 +34,13 @@ EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project:
+class OpenProject:
     """The project that a command works on. Opening one touches no disk; its members do."""
 
     config: Config
 
     @staticmethod
-    def at(directory: Path) -> "Project":
+    def at(directory: Path) -> "OpenProject":
         """Return the project of a directory. Raise `InputError` if there is none or its thresher.toml is invalid.
 
         If thresher.toml names rules of users, Python finds their modules in the directory from now on, after all other
@@ -53,7 +53,7 @@ class Project:
         config = configuration.load(directory.resolve())
         if config.filters.rules and str(config.directory) not in sys.path:
             sys.path.append(str(config.directory))  # worker processes inherit it
-        return Project(config=config)
+        return OpenProject(config=config)
 
     @property
     def directory(self) -> Path:
