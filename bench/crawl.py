@@ -62,10 +62,9 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """Measure one crawl from an empty frontier. A crawl of one page measures what a command costs before its first
-    page; that cost is subtracted.
-    """
+def crawl(directory: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """One crawl from an empty frontier. What a command costs before its first page is measured by a crawl of one
+    page, and taken off."""
     thresher = [sys.executable, "-m", "pipeline"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
     subprocess.run(

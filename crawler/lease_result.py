@@ -74,7 +74,7 @@ class PageResult:
         )
 
 
-def lease_result(
+def lease_result(  # noqa: PLR0913 - the page, and what was read of it so far
     lease: Lease,
     capture: Capture,
     record_id: UUID,
@@ -94,7 +94,7 @@ def lease_result(
     return result.to_lease_result(lease, ((capture, record_id),), known_urls, rendered)
 
 
-def page_result(
+def page_result(  # noqa: PLR0913 - as `lease_result`
     lease: Lease,
     capture: Capture,
     record_id: UUID,

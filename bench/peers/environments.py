@@ -24,8 +24,15 @@ def python(requirements: str) -> str:
     if not done.exists() or done.read_text() != stamp:
         shutil.rmtree(directory, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", directory], check=True)
-        # The files are complete, so pip resolves nothing. magic-html declares Python 3.12, and works with 3.11.
-        pip = [directory / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # The files are complete, so nothing is resolved. magic-html asks for Python 3.12 and works with 3.11.
+        pip = [
+            str(directory / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         subprocess.run(
             [*pip, "--no-deps", "--ignore-requires-python", "-r", str(listed)], check=True, stdout=sys.stderr
         )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from frontier.lease import ATTEMPTS, Outcome, Settlement
 from frontier.request_state import RequestState
-from frontier.testing.circuit import RETRY_MS, hold_reason
+from frontier.testing.circuit import RETRY_MS, Exchange, hold_reason
 from frontier.testing.crawl import CrawlState
 from frontier.testing.state import Host, Page
 from frontier.urls.novelty import update_ring, update_standings

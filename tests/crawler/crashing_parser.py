@@ -17,7 +17,7 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links):
+def links(html, url, codec, *, found=extract_links):
     """Find the links of a page; die at a marked one."""
     if MARK in html:
         die()
@@ -43,11 +43,7 @@ def page_settlement(*args, **options):
 
 def raising(lease, found, **options):
     """Do what `crawler.reading.page_reading.page_settlement` does; raise for a marked page."""
-    return (
-        fail()
-        if MARK in found.body
-        else crawler.reading.page_reading.page_settlement(lease, found, **options)
-    )
+    return fail() if MARK in found.body else page_reading.page_settlement(lease, found, **options)
 
 
 def meaning(lease, found, base, follows):
@@ -55,7 +51,7 @@ def meaning(lease, found, base, follows):
     return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
 
 
-def read_sitemap(body, found=crawler.reading.page_reading.read_sitemap):
+def read_sitemap(body, found=sitemap.read_sitemap):
     """Read a sitemap; die at a marked one."""
     return die() if MARK in body else found(body)
 

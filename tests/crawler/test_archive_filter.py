@@ -16,7 +16,9 @@ from crawler.reading import page_reading
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
+from extract.links import extract_links
 from frontier import canonicalize
+from frontier.lease import Settlement
 from frontier.request_state import RequestState
 from storage.directory_store import DirectoryStore
 from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
@@ -89,8 +91,9 @@ def test_the_note_of_a_dropped_page_settles_its_lease_as_the_page_would(
     if status in {301, 302}:
         assert made.dropped is None
         return
+    dropped = expect(DroppedPage, made.dropped)
     # The note has no text, so a recovery makes no sketch.
-    told_later = settlement_of_dropped(held, decode(encode(made.dropped)), 1_000_000)
+    told_later = settlement_of_dropped(held, expect(DroppedPage, decode(encode(dropped))), 1_000_000)
     assert told_later == replace(whole, sketch=None)
     assert dropped.length == len(body)
 
@@ -110,7 +113,9 @@ def test_a_redirect_keeps_its_target_whether_the_frontier_knows_it_or_not():
     here = lease_result(*args, archive_filter=nothing, known_urls=known)
     beside = page_result(*args, nothing, DEFAULT_OPTIONS).to_lease_result(args[0], here.records, known)
     assert here == beside
-    assert [found.url.text for found in here.decision.discoveries] == ["http://example.org/there"]
+    assert [found.url.text for found in expect(Settlement, here.decision).discoveries] == [
+        "http://example.org/there"
+    ]
 
 
 @pytest.mark.parametrize("screen", [None, nothing, everything])

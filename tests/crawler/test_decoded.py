@@ -44,13 +44,13 @@ class Waiting:
 
 def lease_handler(page_process, screen=None, options=DEFAULT_OPTIONS):
     made = LeaseHandler(
-        SimpleNamespace(crawl=SimpleNamespace(settings=CrawlSettings())),
+        SimpleNamespace(crawl=SimpleNamespace(settings=CrawlSettings())),  # type: ignore[arg-type]
         crawl="c",
         worker="w",
-        client=None,
-        address_limiter=None,
-        scheduler=None,
-        queue=SimpleNamespace(known_urls=frozenset()),
+        client=None,  # type: ignore[arg-type]
+        address_limiter=None,  # type: ignore[arg-type]
+        scheduler=None,  # type: ignore[arg-type]
+        queue=SimpleNamespace(known_urls=frozenset()),  # type: ignore[arg-type]
         archive_filter=screen,
         renderer=None,
         activity=Activity.make(),

@@ -31,13 +31,13 @@ class Slow:
 async def test_an_exchange_is_aborted_when_its_worker_is_taken_over():
     client, stopped = Slow(), []
     lease_handler = LeaseHandler(
-        None,
+        None,  # type: ignore[arg-type]
         crawl="c",
         worker="w",
-        client=client,
-        address_limiter=SimpleNamespace(acquire_for=lambda _: acquire_at_once),
-        scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),
-        queue=SimpleNamespace(),
+        client=client,  # type: ignore[arg-type]
+        address_limiter=SimpleNamespace(acquire_for=lambda _: acquire_at_once),  # type: ignore[arg-type]
+        scheduler=SimpleNamespace(stop=lambda: stopped.append(True)),  # type: ignore[arg-type]
+        queue=SimpleNamespace(),  # type: ignore[arg-type]
         archive_filter=None,
         renderer=None,
         activity=Activity.make(),

@@ -47,8 +47,8 @@ def lie():
 
 def stall(begin):
     """Begin an answer, and never end it."""
-    pipes = [number for number in range(3, 64) if is_socket(number)]
-    os.write(*pipes, begin)
+    (pipe,) = (number for number in range(3, 64) if is_socket(number))
+    os.write(pipe, begin)
     time.sleep(600)
 
 

@@ -35,13 +35,13 @@ async def test_a_line_that_is_written_late_has_the_time_at_which_its_batch_began
     queue = LeaseQueue()
     queue.open_leases([lease()], slots=1)
     settler = Settler(
-        SimpleNamespace(appended=0, open_file=None, commit=lambda: None, seal=lambda: None),
-        SimpleNamespace(settle=settle),
+        SimpleNamespace(appended=0, open_file=None, commit=lambda: None, seal=lambda: None),  # type: ignore[arg-type]
+        SimpleNamespace(settle=settle),  # type: ignore[arg-type]
         queue,
-        log=SimpleNamespace(append=lines.append, commit=lambda: None, seal=lambda: None, is_due=False),
-        gate=SimpleNamespace(state=None),
-        heartbeat=SimpleNamespace(check=lambda: None),
-        rotation=SimpleNamespace(),
+        log=SimpleNamespace(append=lines.append, commit=lambda: None, seal=lambda: None, is_due=False),  # type: ignore[arg-type]
+        gate=SimpleNamespace(state=None),  # type: ignore[arg-type]
+        heartbeat=SimpleNamespace(check=lambda: None),  # type: ignore[arg-type]
+        rotation=SimpleNamespace(),  # type: ignore[arg-type]
         clock_ms=clock,
         before_batch=stand_still,
     )

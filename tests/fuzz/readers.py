@@ -12,7 +12,7 @@ from redis.asyncio import Connection
 
 from core import CorruptData, InputError
 from core.surt import surt
-from crawler.reading import seedlist, sitemap
+from crawler.reading import page_response, sitemap
 from crawler.reading.outcome import decode_location, retry_after_ms
 from crawler.reading.sketch import sketch
 from crawler.render.render_need import render_need
@@ -224,7 +224,7 @@ def _replies() -> tuple[bytes, ...]:
 
 
 def _seeds(data: bytes) -> None:
-    seedlist._beginning(data)
+    page_response._beginning(data)
 
 
 HTTP = (

@@ -62,14 +62,18 @@ class AddressTurns:
         return self.waits.pop(0) if self.waits else 0
 
 
+async def fetched(client, under, turns):
+    limiter = AddressLimiter(turns)
+    return expect(RobotsFetch, await fetch_robots(client, under, limiter))
+
+
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), turns=None):
     async with Server(answers).serve() as server:
         client = wire_client("t", max_body=1_000_000, timeout=0.5, allow_networks=tuple(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            return await fetch_robots(
-                client, under, AddressLimiter(turns or AddressTurns(ip_delay_ms=0))
-            ), server
+            limiter = AddressLimiter(turns or AddressTurns(ip_delay_ms=0))  # type: ignore[arg-type]
+            return await fetch_robots(client, under, limiter), server
         finally:
             await client.close()
 
@@ -230,9 +234,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
             waits = (2 * delay_ms, 2 * delay_ms)
-            found = await fetch_robots(
-                client, under, AddressLimiter(AddressTurns(*waits, ip_delay_ms=0, delay_ms=delay_ms))
-            )
+            found = await fetched(client, under, AddressTurns(*waits, ip_delay_ms=0, delay_ms=delay_ms))
         finally:
             await client.close()
     assert expect(RobotsRuling, found.decision).rule == "rules"
@@ -275,13 +277,13 @@ KNOWN = with_timestamp(b"User-agent: *\nDisallow: /x\nCrawl-delay: 3", NOW - STA
 
 
 def test_2_3_1_4_if_rules_cannot_be_fetched_again_the_old_rules_hold():
-    found = use_stale_rules(DOWN, record(body=KNOWN), NOW)
+    found = expect(RobotsRuling, use_stale_rules(DOWN, record(body=KNOWN), NOW))
     assert (found.rule, found.body, found.ttl_ms, found.delay_ms) == ("rules", KNOWN, UNREACHABLE_MS, 3_000)
     assert (found.fault, found.hold_ms) == (Fault.SERVER, 0)
 
 
 def test_a_host_with_known_rules_rests_if_it_asks_for_that():
-    assert use_stale_rules(BUSY, record(body=KNOWN), NOW).hold_ms == 7_000
+    assert expect(RobotsRuling, use_stale_rules(BUSY, record(body=KNOWN), NOW)).hold_ms == 7_000
     assert LONGEST_WAIT_MS <= STALE_MS
 
 

@@ -371,7 +371,7 @@ def test_a_request_that_cannot_be_carried_ends_the_worker_in_one_line(
     assert crawl.stats.leased == 1
 
 
-def test_nothing_is_fetched_without_the_frontier(crawl, site, project):
+def test_nothing_is_fetched_without_the_frontier(crawl, site, project: Project):
     code = """
     class Past(scrapy.Spider):
         name = "past"

@@ -17,6 +17,7 @@ from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
 from crawler.wire import FetchFailure, Postponement
 from frontier import Outcome, request_state
+from frontier.lease import Settlement
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.spiders.test_spider_request import SPIDER
@@ -96,6 +97,11 @@ def test_every_way_through_the_spiders_middlewares_has_its_outcome(found, result
 
 def test_a_postponed_lease_is_not_settled():
     assert end(Postponement(wait_ms=5), IgnoreRequest()) is None
+
+
+def settlement(visit, result):
+    made = visit_result(visit, result, REQUEST, SPIDER, known_urls=(), options=DEFAULT_OPTIONS)
+    return expect(Settlement, expect(LeaseResult, made).decision)
 
 
 def test_exceptions_of_our_own_handler_do_not_count_as_a_middlewares():
