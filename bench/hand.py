@@ -17,8 +17,8 @@ from bench.play import Scenario, address, crawl_delay_ms, least_delay_ms, settle
 from core import Unavailable
 from frontier import Frontier, HostRelease, Lease
 from frontier import Kind as Wanted
+from frontier.link.call import Link
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from storage.directory_store import DirectoryStore
 
 CRAWL = "fleet"

@@ -4,7 +4,7 @@
    kept, and the worker leases no more. An exception while an answer is read (`core.failure`) costs only that answer:
    its page has failed with the reason `reading`, its record is archived, and the traceback is in the crawl's log.
 2. A lease goes back if the client has no answer for it: it was not the turn of the address, or our own side failed
-   (`crawler.uplink.uplink`).
+   (`crawler.connectivity.uplink`).
 3. The host of an exchange is released as soon as the exchange is over. If the exchange failed or the host complained,
    the settlement releases it, because nobody may ask the host before the frontier knows of the failure.
 4. If a page is rendered, its host is released after that, because the page's own requests go to the same host.
@@ -23,6 +23,8 @@ from uuid import UUID
 from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
 from crawler.archive_filter import ArchiveFilter, PageResult, lease_result, page_result
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
 from crawler.identifiers import record_id
 from crawler.machine.activity import Activity
@@ -47,8 +49,6 @@ from crawler.robots.robots_txt import (
 )
 from crawler.scheduling.scheduler import Scheduler
 from crawler.settler import LeaseResult, Settler
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Uplink
 from crawler.wire import FetchFailure, Postponement, header_value
 from frontier import Kind, Lease, Settlement
 from storage.warc.payload import TOO_LONG, decode_content

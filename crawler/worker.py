@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawler.archive_filter import ArchiveFilter
 from crawler.archive_settings import ArchiveSettings
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
 from crawler.gate_monitor import GateMonitor
 from crawler.identifiers import user_agent
@@ -38,8 +40,6 @@ from crawler.settler import Settler
 from crawler.spiders import SpiderSpec
 from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Uplink
 from crawler.wire import Client, WireSettings
 from crawler.wire.limits import TOTAL_FACTOR
 from frontier import Frontier, TakeoverError

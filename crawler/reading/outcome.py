@@ -25,8 +25,8 @@
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked name_blocked port_blocked | REFUSED                                   |                      |
 
-What is not the host's fault does not come here (`crawler.uplink.uplink`): `proxy` is then a proxy that found no way
-to it. An answer that says that a page is as it was, to who asked for that, is none of these
+What is not the host's fault does not come here (`crawler.connectivity.uplink`): `proxy` is then a proxy that found no
+way to it. An answer that says that a page is as it was, to who asked for that, is none of these
 (`crawler.reading.conditional`). The frontier turns the third RETRY into FAILED with the same reason. What a fault
 means for the host it knows as well (`frontier.Fault`): it rests, for longer each time. Only a host that says for how
 long rests for just so long.

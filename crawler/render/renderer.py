@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from core import Capture
+from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.decode_budget import DecodeBudget
 from crawler.reading.rendered_page import RenderedPage, RenderReport
 from crawler.render.chromium.browser import Browser, start_browser
@@ -26,7 +27,6 @@ from crawler.render.subresource_robots import SubresourceRobots
 from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import BrowserGoneError, render
 from crawler.robots.robots_txt import RobotsCache
-from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Client, utc_ms
 from frontier import Lease, RobotsRecord
 from storage.warc.payload import decode_content

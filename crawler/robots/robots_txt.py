@@ -25,6 +25,8 @@ from typing import Literal
 from core import Capture, Url, failure_boundary
 from core import Failure as ReadingFailure
 from core.product import PRODUCT_TOKEN
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Fetcher
 from crawler.reading.outcome import (
     FAULT_BY_REASON,
     PARSER_CRASH,
@@ -38,8 +40,6 @@ from crawler.reading.outcome import (
     too_busy,
 )
 from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, ParsedRobots, parse_rules, request_path, whole_lines
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Fetcher
 from crawler.wire import FetchFailure, Postponement, header_value
 from frontier import Fault, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
 from storage.warc.payload import decode_content

@@ -15,7 +15,7 @@
 7. Pages and robots.txt files that dead workers held (`Lease.is_recovered`) are fetched one at a time: if one of them
    kills this worker too, the others are not blamed.
 8. While the worker has no way to the web it leases nothing, and only a few pages when the outage seems over
-   (`crawler.uplink.uplink`).
+   (`crawler.connectivity.uplink`).
 9. While the back-pressure gate is shut nothing is granted; the worker polls once a second (`crawler.gate_monitor`).
 10. A lease goes back if its registered domain holds its share of the slots, or if the domain is slow and slow domains
    hold their share. Its host waits (`crawler.scheduling.slot_share`).
@@ -32,6 +32,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from math import ceil
 
 from core import Failure, failure_boundary
+from crawler.connectivity.uplink import Uplink
 from crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
 from crawler.machine.heartbeat import Heartbeat
 from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
@@ -41,7 +42,6 @@ from crawler.scheduling.poll import LeasePoll
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.scheduling.slot_share import SlotShares
 from crawler.settler import Settler
-from crawler.uplink.uplink import Uplink
 from frontier import Frontier, HostRelease, Kind, Lease, Outcome
 
 LOGGER = logging.getLogger(__name__)

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from frontier.settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
-from frontier.testing.crawl import CrawlState
-from frontier.testing.gate import BackpressureGate
-from frontier.testing.liveness import Liveness
+from frontier.crawl_settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
+from frontier.testing.model.crawl_state import CrawlState
+from frontier.testing.model.gate import BackpressureGate
+from frontier.testing.model.heartbeats import Heartbeats
 
 
 class MemoryCrawl:
     """Promises what `Crawl` promises, for one process and for as long as it lives.
 
-    `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate` and `liveness`.
+    `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate` and `heartbeats`.
     """
 
     server_restarts = 0
@@ -23,7 +23,7 @@ class MemoryCrawl:
     def _begin(self) -> None:
         self.state = CrawlState(settings=CrawlSettings())
         self.gate = BackpressureGate()
-        self.liveness = Liveness()
+        self.heartbeats = Heartbeats()
         self.rebuilt_parts: set[str] | None = None
         self._storage: StorageId | None = None
         self._made = self._has_settings = False

@@ -10,9 +10,9 @@ import pytest
 from redis.asyncio import Redis
 
 from frontier import Discovery, Frontier, HostRelease, Kind, Lease, Scope, canonicalize
+from frontier.link.call import Link
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
-from frontier.link.link import Link
 from tests.frontier.fixed_clock import Clock, Crawl, paced, server_crawl
 from tests.frontier.power_loss import PowerLossServer
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster

@@ -136,7 +136,7 @@ def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
                 asyncio.run(take_up(Stepping(plain.files, other), frontier, "main"))
         asyncio.run(take_up(plain, frontier, "main"))
         if forgets:  # the server has lost its last second, and with it that the name was taken over
-            frontier.crawl.liveness.taken_over.clear()
+            frontier.crawl.heartbeats.taken_over.clear()
 
     watched.at, watched.what = at, slept
     life = Life(frontier=frontier, store=Stepping(plain.files, watched))

@@ -89,7 +89,7 @@ def test_a_maze_is_recognised(maze, fetches):
 
 
 def test_random_words_are_no_maze_to_this_rule():
-    """Their pages are as new as honest ones: budgets stop them (frontier.frontier)."""
+    """Their pages are as new as honest ones: budgets stop them (frontier.crawl_frontier)."""
     assert wander(traps.random_words()).refused == 0
 
 

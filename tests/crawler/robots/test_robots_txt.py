@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.reading.outcome import LONGEST_WAIT_MS
 from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, parse_rules
 from crawler.robots.robots_txt import (
@@ -20,7 +21,6 @@ from crawler.robots.robots_txt import (
     use_stale_rules,
     with_timestamp,
 )
-from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Postponement
 from frontier import CrawlSettings, Fault, Kind, RobotsRecord
 from tests.crawler.flat_settings import wire_client

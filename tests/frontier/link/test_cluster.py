@@ -26,8 +26,8 @@ from frontier import (
     canonicalize,
     crawl_names,
 )
+from frontier.link.call import Link
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from frontier.link.partition import ON_A_CLUSTER, Partitions
 from tests.frontier.valkey_cluster import wait_until
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Unavailable
+from frontier.link.call import Call, Link
 from frontier.link.cluster import ClusterLink
-from frontier.link.link import Call, Link
 from frontier.link.redis_client import redis_client
 from frontier.link.single import SingleLink
 from tests.frontier.links import CODE, TAGS, Writers, echo, open_link

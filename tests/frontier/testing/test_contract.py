@@ -24,12 +24,12 @@ from frontier import (
 )
 from frontier.lease import FAULT_DETAILS
 from frontier.testing import MemoryFrontier
-from frontier.testing.backlog import MemoryBacklog
-from frontier.testing.inspection import MemoryInspection
+from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.operator import MemoryOperator
-from frontier.testing.rebuild import MemoryRebuild
-from frontier.testing.workers import MemoryWorkers
+from frontier.testing.memory_inspection import MemoryInspection
+from frontier.testing.memory_operator import MemoryOperator
+from frontier.testing.memory_rebuild import MemoryRebuild
+from frontier.testing.memory_workers import MemoryWorkers
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
 from frontier.verbs.inspection import Inspection

@@ -14,7 +14,7 @@ from crawler.replay import restore
 from crawler.replay.restore import UNLOGGED, LinkScope
 from frontier import Discovery, Scope, canonicalize
 from frontier.link.embedded import embedded_server
-from pipeline.crawls.rebuild import RebuildPlan, rebuild_frontier
+from pipeline.crawls.rebuild_frontier import RebuildPlan, rebuild_frontier
 from pipeline.crawls.retry import RetryPlan as Retry
 from pipeline.crawls.retry import add_retries
 from pipeline.integrity.verify import delete_damaged_logs, repair, verify_storage

@@ -17,7 +17,7 @@ from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
 from storage.directory_store import DirectoryStore
 from storage.inputs.shared_archive import inputs_of
-from storage.inputs.tables.columns import Columns
+from storage.inputs.table_files.columns import Columns
 from storage.inputs.volumes import VolumeSize
 from storage.manifest import manifests
 from storage.warc import cdxj

@@ -21,7 +21,7 @@ from storage import tables
 from storage.directory_store import DirectoryStore
 from storage.inputs import origin, tar, text_files
 from storage.inputs.dumps import stackexchange, wikipedia
-from storage.inputs.tables import arrow, columns, delimited, jsonl
+from storage.inputs.table_files import arrow, columns, delimited, jsonl
 from storage.warc import records
 from tests.storage import dumps
 from tests.storage.made_inputs import ROWS, tarred

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from core import CorruptData, InputError
 from storage.cache import block
-from storage.cache.cache import Cache, default_directory
+from storage.cache.block_cache import Cache, default_directory
 from storage.cache.cache_space import CacheSpace, disk_bytes
 from tests.storage.faults import failing_at
 
@@ -258,7 +258,7 @@ def test_when_the_fetch_of_one_fails_the_next_fetches(cache):
 
 
 def test_nobody_waits_for_ever_for_a_fetcher(cache, monkeypatch):
-    monkeypatch.setattr("storage.cache.cache.WAIT_SECONDS", 0.02)
+    monkeypatch.setattr("storage.cache.block_cache.WAIT_SECONDS", 0.02)
     begun, ending = threading.Event(), threading.Event()
 
     def fetch():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.cache import block
-from storage.cache.cache import Cache
+from storage.cache.block_cache import Cache
 from storage.cache.cache_space import EVICT_ONE_IN, PAGE, CachedFile, disk_bytes, eviction_candidates
 from storage.cache.ledger import MAGIC, Ledger, Totals
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from storage.cache.cache import Cache
+from storage.cache.block_cache import Cache
 from storage.cache.cache_counters import COUNTS, METRICS, CacheCounters, CacheStats, exposition, sum_counters
 from storage.cache.ledger import Totals
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core import InputError
 from storage.inputs.bounded_lines import lines
 from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.inputs.tables.columns import Columns
+from storage.inputs.table_files.columns import Columns
 from tests.storage.made_inputs import CODECS, FORMS, ROWS, gzipped, jsonl, packed, parquet, read, tarred
 
 

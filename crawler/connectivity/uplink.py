@@ -1,8 +1,8 @@
 """`Uplink`: a worker's way to the web: its client, and what happens when our own side fails.
 
-1. Every failure is attributed (`crawler.uplink.failure_attribution`) before it counts. A failure that is not the host's
-   becomes a `Postponement`: the lease goes back, and counts neither as an attempt of its URL nor as a fault of its
-   host.
+1. Every failure is attributed (`crawler.connectivity.failure_attribution`) before it counts. A failure that is not the
+   host's becomes a `Postponement`: the lease goes back, and counts neither as an attempt of its URL nor as a fault of
+   its host.
 2. From then on there is an outage: the worker leases nothing, reports why (log, heartbeat), and probes the broken part
    with increasing delays. The other workers of the crawl go on, because they may reach the web another way. If they do
    not, they find that out themselves.
@@ -20,7 +20,7 @@ from math import inf
 from typing import Protocol
 
 from core import Capture, ThresherError, Url
-from crawler.uplink.failure_attribution import (
+from crawler.connectivity.failure_attribution import (
     MIN_SILENT_HOSTS,
     Cause,
     Check,

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator, Iterator
 
 from core import Url
-from frontier.testing.crawl import HEAD, CrawlState
 from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.state import Host
+from frontier.testing.model.crawl_state import HEAD, CrawlState
+from frontier.testing.model.entities import Host
 from frontier.verbs.inspection import Hold, HostState, UrlState
 
 

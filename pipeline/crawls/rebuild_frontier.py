@@ -26,8 +26,8 @@ from crawler.reading.page_options import PageOptions
 from crawler.replay import restore
 from crawler.replay.restore import UNLOGGED, LinkScope
 from frontier import Frontier, Stats
+from frontier.crawl_settings import check_storage
 from frontier.link.connect import connect
-from frontier.settings import check_storage
 from pipeline import open_crawl
 from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
 from pipeline.fleet.crawl_command import recover_dead_workers

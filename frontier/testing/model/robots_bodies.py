@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from frontier.robots_record import next_review_ms
-from frontier.testing.state import Host, Origin
+from frontier.testing.model.entities import Host, Origin
 from frontier.urls.canonical import host_of
 
 

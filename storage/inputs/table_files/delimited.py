@@ -8,7 +8,7 @@ from typing import BinaryIO
 from core import InputError
 from storage.inputs.bounded_lines import lines
 from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
-from storage.inputs.tables.columns import (
+from storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
     RowLocation,

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 from frontier.lease import Lease
 from frontier.outage import Outage
 from frontier.robots_record import LARGE_RULES_RETENTION_MS
-from frontier.testing.lease_reply import lease_for_token
 from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.robots_bodies import expire_robots_bodies
+from frontier.testing.model.lease_reply import lease_for_token
+from frontier.testing.model.robots_bodies import expire_robots_bodies
 
 
 class MemoryWorkers:
@@ -25,27 +25,27 @@ class MemoryWorkers:
         outage: Outage | None = None,
     ) -> None:
         """As `Workers.send_heartbeat`."""
-        self._crawl.liveness.record_heartbeat(worker, ttl_ms, stalled_ms, outage, self._crawl.clock())
+        self._crawl.heartbeats.record_heartbeat(worker, ttl_ms, stalled_ms, outage, self._crawl.clock())
 
     async def stalls(self) -> list[int]:
         """As `Workers.stalls`."""
-        return self._crawl.liveness.stalls(self._crawl.clock())
+        return self._crawl.heartbeats.stalls(self._crawl.clock())
 
     async def outages(self) -> dict[str, Outage]:
         """As `Workers.outages`."""
-        return self._crawl.liveness.outages(self._crawl.clock())
+        return self._crawl.heartbeats.outages(self._crawl.clock())
 
     async def take_over(self, workers: Collection[str]) -> None:
         """As `Workers.take_over`."""
-        self._crawl.liveness.take_over(workers)
+        self._crawl.heartbeats.take_over(workers)
 
     async def deregister(self, worker: str) -> None:
         """As `Workers.deregister`."""
-        self._crawl.liveness.deregister_worker(worker)
+        self._crawl.heartbeats.deregister_worker(worker)
 
     async def alive(self, workers: Iterable[str]) -> set[str]:
         """As `Workers.alive`."""
-        return self._crawl.liveness.alive_workers(workers, self._crawl.clock())
+        return self._crawl.heartbeats.alive_workers(workers, self._crawl.clock())
 
     async def holders(self) -> set[str]:
         """As `Workers.holders`."""
@@ -56,7 +56,7 @@ class MemoryWorkers:
         state, now = self._crawl.state, self._crawl.clock()
         is_orphaned = is_worker_dead or has_crashed
         if not is_orphaned:
-            self._crawl.liveness.check_not_taken_over(worker)
+            self._crawl.heartbeats.check_not_taken_over(worker)
         held = [token for token, lease in state.open_leases.items() if lease.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             lease = state.open_leases[token]

@@ -1,4 +1,4 @@
-"""Who is to blame for a missing response: the list of `crawler.uplink.failure_attribution`, and what holds in all its
+"""Who is to blame for a missing response: the list of `crawler.connectivity.failure_attribution`, and what holds in all its
 cases.
 """
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.uplink.failure_attribution import (
+from crawler.connectivity.failure_attribution import (
     MAX_PROBE_DELAY_S,
     MIN_PROBE_DELAY_S,
     MIN_SILENT_HOSTS,

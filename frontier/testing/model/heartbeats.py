@@ -1,4 +1,4 @@
-"""`Liveness`: which workers are alive, which of them wait for their storage, and which are kept from the web."""
+"""`Heartbeats`: which workers are alive, which of them wait for their storage, and which are kept from the web."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from frontier.takeover import takeover_error
 
 
 @dataclass(slots=True)
-class Liveness:
+class Heartbeats:
     """Heartbeats. Times in milliseconds of the frontier's clock."""
 
     alive_until: dict[str, int] = field(default_factory=dict)

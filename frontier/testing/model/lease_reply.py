@@ -1,7 +1,7 @@
 """`lease_for_token`: the `Lease` that a worker gets for an open lease of the model."""
 
 from frontier.lease import Discovery, Lease
-from frontier.testing.crawl import CrawlState
+from frontier.testing.model.crawl_state import CrawlState
 from frontier.urls.canonical import canonicalize
 from frontier.urls.scope import Scope
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from core import Unavailable
-from crawler.uplink import uplink as module
-from crawler.uplink.uplink import TENTATIVE_LEASES, Uplink
+from crawler.connectivity import uplink as module
+from crawler.connectivity.uplink import TENTATIVE_LEASES, Uplink
 from crawler.wire import FetchFailure, Postponement
 from crawler.wire.network.probes import HostProbe
 from frontier import canonicalize

@@ -13,7 +13,7 @@ own state.
 """
 
 from frontier.lease import FAULT_DETAILS, Fault
-from frontier.testing.state import Host, Origin
+from frontier.testing.model.entities import Host, Origin
 
 MINUTE_MS = 60_000
 RULES = {

@@ -1,4 +1,4 @@
-"""`Catalog`: the interface of the package."""
+"""`Catalog`: the catalog of one project, and the only interface of the package."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -28,6 +28,7 @@ from frontier.codec.replies import (
     decode_stats,
     soonest_ms,
 )
+from frontier.crawl_settings import CrawlSettings, StorageId
 from frontier.lease import (
     AddResult,
     Discovery,
@@ -41,10 +42,9 @@ from frontier.lease import (
     Stats,
     UnloggedBatch,
 )
-from frontier.link.link import Arg, Call, Link
+from frontier.link.call import Arg, Call, Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
-from frontier.settings import CrawlSettings, StorageId
 from frontier.urls.canonical import host_of
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl

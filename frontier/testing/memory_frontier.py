@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Self
 
 from core import InputError, Url
+from frontier.crawl_settings import CrawlSettings, StorageId
 from frontier.lease import (
     AddResult,
     Discovery,
@@ -19,25 +20,24 @@ from frontier.lease import (
     UnloggedBatch,
 )
 from frontier.robots_record import RobotsRecord, RobotsRule
-from frontier.settings import CrawlSettings, StorageId
-from frontier.testing.address_line import acquire_address, restart_address_delay
-from frontier.testing.backlog import MemoryBacklog
-from frontier.testing.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
-from frontier.testing.inspection import MemoryInspection
-from frontier.testing.lease_reply import lease_for_token
+from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.operator import MemoryOperator
-from frontier.testing.rebuild import MemoryRebuild
-from frontier.testing.settle_page import settle_page
-from frontier.testing.turn import end_turn, reserve_turn
-from frontier.testing.workers import MemoryWorkers
+from frontier.testing.memory_inspection import MemoryInspection
+from frontier.testing.memory_operator import MemoryOperator
+from frontier.testing.memory_rebuild import MemoryRebuild
+from frontier.testing.memory_workers import MemoryWorkers
+from frontier.testing.model.address_line import acquire_address, restart_address_delay
+from frontier.testing.model.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
+from frontier.testing.model.lease_reply import lease_for_token
+from frontier.testing.model.settle_page import settle_page
+from frontier.testing.model.turn import end_turn, reserve_turn
 from frontier.urls.canonical import canonicalize
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
-    """Promises what `Frontier` helds, for one process and for as long as it lives. `clock` returns milliseconds and
+    """Promises what `Frontier` promises, for one process and for as long as it lives. `clock` returns milliseconds and
     never goes back.
     """
 
@@ -100,7 +100,7 @@ class MemoryFrontier:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        self.crawl.liveness.check_not_taken_over(worker)
+        self.crawl.heartbeats.check_not_taken_over(worker)
         crawl, now = self.crawl.state, self.crawl.clock()
         granted: list[Lease] = []
         if self.rebuild.is_running or ((flow := self.crawl.gate.state(now)) and flow.shut):
@@ -120,7 +120,7 @@ class MemoryFrontier:
 
     async def acquire_address(self, lease: Lease, address: str) -> int:
         """As `Frontier.acquire_address`."""
-        self.crawl.liveness.check_not_taken_over(lease.worker)
+        self.crawl.heartbeats.check_not_taken_over(lease.worker)
         delay = self.crawl.state.settings.min_ip_delay_ms
         return acquire_address(
             self.crawl.state.addresses, address, delay, lease.held_until_ms, self.crawl.clock()
@@ -324,7 +324,7 @@ class MemoryFrontier:
     def _check_not_taken_over(self, leases: Sequence[Lease], *, died: bool = False) -> None:
         """Raise `TakeoverError` if one of the leases that are held belongs to a worker whose name was taken over."""
         held = [lease.worker for lease in leases if lease.token in self.crawl.state.open_leases]
-        self.crawl.liveness.check_not_taken_over(*(() if died else held))
+        self.crawl.heartbeats.check_not_taken_over(*(() if died else held))
 
     def _leased(self) -> int:
         return sum(held.page is not None for held in self.crawl.state.open_leases.values())

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from core import Failure, InputError, failure_boundary
 from storage.inputs.entry import InputRecord, UnusableRecord, guard
-from storage.inputs.tables.columns import (
+from storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
     RowLocation,

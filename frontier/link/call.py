@@ -1,4 +1,4 @@
-"""`Link`: carries the frontier's calls to the servers that keep it.
+"""`Call`: one call of a function of the frontier; and `Link`, which carries calls to the servers that keep it.
 
 1. A call is one function of `lua/` on keys of one slot. Calls that are made together are pipelined. Each is atomic by
    itself, and calls on different slots may be carried out in any order.

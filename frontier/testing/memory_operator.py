@@ -1,8 +1,8 @@
 """`MemoryOperator`: the verbs of `frontier.verbs.operator` on the state of a `MemoryCrawl`."""
 
 from frontier.lease import Outcome, Rank
-from frontier.testing.crawl import DROPPED
 from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.model.crawl_state import DROPPED
 from frontier.urls.scope import Scope
 
 

@@ -4,8 +4,8 @@ import asyncio
 from types import SimpleNamespace
 
 from core import Unavailable
-from crawler.uplink import address_limiter
-from crawler.uplink.address_limiter import AddressLimiter
+from crawler.connectivity import address_limiter
+from crawler.connectivity.address_limiter import AddressLimiter
 from frontier import CrawlSettings
 from tests.crawler.leases import lease
 
