@@ -172,7 +172,7 @@ class FleetProcess:
         self._may_die()
         before = now()
         try:
-            wait = await worker.frontier.acquire_address(lease, f"192.0.2.{number}")
+            wait = await worker.frontier.politeness.acquire_address(lease, f"192.0.2.{number}")
             if wait == 0:
                 fact = Fact(
                     Kind.ENTER, worker=worker.number, host=number, wait=delay, before=before, after=now()
@@ -199,7 +199,7 @@ class FleetProcess:
         self.ledger.write([Fact(Kind.END, worker=worker.number, token=lease.token, before=now())])
         delay = crawl_delay_ms(self.play, host_of(lease), lease.robots_version + 1)
         with suppress(Unavailable):
-            await worker.frontier.settle_robots(
+            await worker.frontier.origins.settle_robots(
                 lease, rule="allow", body=b"", ttl_ms=self.play.ttl_ms, delay_ms=delay
             )
 

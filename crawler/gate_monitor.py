@@ -20,7 +20,7 @@ class GateMonitor:
         read_state: Callable[[], Awaitable[GateState | None]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`read_state` gives the flow (`Frontier.state`)."""
+        """`read_state` gives the flow (`Backlog.gate_state`)."""
         self._read_state, self._clock = read_state, clock
         self._read_at: float | None = None
         self.state: GateState | None = None

@@ -1,7 +1,7 @@
-"""`Aside`: pages that are read in a process of their own, one at a time.
+"""`PageProcess`: pages that are read in a process of their own, one at a time.
 
 1. What may take longer than the event loop can wait is read there (`is_heavy`), and what may have killed a worker
-   (`Lease.orphan`).
+   (`Lease.is_recovered`).
 2. A page that kills the process, by whatever a parser or a decoder does with it, or keeps it for longer than
    `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
 3. What reading a page raises is raised here as a `Failure`, which costs that page as well.

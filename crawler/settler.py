@@ -229,11 +229,11 @@ async def settle_leases(
 async def _settle_robots(frontier: Frontier, finished: LeaseResult, now_ms: int, *, died: bool) -> None:
     lease, answer = finished.lease, finished.decision
     if isinstance(answer, RobotsRetry):
-        record = await frontier.robots(lease.url.origin) if lease.robots_version else None
+        record = await frontier.origins.robots(lease.url.origin) if lease.robots_version else None
         answer = use_stale_rules(answer, record, now_ms)
     match answer:
         case RobotsRuling():
-            await frontier.settle_robots(
+            await frontier.origins.settle_robots(
                 lease,
                 rule=answer.rule,
                 body=answer.body,
@@ -247,6 +247,6 @@ async def _settle_robots(frontier: Frontier, finished: LeaseResult, now_ms: int,
         case RobotsRetry(is_failure=False, retry_after_ms=after_ms):
             await frontier.postpone(lease, after_ms or 0, has_sent_request=True, is_worker_dead=died)
         case RobotsRetry(retry_after_ms=after_ms, fault=fault, reason=reason):
-            await frontier.retry_robots(
+            await frontier.origins.retry_robots(
                 lease, after_ms=after_ms, fault=fault, reason=reason, is_worker_dead=died
             )

@@ -7,7 +7,7 @@
 3. A worker whose heartbeats failed for too long, or whose name was taken over, stops with `TakeoverError`
    (`crawler.machine.heartbeat`). Another worker recovers its leases and files.
 4. A failure on our side (the server of the frontier, the disk) is raised after everything has stopped.
-5. Contact, delays, budgets and policy belong to the crawl (`Frontier.settings`). When an operator updates them, this
+5. Contact, delays, budgets and policy belong to the crawl (`Crawl.settings`). When an operator updates them, this
    worker uses the new delays, budgets and policy from its next lease on, and the new contact within one heartbeat.
 """
 
@@ -144,7 +144,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     async def report() -> None:
         await heartbeat.send_now()
 
-    uplink = Uplink(client, frontier.responsive_origins, report, clock=system.clock)
+    uplink = Uplink(client, frontier.origins.responsive, report, clock=system.clock)
 
     async def beat() -> None:
         for each in identified:
@@ -319,7 +319,7 @@ def _renderer(
     return Renderer(
         client,
         address_limiter,
-        frontier.robots,
+        frontier.origins.robots,
         mode=settings.render,
         browser=settings.browser,
         sandbox=settings.browser_sandbox,

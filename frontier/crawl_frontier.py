@@ -7,18 +7,16 @@ Every verb may be repeated: a change that was made is not made again.
 
 import asyncio
 import time
-import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 from core import InputError, Url
 from frontier.codec.arguments import (
     add_calls,
     knows_calls,
     release_arguments,
-    restore_calls,
     settle_arguments,
 )
 from frontier.codec.replies import (
@@ -32,24 +30,22 @@ from frontier.crawl_settings import CrawlSettings, StorageId
 from frontier.lease import (
     AddResult,
     Discovery,
-    Fault,
     HostRelease,
     Lease,
     Leases,
     Outcome,
-    RestoredPage,
     Settlement,
     Stats,
     UnloggedBatch,
 )
 from frontier.link.call import Arg, Call, Link
 from frontier.link.lost_frontier import lost_frontier_error
-from frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
-from frontier.urls.canonical import host_of
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
+from frontier.verbs.origins import Origins
+from frontier.verbs.politeness import Politeness
 from frontier.verbs.queue_tail import MAX_IN_MEMORY, QueueTail, SegmentStore
 from frontier.verbs.rebuild import Rebuild
 from frontier.verbs.workers import Workers
@@ -60,8 +56,8 @@ _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
 class Frontier:
-    """Hold the verbs for URLs and hosts of one crawl, and its other clients as attributes. Call `open` before anything
-    else.
+    """Add, lease and settle the URLs of one crawl, and hold its other clients as attributes. Call `open` before
+    anything else.
     """
 
     def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -70,6 +66,8 @@ class Frontier:
         self.workers = Workers(self.crawl)
         self.backlog = Backlog(self.crawl)
         self.rebuild = Rebuild(self.crawl)
+        self.politeness = Politeness(self.crawl)
+        self.origins = Origins(self.crawl)
         self.operator = Operator(self.crawl)
         self.inspection = Inspection(self.crawl)
         self._next = 0
@@ -105,20 +103,6 @@ class Frontier:
             (reply,) = await self.crawl.link.call([call])
             found.update(zip((url.text for url in some), map(bool, reply), strict=True))
         return [found[url.text] for url in urls]
-
-    async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
-        """Settle unknown pages with the outcomes of before, and schedule their next visits; known pages stay as they
-        are. No budget holds here. Return for each page whether it was unknown.
-        """
-        await self.crawl.register()
-        rows: dict[int, bool] = {}
-        for call, some in restore_calls(restored, self.crawl.partitions, self.crawl.settings.policy):
-            nonce, at_ms, *reply = await self.crawl.one(call)
-            await self.crawl.reconciler.record_call(
-                self.crawl.partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
-            )
-            rows.update(zip(map(id, some), map(bool, reply), strict=True))
-        return [rows[id(each)] for each in restored]
 
     async def unlogged_batch(self, n: int = 1_000) -> UnloggedBatch:
         """Return pages that the frontier settled without a worker and that are in no log yet, at most `n` of each
@@ -171,97 +155,52 @@ class Frontier:
         if not await self.crawl.is_gate_open(worker):
             return Leases(soonest_ms=None)
         number = self.crawl.partitions.number
-        most = [-1 if each is None or number > 1 else each for each in (max_pages, max_requests)]
-        shares, waits = {0: n}, []
-        if number > 1:
-            if max_pages is not None or max_requests is not None:
-                now = await self.stats()
-                pages = n if max_pages is None else max_pages - now.leased - now.outcomes[Outcome.FETCHED]
-                n = max(0, min(n, pages, n if max_requests is None else max_requests - now.requests))
-            due = await self.crawl.link.call(self.crawl.partitions.calls("due"))
-            ready = [p for p in self._in_turn() if not due[p]]
-            share, more = divmod(n, max(len(ready), 1))
-            # The call is made even for 0 leases: leases of dead workers count towards the limit until the call
-            # takes them back.
-            shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
-            waits = [due[p] for p in range(number) if p not in shares]
-        told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
-        known = self.crawl.journal.nonce
-        calls = [
-            self.crawl.partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()
-        ]
-        rounds = [self.crawl.reconciler.round(p) for p in shares]
-        replies = await self.crawl.link.call(calls)
-        rows: list[Any] = []
-        void: list[Any] = []
-        for p, before, (leased, _, nonce) in zip(shares, rounds, replies, strict=True):
-            is_valid = nonce == known(p) and before == self.crawl.reconciler.round(p)
-            (rows if is_valid else void).extend(leased)
-        self.crawl.reconciler.record_grants(rows, worker, lease_ms)
-        for p, (_, _, nonce) in zip(shares, replies, strict=True):
-            await self.crawl.reconciler.ensure_current(p, nonce)
-        if void:
-            back = [HostRelease(lease=decode_lease(row, worker), has_sent_request=False) for row in void]
-            await self.postpone_all([(each, 0) for each in back])
-        waits += [wait for _, wait, _ in replies]
-        return Leases((decode_lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
-
-    async def acquire_address(self, lease: Lease, address: str) -> int:
-        """Return 0 if an IP address may be asked for a lease now, or the milliseconds until its turn.
-
-        Two requests that are let in to one address are at least `CrawlSettings.min_ip_delay_ms` apart, whatever the
-        fleet. A caller that must wait has a place in the line: it gives its lease back (`postpone`) and comes again
-        with the lease that is granted then.
-        """
-        (wait,) = await self.acquire_addresses([(lease, address)])
-        return wait
-
-    async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
-        """`acquire_address` for several leases and addresses; the waits come in the same order."""
-        parts = self.crawl.partitions
-        return await self.crawl.link.call(
+        limits = [-1 if each is None or number > 1 else each for each in (max_pages, max_requests)]
+        shares, waits = await self._divide(n, max_pages=max_pages, max_requests=max_requests)
+        expected = {p: self.crawl.journal.nonce(p) for p in shares}
+        rounds = {p: self.crawl.reconciler.round(p) for p in shares}
+        replies = await self.crawl.link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, lease.held_until_ms, lease.worker)
-                for lease, address in asked
+                self.crawl.partitions.call(
+                    p, "lease", share, worker, lease_ms, *limits, number, p, expected[p]
+                )
+                for p, share in shares.items()
             ]
         )
+        valid_rows: list[Any] = []
+        void_rows: list[Any] = []
+        for p, (rows, _, nonce) in zip(shares, replies, strict=True):
+            is_valid = nonce == self.crawl.journal.nonce(p) and rounds[p] == self.crawl.reconciler.round(p)
+            (valid_rows if is_valid else void_rows).extend(rows)
+        self.crawl.reconciler.record_grants(valid_rows, worker, lease_ms)
+        for p, (_, _, nonce) in zip(shares, replies, strict=True):
+            await self.crawl.reconciler.ensure_current(p, nonce)
+        if void_rows:
+            void = [HostRelease(lease=decode_lease(row, worker), has_sent_request=False) for row in void_rows]
+            await self.postpone_all([(each, 0) for each in void])
+        waits += [wait for _, wait, _ in replies]
+        return Leases((decode_lease(row, worker) for row in valid_rows), soonest_ms=soonest_ms(waits))
 
-    async def reserve_turn(
-        self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
-    ) -> int:
-        """Return in how many milliseconds a host may be asked in a turn. A turn is as far from other turns and from
-        leases as leases are from each other, or `delay_ms` away if the host's rules ask for more. A turn that is
-        more than `max_wait_ms` away is not taken.
-
-        The caller has no lease of the host, or received the answer for which it leased the host `since_ms` ago. Under a
-        lease, and if no rules ask for a delay, it may take `ahead` turns before their time. These turns are owed: no
-        lease of the host is granted before the time of the last one, so over the whole period the host is asked no more
-        often than once a delay.
+    async def _divide(
+        self, n: int, *, max_pages: int | None, max_requests: int | None
+    ) -> tuple[dict[int, int], list[int]]:
+        """Divide `n` leases, as far as the limits allow, among the partitions that have a host ready. Return how many
+        each of these grants, and the waits in milliseconds of the others. A single partition applies the limits itself.
         """
-        since = -1 if since_ms is None else since_ms
-        return cast(
-            "int", await self.crawl.one(self._host_call(host, "turn", delay_ms, max_wait_ms, since, ahead))
-        )
-
-    async def end_turn(
-        self, host: str, *, delay_ms: int = 0, has_lease: bool = False, busy: str = "", hold_ms: int = 0
-    ) -> None:
-        """Say that the request of a turn is over: the host's delay begins now.
-
-        `busy` is the reason if the host said that it is asked too much (`status_429`, `status_503`): the host rests as
-        after such an answer to a page, for `hold_ms` if it said how long. No turn of the host is granted meanwhile,
-        whoever asks.
-        """
-        await self.crawl.one(self._host_call(host, "end_turn", delay_ms, int(has_lease), busy, hold_ms))
-
-    async def restart_address_delays(self, addresses: Collection[str]) -> None:
-        """Say that the requests to these addresses start only now, later than their turns were acquired: the delays of
-        the addresses begin anew.
-        """
-        parts = self.crawl.partitions
-        await self.crawl.link.call(
-            [parts.call(parts.of_address(address), "asked", address) for address in addresses]
-        )
+        number = self.crawl.partitions.number
+        if number == 1:
+            return {0: n}, []
+        if max_pages is not None or max_requests is not None:
+            now = await self.stats()
+            pages = n if max_pages is None else max_pages - now.leased - now.outcomes[Outcome.FETCHED]
+            n = max(0, min(n, pages, n if max_requests is None else max_requests - now.requests))
+        due = await self.crawl.link.call(self.crawl.partitions.calls("due"))
+        ready = [p for p in self._rotated_partitions() if not due[p]]
+        share, more = divmod(n, max(len(ready), 1))
+        # The call is made even for 0 leases: leases of dead workers count towards the limit until the call takes them
+        # back.
+        shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
+        return shares, [due[p] for p in range(number) if p not in shares]
 
     async def postpone(
         self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
@@ -377,87 +316,6 @@ class Frontier:
                     settlements += ended
         return accepted
 
-    # Hosts
-
-    async def settle_robots(
-        self,
-        lease: Lease,
-        *,
-        rule: RobotsRule,
-        body: bytes,
-        ttl_ms: int,
-        delay_ms: int | None,
-        fault: Fault | None = None,
-        reason: str = "",
-        hold_ms: int = 0,
-        is_worker_dead: bool = False,
-    ) -> None:
-        """Store the content of an origin's robots.txt for `ttl_ms`; its host goes on.
-
-        With a `fault`, the request failed and these are the origin's rules of before: the fault counts like the fault
-        of a page, and `reason` may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`.
-        `is_worker_dead` is as for `settle`.
-
-        `delay_ms` is the rules' crawl-delay. If several origins share a host, the slowest counts until that origin asks
-        for less; then its new delay counts, until the rules of another origin ask for more.
-        """
-        args = (
-            rule,
-            compress_rules(body),
-            ttl_ms,
-            delay_ms or 0,
-            fault or "",
-            hold_ms,
-            reason,
-            int(is_worker_dead),
-        )
-        await self._end_robots(lease, "settle_robots", *args)
-
-    async def retry_robots(
-        self,
-        lease: Lease,
-        *,
-        after_ms: int | None,
-        fault: Fault | None = None,
-        reason: str = "",
-        is_worker_dead: bool = False,
-    ) -> None:
-        """Give a robots.txt back that could not be fetched; its host is asked nothing for `after_ms`, or for as long as
-        the fault says. None doubles from 30 s, or from less if the crawl's delay is below a second. `reason` may
-        name the kind of the fault. `is_worker_dead` is as for `settle`.
-
-        If URLs of several origins of the host wait, any fault but DNS is the origin's own: it rests alone, and is given
-        up for an hour (`disallow`) at the third fault in a row, or at the eighth if it had a robots.txt before. Then
-        the body of its record is the reason, in the form that pages of a host that was given up have
-        (`dead_tls_expired`).
-        """
-        wait = -1 if after_ms is None else max(after_ms, 0)
-        await self._end_robots(lease, "retry_robots", wait, fault or "", reason, int(is_worker_dead))
-
-    async def robots(self, origin: str) -> RobotsRecord | None:
-        """Return the newest robots record of an origin, stale or not; None if there never was one."""
-        partition = self.crawl.partitions.of_host(host_of(origin))
-        version, rule, body = await self.crawl.one(
-            self.crawl.partitions.call(partition, "robots", origin, key="robots")
-        )
-        if version == 0:
-            return None
-        return RobotsRecord(
-            origin=origin,
-            version=version,
-            rule=cast("RobotsRule", rule.decode()),
-            body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
-        )
-
-    async def responsive_origins(self, n: int) -> list[str]:
-        """Return about `n` origins at most that have answered and are not given up. Origins whose hosts do not rest
-        come first; which origins are chosen is not defined.
-        """
-        rows = await self.crawl.link.call(
-            self.crawl.partitions.calls("responsive", -(-n // self.crawl.partitions.number))
-        )
-        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
-
     # The crawl
 
     async def stats(self) -> Stats:
@@ -494,20 +352,6 @@ class Frontier:
             )
         return replies
 
-    async def _end_robots(self, lease: Lease, verb: str, *args: Arg) -> None:
-        call, p = (
-            self._token_call(lease, verb, lease.token, *args),
-            self.crawl.partitions.of_token(lease.token),
-        )
-        while True:
-            life = self.crawl.journal.nonce(p)
-            nonce, at_ms = await self.crawl.one(call)
-            if nonce == life:
-                return await self.crawl.reconciler.record_call(p, call, nonce, at_ms, [lease.token])
-            await self.crawl.reconciler.ensure_current(
-                p, nonce
-            )  # the server has restarted, and may have forgotten the lease
-
     async def _end_exchanges(self, calls: Sequence[Call]) -> list[Any]:
         """Return the replies to calls that end requests. A reply is None if its server has restarted: the server may
         have forgotten the leases, and has them again by now.
@@ -521,7 +365,7 @@ class Frontier:
             await self.crawl.reconciler.ensure_current(p, nonce)
         return found
 
-    def _in_turn(self) -> list[int]:
+    def _rotated_partitions(self) -> list[int]:
         """Return all partitions, starting with another one each time."""
         number = self.crawl.partitions.number
         self._next = (self._next + 1) % number
@@ -532,9 +376,6 @@ class Frontier:
         for item in items:
             parts[self.crawl.partitions.of_token(token(item))].append(item)
         return list(parts.items())
-
-    def _host_call(self, host: str, verb: str, *args: Arg) -> Call:
-        return self.crawl.partitions.call(self.crawl.partitions.of_host(host), verb, host, *args)
 
     def _token_call(self, lease: Lease, verb: str, *args: Arg) -> Call:
         return self.crawl.partitions.call(self.crawl.partitions.of_token(lease.token), verb, *args)

@@ -1,8 +1,8 @@
 """`AddressLimiter`: a request waits here until the frontier says that it is its IP address's turn.
 
 Many hosts share an address, and our requests load the address. So it has a delay of its own, shorter than a host's, and
-the frontier keeps the queue (`Frontier.acquire_addresses`). Requests that arrive within `BATCH_WINDOW_S` share one call
-of the frontier.
+the frontier keeps the queue (`Politeness.acquire_addresses`). Requests that arrive within `BATCH_WINDOW_S` share one
+call of the frontier.
 
 The delay applies between requests to one address. To open a connection takes time between acquiring and requesting, and
 so does a busy event loop. So the limiter reports to the frontier when that took longer than `MAX_REQUEST_LAG_S`: then
@@ -67,9 +67,9 @@ class AddressLimiter:
         self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
     ) -> int:
         """Return in how many milliseconds a host may be requested for which the caller has no lease, or a lease for
-        something else (`Frontier.reserve_turn`).
+        something else (`Politeness.reserve_turn`).
         """
-        return await self._frontier.reserve_turn(
+        return await self._frontier.politeness.reserve_turn(
             host, max_wait_ms=max_wait_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
         )
 
@@ -81,7 +81,7 @@ class AddressLimiter:
         """
         busy, hold_ms = (answer.reason, answer.hold_ms) if answer else ("", 0)
         if busy or max(self.host_delay_ms, delay_ms):
-            await self._frontier.end_turn(
+            await self._frontier.politeness.end_turn(
                 host, delay_ms=delay_ms, has_lease=has_lease, busy=busy, hold_ms=hold_ms
             )
 
@@ -101,7 +101,7 @@ class AddressLimiter:
     async def _report_late(self) -> None:
         late, self._late = self._late, set()
         with suppress(ThresherError):  # the next caller of the frontier meets the same error
-            await self._frontier.restart_address_delays(late)
+            await self._frontier.politeness.restart_address_delays(late)
 
     async def _acquire_batch(self) -> None:
         await asyncio.sleep(BATCH_WINDOW_S)
@@ -109,7 +109,7 @@ class AddressLimiter:
         answers, self._waiters = self._waiters, []
         begun = self._clock()
         try:
-            waits = await self._frontier.acquire_addresses(asked)
+            waits = await self._frontier.politeness.acquire_addresses(asked)
         except Exception as error:  # noqa: BLE001 - every waiter raises whatever it is
             for answer in answers:
                 if not answer.done():

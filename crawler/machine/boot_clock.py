@@ -9,6 +9,6 @@ def boot_s() -> float:
 
     CLOCK_MONOTONIC, which asyncio and `time.monotonic` use, stands while a machine is suspended. Neither clock counts a
     pause that a hypervisor makes. So the frontier decides whatever other workers must be able to rely on
-    (`Frontier.take_over`).
+    (`Workers.take_over`).
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -29,7 +29,7 @@ class Heartbeat:
     ) -> None:
         """Call `beat` every `period_s`; the default is a third of `ttl_s`.
 
-        `beat` reports that the worker lives, for `ttl_s` from now (`Frontier.beat`).
+        `beat` reports that the worker lives, for `ttl_s` from now (`Workers.send_heartbeat`).
         """
         self._period_s = ttl_s / 3 if period_s is None else period_s
         self._beat, self._worker, self._ttl_s, self._clock = beat, worker, ttl_s, clock

@@ -22,8 +22,8 @@ from frontier.page_key import page_key
 
 MAX_REQUESTS_PER_PAGE = 3
 MAX_EXCHANGES = 33
-"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.reading.page_reading.HOPS`), each
-asked for `MAX_REQUESTS_PER_PAGE` times."""
+"""Exchanges of the longest chain: ten redirects (`crawler.reading.page_reading.MAX_REDIRECTS`) lead to eleven pages,
+each asked for `MAX_REQUESTS_PER_PAGE` times."""
 BYTES = 11
 _PAGE, _FORM = 6, 4
 

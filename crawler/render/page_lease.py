@@ -2,7 +2,7 @@
 
 1. The lease holds the page's own host, which serves the page's subresources in one burst: `BURST` turns ahead of their
    time, one after the other. The time of all these turns passes before the host is leased again
-   (`Frontier.reserve_turn`). If the host's rules ask for a delay, that delay applies between two requests, the page's
+   (`Politeness.reserve_turn`). If the host's rules ask for a delay, that delay applies between two requests, the page's
    own request included.
 2. Another host is requested in its turn: meanwhile the frontier grants no lease of it, and no other page requests it.
 3. A host that answers that it is too busy (429, 503) rests as after such a response to a page.

@@ -56,7 +56,7 @@ class Renderer:
         decode_budget: DecodeBudget,
         restarts: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`read` returns the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program,
+        """`read` returns the newest robots.txt of an origin (`Origins.robots`). `browser` is the path of the program,
         or empty; `sandbox` says whether its own sandbox is on. `timeout_s` and `most_bytes` bound one page and its DOM.
         `restarts` is as for `RobotsCache`.
 

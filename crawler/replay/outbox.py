@@ -1,6 +1,6 @@
 """`OutboxRelay`: what the frontier settled by itself goes into the crawl's log.
 
-1. The frontier keeps it until it is told that it is durable (`Frontier.unlogged`), so nothing is lost, whoever is
+1. The frontier keeps it until it is told that it is durable (`Frontier.unlogged_batch`), so nothing is lost, whoever is
    killed.
 2. Each batch is a sealed file of its own. So that these are few, a batch is taken when there is much, or when some has
    waited for `PATIENCE_S`; `empty` takes all that is left.

@@ -1,9 +1,9 @@
 """`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
 
-1. Their names are taken over (`Frontier.take_over`): should one live after all, nothing that it asks for is granted
+1. Their names are taken over (`Workers.take_over`): should one live after all, nothing that it asks for is granted
    or settled from then on. Whatever it settled before was durable before, so it is in the files that are read now.
 2. Their open archive files, and their open files of the crawl's log, are sealed first
-   (`storage.archive.archive_writer.recover`, `storage.crawllog.log_writer.recover`).
+   (`storage.archive.recovery`, `storage.crawllog.log_writer.recover_log`).
 3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again. Payloads
@@ -12,7 +12,7 @@
    in the log before it is settled: perhaps once more, for its worker may have written it.
 4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them
    reads what they are for aside. So a page that kills what reads it kills one worker, and has failed. A page that
-   kills workers otherwise has failed when five have crashed while they held it (`Frontier.reclaim`).
+   kills workers otherwise has failed when five have crashed while they held it (`Workers.reclaim`).
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
 changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its

@@ -292,9 +292,9 @@ class RobotsCache:
         read_record: Callable[[str], Awaitable[RobotsRecord | None]],
         restarts: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Read records with `read_record`, which returns the newest record of an origin (`Frontier.robots`).
+        """Read records with `read_record`, which returns the newest record of an origin (`Origins.robots`).
 
-        `restarts` counts the events after which records of the same version may differ (`Frontier.restarts`).
+        `restarts` counts the events after which records of the same version may differ (`Crawl.server_restarts`).
         """
         self._read_record, self._restarts = read_record, restarts
         self._entries: OrderedDict[tuple[str, int, int], _CacheEntry] = OrderedDict()

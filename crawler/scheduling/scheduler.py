@@ -76,7 +76,7 @@ class Scheduler:
         self._settings, self._lease_ms = settings, lease_ms
         self._until = None if settings.max_time_s is None else clock() + settings.max_time_s
         self._reads_sitemaps, self._clock = reads_sitemaps, clock
-        self._robots_cache = RobotsCache(frontier.robots, lambda: frontier.crawl.server_restarts)
+        self._robots_cache = RobotsCache(frontier.origins.robots, lambda: frontier.crawl.server_restarts)
         self._restarts = frontier.crawl.server_restarts
         self._open: dict[int, Lease] = {}
         self._shares = SlotShares()

@@ -1,8 +1,9 @@
 """`MemoryCrawl`: one crawl as a whole, as `frontier.verbs.crawl` has it, on plain dictionaries of one process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from frontier.crawl_settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
+from frontier.lease import Lease
 from frontier.testing.model.crawl_state import CrawlState
 from frontier.testing.model.gate import BackpressureGate
 from frontier.testing.model.heartbeats import Heartbeats
@@ -67,3 +68,14 @@ class MemoryCrawl:
     async def forget(self) -> None:
         """As `Crawl.forget`."""
         self._begin()
+
+
+def check_not_taken_over(
+    crawl: MemoryCrawl, leases: Sequence[Lease], *, is_worker_dead: bool = False
+) -> None:
+    """Raise `TakeoverError` if one of the leases that are held belongs to a worker whose name was taken over, unless
+    the caller says that `is_worker_dead`.
+    """
+    if not is_worker_dead:
+        held = [lease.worker for lease in leases if lease.token in crawl.state.open_leases]
+        crawl.heartbeats.check_not_taken_over(*held)

@@ -1,6 +1,6 @@
-"""`MemoryFrontier`: the verbs for URLs and hosts on plain dictionaries of one process."""
+"""`MemoryFrontier`: the verbs of `frontier.crawl_frontier` on the state of a `MemoryCrawl`."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from core import InputError, Url
@@ -8,30 +8,24 @@ from frontier.crawl_settings import CrawlSettings, StorageId
 from frontier.lease import (
     AddResult,
     Discovery,
-    Fault,
     HostRelease,
-    Kind,
     Lease,
     Leases,
     Outcome,
-    RestoredPage,
     Settlement,
     Stats,
     UnloggedBatch,
 )
-from frontier.robots_record import RobotsRecord, RobotsRule
 from frontier.testing.memory_backlog import MemoryBacklog
-from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
 from frontier.testing.memory_inspection import MemoryInspection
 from frontier.testing.memory_operator import MemoryOperator
+from frontier.testing.memory_origins import MemoryOrigins
+from frontier.testing.memory_politeness import MemoryPoliteness
 from frontier.testing.memory_rebuild import MemoryRebuild
 from frontier.testing.memory_workers import MemoryWorkers
-from frontier.testing.model.address_line import acquire_address, restart_address_delay
-from frontier.testing.model.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
 from frontier.testing.model.lease_reply import lease_for_token
 from frontier.testing.model.settle_page import settle_page
-from frontier.testing.model.turn import end_turn, reserve_turn
-from frontier.urls.canonical import canonicalize
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
@@ -46,6 +40,8 @@ class MemoryFrontier:
         self.workers = MemoryWorkers(self.crawl)
         self.backlog = MemoryBacklog(self.crawl)
         self.rebuild = MemoryRebuild(self.crawl)
+        self.politeness = MemoryPoliteness(self.crawl)
+        self.origins = MemoryOrigins(self.crawl)
         self.operator = MemoryOperator(self.crawl)
         self.inspection = MemoryInspection(self.crawl)
 
@@ -64,10 +60,6 @@ class MemoryFrontier:
     async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> AddResult:
         """As `Frontier.add`."""
         return self.crawl.state.admit(discoveries, self.crawl.clock(), revive=revive)
-
-    async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
-        """As `Frontier.restore`."""
-        return [self.crawl.state.restore(each, self.crawl.clock()) for each in restored]
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         """As `Frontier.knows`."""
@@ -118,56 +110,11 @@ class MemoryFrontier:
                     granted.append(lease_for_token(self.crawl.state, token, slot))
         return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
-    async def acquire_address(self, lease: Lease, address: str) -> int:
-        """As `Frontier.acquire_address`."""
-        self.crawl.heartbeats.check_not_taken_over(lease.worker)
-        delay = self.crawl.state.settings.min_ip_delay_ms
-        return acquire_address(
-            self.crawl.state.addresses, address, delay, lease.held_until_ms, self.crawl.clock()
-        )
-
-    async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
-        """As `Frontier.acquire_addresses`."""
-        return [await self.acquire_address(lease, address) for lease, address in asked]
-
-    async def reserve_turn(
-        self, host: str, *, max_wait_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
-    ) -> int:
-        """As `Frontier.reserve_turn`."""
-        return reserve_turn(
-            self.crawl.state,
-            host,
-            delay_ms,
-            max_wait_ms,
-            since_ms=since_ms,
-            ahead=ahead,
-            now=self.crawl.clock(),
-        )
-
-    async def end_turn(
-        self, host: str, *, delay_ms: int = 0, has_lease: bool = False, busy: str = "", hold_ms: int = 0
-    ) -> None:
-        """As `Frontier.end_turn`."""
-        end_turn(
-            self.crawl.state,
-            host,
-            delay_ms,
-            has_lease=has_lease,
-            busy=busy,
-            hold_ms=hold_ms,
-            now=self.crawl.clock(),
-        )
-
-    async def restart_address_delays(self, addresses: Collection[str]) -> None:
-        """As `Frontier.restart_address_delays`."""
-        for address in addresses:
-            restart_address_delay(self.crawl.state.addresses, address, self.crawl.clock())
-
     async def postpone(
         self, lease: Lease, wait_ms: int, *, has_sent_request: bool = False, is_worker_dead: bool = False
     ) -> bool:
         """As `Frontier.postpone`."""
-        self._check_not_taken_over([lease], died=is_worker_dead)
+        check_not_taken_over(self.crawl, [lease], is_worker_dead=is_worker_dead)
         now = self.crawl.clock()
         held = self.crawl.state.open_leases.get(lease.token)
         if held is None or held.released:
@@ -200,7 +147,7 @@ class MemoryFrontier:
 
     async def release(self, exchanges: Sequence[HostRelease]) -> int | None:
         """As `Frontier.release`."""
-        self._check_not_taken_over([exchange.lease for exchange in exchanges])
+        check_not_taken_over(self.crawl, [exchange.lease for exchange in exchanges])
         now = self.crawl.clock()
         for exchange in exchanges:
             held = self.crawl.state.open_leases.get(exchange.lease.token)
@@ -222,81 +169,10 @@ class MemoryFrontier:
         now = self.crawl.clock()
         self.crawl.state.admit((found for ended in settlements for found in ended.discoveries), now)
         self.crawl.gate.archived(archived)
-        self._check_not_taken_over([settlement.lease for settlement in settlements], died=is_worker_dead)
+        check_not_taken_over(
+            self.crawl, [settlement.lease for settlement in settlements], is_worker_dead=is_worker_dead
+        )
         return sum(settle_page(self.crawl.state, settlement, now) for settlement in settlements)
-
-    async def settle_robots(
-        self,
-        lease: Lease,
-        *,
-        rule: RobotsRule,
-        body: bytes,
-        ttl_ms: int,
-        delay_ms: int | None,
-        fault: Fault | None = None,
-        reason: str = "",
-        hold_ms: int = 0,
-        is_worker_dead: bool = False,
-    ) -> None:
-        """As `Frontier.settle_robots`."""
-        self._check_not_taken_over([lease], died=is_worker_dead)
-        now, delay = self.crawl.clock(), delay_ms or 0
-        held = self.crawl.state.open_leases.get(lease.token)
-        if held is None or held.kind is not Kind.ROBOTS:
-            return
-        _, host = self.crawl.state.end_lease(lease.token, now + 1)
-        self.crawl.state.origins[held.origin].store(rule, body, now + ttl_ms, now)
-        if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
-            hold = hold_ms if fault is Fault.BUSY else 0
-            self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
-        host.hold(hold_ms, now, hold_reason(reason, fault))
-        if delay > host.delay or held.origin == host.slowest:
-            host.delay, host.slowest = delay, held.origin
-        host.schedule(now)
-
-    async def retry_robots(
-        self,
-        lease: Lease,
-        *,
-        after_ms: int | None,
-        fault: Fault | None = None,
-        reason: str = "",
-        is_worker_dead: bool = False,
-    ) -> None:
-        """As `Frontier.retry_robots`."""
-        self._check_not_taken_over([lease], died=is_worker_dead)
-        now = self.crawl.clock()
-        held = self.crawl.state.open_leases.get(lease.token)
-        if held is None or held.kind is not Kind.ROBOTS:
-            return
-        origin = self.crawl.state.origins[held.origin]
-        told, wait = after_ms or 0, after_ms
-        if wait is None:
-            wait = self.crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
-        origin.attempt += 1
-        _, host = self.crawl.state.end_lease(lease.token, now + 1)
-        if host.has_several_origins and fault not in {None, Fault.DNS}:
-            hold_origin(origin, wait, now, fault, reason)
-        else:
-            if fault is not None:
-                hold = told if fault is Fault.BUSY else 0
-                self.crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
-            host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
-        host.schedule(now)
-
-    async def robots(self, origin: str) -> RobotsRecord | None:
-        """As `Frontier.robots`."""
-        if (known := self.crawl.state.origins[origin]).version == 0:
-            return None
-        return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
-
-    async def responsive_origins(self, n: int) -> list[str]:
-        """As `Frontier.responsive_origins`."""
-        known = self.crawl.state.origins.items()
-        answered = [text for text, origin in known if origin.version and not origin.is_given_up]
-        hosts = {text: self.crawl.state.hosts[canonicalize("/", text).host] for text in answered}
-        living = [text for text, host in hosts.items() if not host.dead_reason]
-        return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
 
     async def stats(self) -> Stats:
         """As `Frontier.stats`."""
@@ -320,11 +196,6 @@ class MemoryFrontier:
             requests=crawl.requests,
             discarded=dict(crawl.discarded),
         )
-
-    def _check_not_taken_over(self, leases: Sequence[Lease], *, died: bool = False) -> None:
-        """Raise `TakeoverError` if one of the leases that are held belongs to a worker whose name was taken over."""
-        held = [lease.worker for lease in leases if lease.token in self.crawl.state.open_leases]
-        self.crawl.heartbeats.check_not_taken_over(*(() if died else held))
 
     def _leased(self) -> int:
         return sum(held.page is not None for held in self.crawl.state.open_leases.values())

@@ -1,5 +1,8 @@
 """`MemoryRebuild`: the verbs of `frontier.verbs.rebuild` on a `MemoryCrawl`."""
 
+from collections.abc import Sequence
+
+from frontier.lease import RestoredPage
 from frontier.testing.memory_crawl import MemoryCrawl
 
 
@@ -18,6 +21,10 @@ class MemoryRebuild:
         """As `Rebuild.start`."""
         self._crawl.rebuilt_parts = self._crawl.rebuilt_parts or set()
         return set(self._crawl.rebuilt_parts)
+
+    async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
+        """As `Rebuild.restore`."""
+        return [self._crawl.state.restore(each, self._crawl.clock()) for each in restored]
 
     async def mark_done(self, part: str) -> None:
         """As `Rebuild.mark_done`."""

@@ -3,7 +3,7 @@
 1. Settled pages come first: from the log as it says, then archived pages that are in no log, from the indexes. Links of
    archived pages and pages to retry are added only after that. So no archived page waits, and every page that was
    found and not fetched does.
-2. Nothing is leased until the frontier is complete (`Frontier.start_rebuild`). If the command is killed, the same
+2. Nothing is leased until the frontier is complete (`Rebuild.start`). If the command is killed, the same
    command continues, because a log, index or archive file counts as done only when all of it is added. On a complete
    frontier the command changes nothing.
 3. Worker processes share the files, on this machine or on the cluster of the project. A single worker is the command

@@ -3,7 +3,7 @@
 1. A worker id is LOCATION-RUN, eight hexadecimal digits each. The location says which kernel runs the worker, and in
    which directory it keeps its lock. A lock is trusted only if both are the same as here. A run is used once.
 2. The lock of a dead process is free at once. Process ids are never trusted.
-3. The frontier decides about workers at other locations (`Frontier.alive_workers`): a worker is dead when its time is
+3. The frontier decides about workers at other locations (`Workers.alive`): a worker is dead when its time is
    over.
 4. A worker whose process was seen to end is dead, whatever heartbeats say.
 """

@@ -6,7 +6,7 @@ it after the writer's machine is lost. The writer keeps a local copy, which is p
 1. A segment is put whole before the next one starts, and holds whole records or lines. So a reader can start at any
    segment.
 2. This module does not know whether a writer lives. A writer that was declared dead while it lived finds its file
-   published by another process, and stops (`Conflict`): its name was taken from it before (`Frontier.take_over`).
+   published by another process, and stops (`Conflict`): its name was taken from it before (`Workers.take_over`).
 3. Recovery removes the segments that it has read, and no others. What a writer puts behind them stays, and is recovered
    as a file of its own (`storage.archive.recovery`).
 """

@@ -272,7 +272,9 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
             for lease in await frontier.lease(1, worker=worker, lease_ms=60_000):
                 if lease.kind is Kind.PAGE:
                     return lease.is_recovered
-                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+                await frontier.origins.settle_robots(
+                    lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None
+                )
         return None
 
     async def held(frontier):

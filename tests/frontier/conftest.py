@@ -114,7 +114,9 @@ class Grants:
 
     async def allow(self, lease: Lease, delay_ms: int | None = None, ttl_ms: int = 3_600_000) -> None:
         await self.frontier.release([HostRelease(lease=lease)])
-        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
+        await self.frontier.origins.settle_robots(
+            lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms
+        )
 
     async def pages(self, n: int = 100, max_pages: int | None = None) -> list[Lease]:
         """Pages granted now, after every robots.txt that stands before them."""

@@ -128,9 +128,9 @@ async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier, found, g
     assert await worker.take() == []
     await frontier.release(over([robots]))
     assert await worker.take() == []
-    assert await frontier.robots(robots.url.origin) is None
-    await frontier.settle_robots(robots, rule="rules", body=b"\0bytes\n", ttl_ms=HOUR, delay_ms=None)
-    record = await frontier.robots(robots.url.origin)
+    assert await frontier.origins.robots(robots.url.origin) is None
+    await frontier.origins.settle_robots(robots, rule="rules", body=b"\0bytes\n", ttl_ms=HOUR, delay_ms=None)
+    record = await frontier.origins.robots(robots.url.origin)
     assert (record.origin, record.version, record.rule, record.body) == (
         "http://a.test:8080",
         1,
@@ -158,7 +158,7 @@ async def test_a_stale_robots_txt_is_asked_for_again(frontier, found, grants):
     (again,) = await worker.take()
     assert (again.kind, again.robots_version) == (Kind.ROBOTS, 1)
     await worker.allow(again)
-    assert (await frontier.robots("http://a.test")).version == 2
+    assert (await frontier.origins.robots("http://a.test")).version == 2
     assert len(await worker.take()) == 1
 
 
@@ -167,8 +167,8 @@ async def test_a_robots_txt_that_cannot_be_had_holds_its_host(crawl, found, gran
     await frontier.add([found("http://a.test/1"), found("http://b.test/1")])
     worker = grants(frontier)
     a, b = sorted(await worker.take(), key=lambda lease: lease.url.host)
-    await frontier.retry_robots(a, after_ms=300)
-    await frontier.retry_robots(b, after_ms=HOUR)
+    await frontier.origins.retry_robots(a, after_ms=300)
+    await frontier.origins.retry_robots(b, after_ms=HOUR)
     assert await worker.take() == []
     await crawl.skip(301)
     (again,) = await worker.take()
@@ -363,11 +363,11 @@ async def test_a_robots_lease_is_settled_once_and_by_its_own_verb(frontier, foun
     (robots,) = await worker.take()
     assert await frontier.settle(settled([robots])) == 0
     await worker.allow(robots)
-    await frontier.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=HOUR)
-    await frontier.retry_robots(robots, after_ms=HOUR)
-    assert (await frontier.robots("http://a.test")).rule == "allow"
+    await frontier.origins.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=HOUR)
+    await frontier.origins.retry_robots(robots, after_ms=HOUR)
+    assert (await frontier.origins.robots("http://a.test")).rule == "allow"
     (page,) = await worker.take()
-    await frontier.settle_robots(page, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
+    await frontier.origins.settle_robots(page, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
     assert (await frontier.stats()).leased == 1
 
 
@@ -425,7 +425,7 @@ async def test_a_robots_txt_that_outlives_five_deadlines_forbids_its_origin(craw
         assert [lease.kind for lease in await worker.take()] == [Kind.ROBOTS]
         await crawl.skip(1)
     assert [lease.kind for lease in await worker.take()] == [Kind.PAGE]
-    assert (await frontier.robots("http://a.test")).rule == "disallow"
+    assert (await frontier.origins.robots("http://a.test")).rule == "disallow"
 
 
 async def test_a_dead_workers_leases_go_back_at_once(frontier, found, grants):

@@ -106,7 +106,7 @@ class Fleet:
             assert lease.token not in self.tokens
             self.tokens.add(lease.token)
             address, entered = ADDRESSES[lease.url.host], self.servers.now()
-            if wait := await self.frontier.acquire_address(lease, address):
+            if wait := await self.frontier.politeness.acquire_address(lease, address):
                 await self.frontier.postpone(lease, wait)
             else:
                 self._apart(self.asked[lease.url.host], before, PACE)
@@ -130,7 +130,9 @@ class Fleet:
             self.open.remove(lease)
             await self.frontier.release([HostRelease(lease=lease, elapsed_ms=1)])
             if lease.kind is Kind.ROBOTS:
-                await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=HOUR, delay_ms=None)
+                await self.frontier.origins.settle_robots(
+                    lease, rule="allow", body=b"", ttl_ms=HOUR, delay_ms=None
+                )
             else:
                 await self.frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
 

@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable
 
 from frontier import Frontier
+from frontier.verbs.origins import Origins
 
 LEDGER = "HOSTILE_LEDGER"
 """The environment variable that names the log file."""
 
-_settle, _settle_robots, _retry_robots = Frontier.settle, Frontier.settle_robots, Frontier.retry_robots
+_settle, _settle_robots, _retry_robots = Frontier.settle, Origins.settle_robots, Origins.retry_robots
 
 
 def _note(*rows: dict[str, object]) -> None:
@@ -74,7 +75,7 @@ async def retry_robots(self, lease, **options):
 
 
 if LEDGER in os.environ:  # without it, importing a name from here changes nothing
-    Frontier.settle, Frontier.settle_robots, Frontier.retry_robots = settle, settle_robots, retry_robots
+    Frontier.settle, Origins.settle_robots, Origins.retry_robots = settle, settle_robots, retry_robots
 
 
 def run_with_log(work: Callable[..., None], *args: object) -> None:

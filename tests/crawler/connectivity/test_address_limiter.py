@@ -13,11 +13,11 @@ ADDRESS = "192.0.2.1"
 
 
 class Recorder:
-    """Grants every address, and records which ones are reported as late."""
+    """A frontier that grants every address, and records which ones are reported as late."""
 
     def __init__(self, delay_ms):
         self.late, settings = [], CrawlSettings(min_ip_delay_ms=delay_ms)
-        self.crawl = SimpleNamespace(settings=settings)
+        self.crawl, self.politeness = SimpleNamespace(settings=settings), self
 
     async def acquire_addresses(self, asked):
         return [0 for _ in asked]

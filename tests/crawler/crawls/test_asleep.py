@@ -94,7 +94,7 @@ class Life:
             (lease,) = leases
             if lease.kind is Kind.ROBOTS:
                 said = {"rule": "allow", "body": b"", "ttl_ms": 3_600_000, "delay_ms": None}
-                now(self.frontier.settle_robots(lease, **said))
+                now(self.frontier.origins.settle_robots(lease, **said))
                 continue
             page = capture(lease.url.text.encode(), wire=lease.url.wire)
             archive.append(page, record_id("main", "asleep", lease.token))

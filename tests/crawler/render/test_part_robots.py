@@ -124,7 +124,7 @@ class Turns:
 
     def __init__(self, delay_ms):
         self.crawl = SimpleNamespace(settings=CrawlSettings(min_delay_ms=delay_ms))
-        self.told = []
+        self.told, self.politeness = [], self
 
     async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         self.told.append((host, delay_ms, since_ms, ahead))

@@ -40,6 +40,7 @@ class Doorman:
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
+        self.politeness = self
         self.crawl = SimpleNamespace(
             settings=CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
         )

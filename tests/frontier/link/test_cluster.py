@@ -124,7 +124,9 @@ class Fleet:
         self.exchanges[lease.url.host].append((begun, time.monotonic()))
         await frontier.release([HostRelease(lease=lease, elapsed_ms=0)])
         if lease.kind is Kind.ROBOTS:
-            await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None)
+            await frontier.origins.settle_robots(
+                lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None
+            )
             return
         host, number = int(lease.url.host[5:-5]), int(lease.url.text.rpartition("/")[2])
         found = (page(host, number + 1), page((host + 1) % self.hosts, number + 1))

@@ -62,7 +62,9 @@ class Worker:
         n = self.chance.choice([1, 4, 12])
         for lease in await self.frontier.lease(n, worker=self.name, lease_ms=DAY):
             if lease.kind is Kind.ROBOTS:
-                await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+                await self.frontier.origins.settle_robots(
+                    lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None
+                )
             else:
                 self.open.append(lease)
 
@@ -167,7 +169,7 @@ async def granted(frontier, n=10):
         leases = await frontier.lease(n, worker="w", lease_ms=DAY)
         for lease in leases:
             if lease.kind is Kind.ROBOTS:
-                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+                await frontier.origins.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
         if pages := [lease for lease in leases if lease.kind is Kind.PAGE]:
             return pages
 
@@ -282,15 +284,15 @@ async def test_a_robots_txt_that_was_tried_twice_in_the_lost_second_is_known(pow
     await crawl.add([page(1)])
     durable = powerless.size()
     (first,) = await crawl.lease(1, worker="w", lease_ms=DAY)
-    await crawl.retry_robots(first, after_ms=0)
+    await crawl.origins.retry_robots(first, after_ms=0)
     second = []
     while not second:
         second = await crawl.lease(1, worker="w", lease_ms=DAY)
-    await crawl.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+    await crawl.origins.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
     powerless.lose_power(durable)
     stats = await crawl.stats()
     assert (stats.waiting, stats.robots) == (1, 0)
-    assert (await crawl.robots("http://h1.test")).rule == "allow"
+    assert (await crawl.origins.robots("http://h1.test")).rule == "allow"
 
 
 async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(powerless, crawl, monkeypatch):

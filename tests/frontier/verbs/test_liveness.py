@@ -94,7 +94,7 @@ async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, gran
         lambda: frontier.workers.send_heartbeat("asleep"),
         lambda: frontier.lease(1, worker="asleep", lease_ms=60_000),
         lambda: frontier.release([HostRelease(lease=pages[0])]),
-        lambda: frontier.acquire_address(pages[0], "192.0.2.1"),
+        lambda: frontier.politeness.acquire_address(pages[0], "192.0.2.1"),
         lambda: frontier.postpone(pages[0], 0),
         lambda: frontier.settle(settlements),
         lambda: frontier.workers.reclaim("asleep"),
@@ -123,11 +123,11 @@ async def test_a_robots_txt_of_a_worker_that_was_taken_over_is_settled_by_who_to
     await frontier.workers.take_over(["asleep"])
     said = {"rule": "allow", "body": b"", "ttl_ms": 60_000, "delay_ms": None}
     with pytest.raises(TakeoverError):
-        await frontier.settle_robots(first, **said)
+        await frontier.origins.settle_robots(first, **said)
     with pytest.raises(TakeoverError):
-        await frontier.retry_robots(second, after_ms=0)
-    await frontier.settle_robots(first, **said, is_worker_dead=True)
-    await frontier.retry_robots(second, after_ms=0, is_worker_dead=True)
+        await frontier.origins.retry_robots(second, after_ms=0)
+    await frontier.origins.settle_robots(first, **said, is_worker_dead=True)
+    await frontier.origins.retry_robots(second, after_ms=0, is_worker_dead=True)
     assert await frontier.workers.holders() == set()
 
 
