@@ -89,8 +89,8 @@ def rooms() -> str:
     project = tomllib.loads((root / "pyproject.toml").read_text())
     lines = [
         "# Rooms\n",
-        "Generated from the code by `make docs`: each folder of the product, the number of its modules, and the first words",
-        "of its docstring, which says more and names the entry point.\n",
+        "Generated from the code by `make docs`: each folder of the product, the number of its modules, and the first",
+        "words of its docstring, which says more and names the entry point.\n",
         "| folder | modules | what is in it |",
         "|---|---|---|",
     ]
