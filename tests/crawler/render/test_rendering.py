@@ -110,9 +110,9 @@ def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
 def processed(crawl):
     """Return the documents that are made of the archived pages."""
     store, filters = DirectoryStore(crawl.root), FiltersConfig(preset="none", languages=())
-    with local_worker_pool(1) as crew:
+    with local_worker_pool(1) as pool:
         run_step.run_step(
-            store, step(filters), parts(store, crawl.name, filters), work, pool=crew, progress=LineProgress()
+            store, step(filters), parts(store, crawl.name, filters), work, pool=pool, progress=LineProgress()
         )
     for name in store.list("documents/"):
         yield from documents(store, name)

@@ -38,15 +38,15 @@ def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
     ],
 )
 def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work, kind, said):
-    hand = PartActor(1 << 30)
+    actor = PartActor(1 << 30)
     task = Task(
         store=work_functions.RecordingStore(tmp_path),
         step=work_functions.STEP,
         part=work_functions.parts(2)[1],
         work=work,
     )
-    ended = hand.make(pickle.dumps(task.assignment()))
-    hand._process.close()
+    ended = actor.make(pickle.dumps(task.assignment()))
+    actor._process.close()
     assert type(ended.error) is kind
     assert str(ended.error) == said
 
