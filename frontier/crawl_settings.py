@@ -88,8 +88,8 @@ def check_settings(crawl: str, own: CrawlSettings | None, its: CrawlSettings | N
     """
     if own is not None and its is not None and (other := differences(own, its)):
         raise InputError(
-            f"crawl {crawl!r}: of this crawl {'; '.join(other)}; all its workers hold to the same: change"
-            " thresher.toml, or say --update to change it for all of them"
+            f"crawl {crawl!r} has other settings: {'; '.join(other)}. All its workers have the same: change"
+            " thresher.toml, or give --update to change the crawl"
         )
 
 

@@ -1,4 +1,4 @@
-"""What is settled can be asked again, and what a lost frontier had settled can be settled anew."""
+"""Settled pages can be requested again, and pages that a lost frontier had settled can be settled anew."""
 
 from dataclasses import replace
 

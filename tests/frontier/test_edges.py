@@ -1,4 +1,4 @@
-"""Corners of the functions in `lua/`: where counts run over, replies are lost and things happen together."""
+"""Corners of the functions in `lua/`: counts that overflow, replies that are lost, calls at the same moment."""
 
 import asyncio
 import random
@@ -279,7 +279,7 @@ async def test_spilling_reads_no_more_of_a_long_queue_than_it_moves(one, found, 
     assert after.waiting - after.tail < 128
 
 
-async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkeypatch):
+async def test_a_spill_that_is_sent_twice_is_done_once(one, found, redis, monkeypatch):
     await one.add([found(f"http://a.test/{i}") for i in range(300)])
     ((nonce, *reply),) = await one.crawl.link.call([one.crawl.partitions.call(0, "overflow", 10, 128)])
     segment, args = _segment(reply)

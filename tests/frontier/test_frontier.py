@@ -244,7 +244,7 @@ async def test_a_slow_worker_waits_its_delay_after_a_fast_one(crawl, found, gran
     assert len(await slow.take()) == 1
 
 
-async def test_robots_rules_that_ask_for_less_than_before_are_heard(crawl, found, grants):
+async def test_robots_rules_that_ask_for_less_than_before_are_obeyed(crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
     worker = grants(frontier)

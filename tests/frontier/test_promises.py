@@ -1,4 +1,4 @@
-"""What holds whatever happens to the servers: restarts that lose the last writes, clocks that jump by an hour.
+"""The promises of the frontier hold if servers restart without their last writes and if clocks jump by an hour.
 
 A test moves a server's clock by moving what a partition remembers of it the other way. A crash is simulated: the keys
 go back to what they were when they were last saved, and the library finds that it was born anew.

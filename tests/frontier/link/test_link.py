@@ -187,7 +187,7 @@ async def _nowhere() -> AsyncIterator[Link]:
     await link.aclose()
 
 
-async def test_a_wrong_password_is_told_at_once(tmp_path):
+async def test_a_wrong_password_is_reported_at_once(tmp_path):
     with valkey(tmp_path / "0") as member:
         member.run("CONFIG", "SET", "requirepass", "right")
         link = SingleLink(redis_client({"host": "127.0.0.1", "port": member.port, "password": "wrong"}))

@@ -287,7 +287,7 @@ async def test_rules_of_before_that_stand_for_an_answer_that_failed_count_as_the
     assert (page.kind, page.robots_version) == (Kind.PAGE, 1)
 
 
-async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_other_origin(worker, found):
+async def test_robots_rules_that_ask_for_less_than_before_are_obeyed_but_of_no_other_origin(worker, found):
     await worker.frontier.add([found("http://a.test/1"), found("https://a.test/1"), found("http://a.test/2")])
     (robots,) = await worker.take()
     await worker.allow(robots, delay=9 * SECOND, ttl=0)
@@ -371,7 +371,7 @@ async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(by_address, 
     assert await worker.frontier.politeness.acquire_address(c, "192.0.2.1") == 2 * SECOND + 1
 
 
-async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(
+async def test_the_delay_of_an_address_begins_anew_if_it_is_requested_later_than_it_was_acquired(
     by_address, found
 ):
     worker = by_address
@@ -469,7 +469,7 @@ async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(pace
     assert len(await paced.take(delay=SECOND)) == 1
 
 
-async def test_what_a_host_is_held_for_holds_for_turns(paced, found):
+async def test_a_hold_of_a_host_applies_to_turns(paced, found):
     await paced.frontier.add([found("http://a.test/")])
     await paced.frontier.operator.hold("a.test", MINUTE)
     assert await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=0) == MINUTE + 1
@@ -1191,7 +1191,7 @@ async def heard(worker):
     return told
 
 
-async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to_hear_of_it(worker, found):
+async def test_waiting_pages_that_notify_are_granted_as_given_up_at_a_dead_host(worker, found):
     await worker.frontier.add(
         [
             *numbered(found, "a.test", 10),
@@ -1209,7 +1209,7 @@ async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to
     assert (stats.is_drained, stats.dead, stats.reasons) == (True, 1, {"failed:dead_refused": 20})
 
 
-async def test_of_a_host_that_nobody_wants_to_hear_of_all_is_given_up_at_once(worker, found):
+async def test_all_pages_of_a_dead_host_are_given_up_at_once_if_none_notifies(worker, found):
     await worker.frontier.add([*numbered(found, "a.test", 20), found("http://b.test/heard", notify=True)])
     (silent,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
     await worker.frontier.origins.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
@@ -1221,7 +1221,7 @@ async def test_of_a_host_that_nobody_wants_to_hear_of_all_is_given_up_at_once(wo
     assert (await worker.stats()).reasons == {"failed:dead_refused": 20}
 
 
-async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_hear_of_it(worker, found):
+async def test_a_page_that_notifies_is_let_in_at_a_dead_host(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     await fail_until_dead(worker)
     more = await worker.frontier.add(
@@ -1232,7 +1232,7 @@ async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_he
     assert (await worker.stats()).is_drained
 
 
-async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
+async def test_a_page_that_comes_back_to_a_dead_host_is_granted_as_given_up(worker, found):
     await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(12)])
     later, expired = await worker.pages(2, lease_ms=DAY)
     await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
@@ -1247,7 +1247,7 @@ async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
     assert (await worker.stats()).is_drained
 
 
-async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
+async def test_a_page_that_waits_in_a_trap_is_granted_as_given_up(worker, found):
     await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(400)])
     told = fetched = 0
     while leases := await worker.pages():
@@ -1260,7 +1260,9 @@ async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
     assert (await worker.stats()).reasons == {"refused:trap": told}
 
 
-async def test_a_page_that_its_workers_do_not_survive_is_given_up_aloud_and_then_for_good(worker, found):
+async def test_a_page_that_its_workers_do_not_survive_is_granted_as_given_up_and_then_fails_for_good(
+    worker, found
+):
     await worker.frontier.add([found("http://a.test/", notify=True)])
     await worker.pages(lease_ms=SECOND)
     for death in range(1, 10):
@@ -1293,7 +1295,7 @@ async def test_what_is_given_up_is_held_like_any_lease_but_no_exchange_of_its_ho
     assert not any(lease.failure for lease in await worker.pages())
 
 
-async def test_of_what_is_dropped_nobody_hears(worker, found):
+async def test_dropped_pages_notify_nobody(worker, found):
     everything = [found(f"http://a.test/{path}", notify=True) for path in ("x/1", "x/2", "y")]
     await worker.frontier.add(everything)
     await worker.frontier.operator.drop(Scope.parse("prefix:http://a.test/x/"))
@@ -1398,7 +1400,7 @@ async def test_a_robots_txt_that_cannot_be_had_meanwhile_is_held_at_as_many_cras
     assert (await worker.frontier.origins.robots("http://a.test")).body == b"lease_expired"
 
 
-async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
+async def test_a_robots_txt_that_was_read_is_not_recovered(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.take()
     await worker.frontier.workers.reclaim("w", is_worker_dead=True)
@@ -1420,7 +1422,7 @@ async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
     assert len(await worker.pages()) == 1
 
 
-async def test_who_was_not_heard_of_in_time_does_not_live(worker):
+async def test_a_worker_without_a_heartbeat_in_time_is_not_alive(worker):
     await worker.frontier.workers.send_heartbeat("w", MINUTE, stalled_ms=SECOND)
     await worker.frontier.workers.send_heartbeat("v", HOUR)
     await worker.crawl.skip(MINUTE - 1)

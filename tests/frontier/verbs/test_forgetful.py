@@ -1,4 +1,4 @@
-"""A server loses power in the middle of a crawl whose workers live: they tell it again what it has forgotten."""
+"""A server loses power during a crawl, and the workers repeat to it the calls that it has forgotten."""
 
 import asyncio
 import random
@@ -202,7 +202,7 @@ async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless, c
     assert (stats.leased, stats.waiting) == (0, 1)
 
 
-async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they_know(powerless, crawl):
+async def test_nothing_is_granted_until_other_workers_had_time_to_repeat_their_calls(powerless, crawl):
     await crawl.add([page(1), page(2)])
     await granted(crawl, 1)
     await crawl.crawl.sync()
@@ -240,7 +240,7 @@ async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_u
     assert len(await crawl.lease(10, worker="w", lease_ms=DAY)) == 1
 
 
-async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerless, crawl):
+async def test_a_server_that_restarts_during_a_repetition_gets_another_one(powerless, crawl):
     durable = powerless.size()
     await crawl.add([page(number) for number in range(5)])
     tell, calls = crawl.crawl.link.call, []
@@ -259,7 +259,7 @@ async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerle
     assert calls
 
 
-async def test_a_server_that_restarts_twice_within_a_second_is_told_again_only_what_it_lost(powerless, crawl):
+async def test_a_server_that_restarts_twice_within_a_second_gets_again_only_what_it_lost(powerless, crawl):
     await crawl.add([page(1)])
     (lease,) = await granted(crawl)
     await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])

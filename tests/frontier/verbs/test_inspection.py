@@ -1,4 +1,4 @@
-"""What an operator asks: which hosts are asked nothing, why and for how long; and where a URL is."""
+"""An operator sees which hosts are held, why and for how long, and where a URL is."""
 
 import pytest
 

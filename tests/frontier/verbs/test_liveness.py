@@ -1,4 +1,4 @@
-"""Who lives, as far as the frontier has heard, and what the promises to the dead are worth."""
+"""The frontier knows which workers are alive by their heartbeats, and refuses workers whose names were taken over."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from frontier import HostRelease, Kind, Outcome, Settlement, TakeoverError
 
 
-async def test_a_worker_lives_from_its_first_beat_for_as_long_as_the_last_one_said(frontier):
+async def test_a_worker_is_alive_from_its_first_heartbeat_for_as_long_as_the_last_one_says(frontier):
     assert await frontier.workers.alive(["w", "v"]) == set()
     await frontier.workers.send_heartbeat("w")
     await frontier.workers.send_heartbeat("v")

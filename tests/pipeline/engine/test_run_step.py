@@ -1,4 +1,4 @@
-"""The engine: what is sealed is not made again, what is not sealed is, and a death costs only what it must."""
+"""The engine makes the parts that are not sealed and no others, and a death costs only its own part."""
 
 import os
 import signal

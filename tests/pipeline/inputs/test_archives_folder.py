@@ -1,4 +1,4 @@
-"""Real archives of many makes: each is read, with what is damaged in it counted, or refused with a reason."""
+"""Real archives of many makes are read, with their damage counted, or refused with a reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Common Crawl brought in: whole files and single records, sealed as they come, and nothing twice."""
+"""Common Crawl is ingested as whole files or single records, sealed as they come, and nothing twice."""
 
 import gzip
 import io

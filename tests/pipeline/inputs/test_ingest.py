@@ -1,4 +1,4 @@
-"""Ingest and what comes after: other people's archives, whatever they are called and however often they come."""
+"""Archives of others are ingested and processed, whatever their names are and however often they are ingested."""
 
 import gzip
 
@@ -250,7 +250,7 @@ def test_archives_whose_names_differ_in_compression_alone_stand_beside_each_othe
     assert [fate for _, _, fate, _ in told(files, packed, plain)] == ["known", "known"]
 
 
-def test_read_otherwise_what_is_there_is_refused(tmp_path):
+def test_a_known_input_is_refused_with_other_options(tmp_path):
     files = DirectoryStore(tmp_path / "data")
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "body": "b"}\n')

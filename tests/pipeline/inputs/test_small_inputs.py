@@ -1,4 +1,4 @@
-"""Thousands of small files become a few archive files and parts; each is still known, read and found by itself."""
+"""Thousands of small files become a few archive files and parts, and each file can still be found by itself."""
 
 import json
 import subprocess
@@ -127,7 +127,7 @@ def test_another_text_under_a_name_that_is_there_is_refused(files, tmp_path):
     ]
 
 
-def test_read_otherwise_what_is_there_is_refused(files, tmp_path):
+def test_a_known_input_is_refused_with_other_options(files, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     fates(files, directory)
     found = ingest(files, "s", locate_inputs([directory]), IngestOptions(by_line=True))

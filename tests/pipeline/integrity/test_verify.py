@@ -1,4 +1,4 @@
-"""What is damaged is named, all of it; what can be made again is, and nothing else."""
+"""`verify` names all damage; `--repair` makes again what can be made again, and changes nothing else."""
 
 import gzip
 import json

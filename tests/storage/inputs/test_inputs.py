@@ -1,6 +1,4 @@
-"""Every form of input gives the same records; what is cut off or broken costs itself alone; what is not as it says is
-refused.
-"""
+"""Every form of input gives the same records; damage costs only itself; a file that is not what it claims is refused."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What a worker process may have of the storage, and what it may do there: its part, whatever it says."""
+"""A worker process reads and writes nothing of the storage but its part, whatever it asks for."""
 
 import errno
 import os

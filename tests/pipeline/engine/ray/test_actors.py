@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster, without Ray: whose trouble it is that is told."""
+"""A failure on a node of a Ray cluster is attributed to the node, the part or the user; tested without Ray."""
 
 import hashlib
 import pickle

@@ -1,4 +1,4 @@
-"""A Ray cluster: the same bytes as one machine makes, whatever dies there; and nothing of ours outlives its driver.
+"""A Ray cluster makes the same bytes as one machine, whatever dies there, and none of our processes outlives its driver.
 
 One cluster of three nodes for the whole file, all of them on this machine.
 """

@@ -1,4 +1,4 @@
-"""Counts are of all processes that ever used the cache, dead ones too."""
+"""Counts include all processes that ever used the cache, dead ones too."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""What an operator tells a crawl is in the frontier from then on: for every worker, and for runs to come."""
+"""A command of an operator changes the frontier for every worker and for later runs."""
 
 import asyncio
 import gzip
@@ -156,7 +156,7 @@ def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):
     assert (found.added, found.discarded) == (3, {"host_budget": 2, "domain_hosts": 1})
 
 
-def test_of_a_packed_list_that_breaks_off_it_is_said_how_many_were_added(project, name):
+def test_a_packed_list_that_breaks_off_says_how_many_were_added(project, name):
     path = project().directory / "seeds.gz"
     draw = random.Random(1)
     lines = [f"http://a.example.org/{draw.getrandbits(64):x}" for _ in range(5_500)]

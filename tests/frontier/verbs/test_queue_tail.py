@@ -1,6 +1,4 @@
-"""What has no room in memory lies in storage, and comes back: nothing twice, nothing never,
-whatever dies in between.
-"""
+"""URLs that have no room in memory lie in storage and come back, each exactly once, whatever dies in between."""
 
 import asyncio
 from io import BufferedReader, BytesIO
@@ -116,7 +114,7 @@ async def test_what_is_added_while_the_tail_is_in_storage_waits_behind_it_or_goe
     assert len(order) == 302
 
 
-async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_and_nothing_else(
+async def test_a_mover_that_dies_before_it_reports_to_the_frontier_leaves_an_object_and_nothing_else(
     frontier, found, grants, shelf, monkeypatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])

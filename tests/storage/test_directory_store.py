@@ -1,4 +1,4 @@
-"""What a directory does besides what every store does (`test_store.py`): kills, full disks, places."""
+"""A directory as a store, besides what every store does (`test_store.py`): kills, full disks, places."""
 
 import errno
 import multiprocessing

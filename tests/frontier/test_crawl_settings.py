@@ -1,4 +1,4 @@
-"""What holds for a crawl is the crawl's: whoever says otherwise is refused by name, or changes it for all."""
+"""Settings belong to the crawl: a caller with other settings is refused by name, or updates them for all workers."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_nam
     )
     with pytest.raises(InputError) as refused:
         await frontier.open(replace(mine, policy=own))
-    said = 'of this crawl crawler.traps is false, here true; crawler.hosts."b.test".query_order is true, here false;'
+    said = 'has other settings: crawler.traps is false, here true; crawler.hosts."b.test".query_order is true, here false;'
     assert said in str(refused.value)
     with pytest.raises(InputError, match=r'hosts\."a\.test"\.query_order is true, here not set'):
         await frontier.open(mine)

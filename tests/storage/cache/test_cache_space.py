@@ -1,4 +1,4 @@
-"""The bound holds, and what was not read for longest goes first."""
+"""The cache keeps its bound, and the least recently read blocks go first."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What `get` returns is what `fetch` returned, whatever becomes of the directory and of the processes."""
+"""`get` returns what `fetch` returned, whatever happens to the directory and to other processes."""
 
 import errno
 import logging

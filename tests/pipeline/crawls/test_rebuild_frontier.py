@@ -1,4 +1,4 @@
-"""A frontier that was lost is made from the archive: what is archived is not fetched again, what was found waits."""
+"""A lost frontier is made from the archive: archived pages are not fetched again, and pages that were found wait."""
 
 import shutil
 import signal
