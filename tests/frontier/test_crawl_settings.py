@@ -17,7 +17,7 @@ async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_na
     others = replace(mine, contact="mailto:a@b.c", min_delay_ms=500, budget=Budget(domain=7))
     with pytest.raises(InputError) as refused:
         await frontier.open(others)
-    said = "crawler.min_delay is 0, here 0.5; crawler.max_pages_per_domain is not set, here 7;"
+    said = "has other settings: crawler.min_delay is 0, here 0.5; crawler.max_pages_per_domain is not set, here 7. All"
     assert said in str(refused.value)
     assert "contact" not in str(refused.value)  # the crawl had none
     assert frontier.crawl.settings == mine
@@ -41,7 +41,7 @@ async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_nam
     )
     with pytest.raises(InputError) as refused:
         await frontier.open(replace(mine, policy=own))
-    said = 'has other settings: crawler.traps is false, here true; crawler.hosts."b.test".query_order is true, here false;'
+    said = 'has other settings: crawler.traps is false, here true; crawler.hosts."b.test".query_order is true, here false. All'
     assert said in str(refused.value)
     with pytest.raises(InputError, match=r'hosts\."a\.test"\.query_order is true, here not set'):
         await frontier.open(mine)
