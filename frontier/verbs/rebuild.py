@@ -25,8 +25,8 @@ class Rebuild:
         return {part.decode() for part in await self._crawl.call("rebuild")}
 
     async def restore(self, restored: Sequence[RestoredPage]) -> list[bool]:
-        """Settle unknown pages with the outcomes of before, and schedule their next visits; known pages stay as they
-        are. No budget holds here. Return for each page whether it was unknown.
+        """Settle unknown pages with the outcomes that they had before, and schedule their next visits. Known pages stay
+        as they are, and no budget applies. Return for each page whether it was unknown.
         """
         await self._crawl.register()
         rows: dict[int, bool] = {}
