@@ -28,11 +28,13 @@ def test_a_name_belongs_to_one_module():
     found = defaultdict(set)
     for module in MODULES:
         found[module.stem].add(str(module))
-    assert {name: paths for name, paths in found.items() if len(paths) > 1} == SAME_THING
+    assert {
+        name: paths for name, paths in found.items() if len(paths) > 1 and paths != SAME_THING.get(name)
+    } == {}
 
 
 def test_a_package_holds_no_module_of_its_own_name():
-    assert {str(module) for module in MODULES if module.stem == module.parent.name} == SAME_NAME
+    assert {str(module) for module in MODULES if module.stem == module.parent.name} - SAME_NAME == set()
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
