@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from storage.cache import block
-from storage.cache.cache import Cache
+from storage.cache.block_cache import Cache
 from storage.cache.cache_space import PAGE, CacheSpace
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

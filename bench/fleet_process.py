@@ -17,8 +17,8 @@ from bench.scenario import Scenario, address, crawl_delay_ms, least_delay_ms, se
 from core import Unavailable
 from frontier import Frontier, HostRelease, Lease
 from frontier import Kind as Wanted
+from frontier.link.call import Link
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from storage.directory_store import DirectoryStore
 
 CRAWL = "fleet"
@@ -172,7 +172,7 @@ class FleetProcess:
         self._may_die()
         before = now()
         try:
-            wait = await worker.frontier.acquire_address(lease, f"192.0.2.{number}")
+            wait = await worker.frontier.politeness.acquire_address(lease, f"192.0.2.{number}")
             if wait == 0:
                 fact = Fact(
                     Kind.ENTER, worker=worker.number, host=number, wait=delay, before=before, after=now()

@@ -49,6 +49,7 @@ from frontier import (  # noqa: E402
     Scope,
     Settlement,
 )
+from frontier.link.call import Call, Link  # noqa: E402
 from frontier.link.connect import connect  # noqa: E402
 from frontier.link.embedded import embedded_server  # noqa: E402
 from frontier.urls.canonical import url_from_canonical  # noqa: E402

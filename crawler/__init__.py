@@ -4,10 +4,10 @@
 lease of a domain that holds its share of the slots goes back (`scheduling.slot_share`). If the robots rules of the
 origin forbid the page (`robots`), the lease is settled and the server hears nothing. Otherwise the lease goes to the
 wire (`lease_handler`, `wire`): the worker resolves the host's name and *acquires* its address
-(`uplink.address_limiter`). If it is not the address's turn, the lease goes back. It also goes back if no answer came
-and the cause is on our own side, not the server's (`uplink.uplink`, `uplink.failure_attribution`). The wire checks
-every address before it connects, records every byte in both directions, and derives the response from those bytes;
-`wire` tells its own story. Then the host is *released*: its delay begins.
+(`connectivity.address_limiter`). If it is not the address's turn, the lease goes back. It also goes back if no answer
+came and the cause is on our own side, not the server's (`connectivity.uplink`, `connectivity.failure_attribution`).
+The wire checks every address before it connects, records every byte in both directions, and derives the response from
+those bytes; `wire` tells its own story. Then the host is *released*: its delay begins.
 
 The result is a *capture* or a failure; both are data. `reading` finds the outcome and the links. A page that may take
 long to read, or that may have killed a worker before, is read in another process (`page_process`). The settler

@@ -4,7 +4,7 @@
    kept, and the worker leases no more. An exception while an answer is read (`core.failure`) costs only that answer:
    its page has failed with the reason `reading`, its record is archived, and the traceback is in the crawl's log.
 2. A lease goes back if the client has no answer for it: it was not the turn of the address, or our own side failed
-   (`crawler.uplink.uplink`).
+   (`crawler.connectivity.uplink`).
 3. The host of an exchange is released as soon as the exchange is over. If the exchange failed or the host complained,
    the settlement releases it, because nobody may ask the host before the frontier knows of the failure.
 4. If a page is rendered, its host is released after that, because the page's own requests go to the same host.

@@ -181,11 +181,11 @@ async def _settle_robots(
     frontier: Frontier, lease: Lease, answer: RobotsRuling | RobotsRetry, now_ms: int, *, is_worker_dead: bool
 ) -> None:
     if isinstance(answer, RobotsRetry):
-        record = await frontier.robots(lease.url.origin) if lease.robots_version else None
+        record = await frontier.origins.robots(lease.url.origin) if lease.robots_version else None
         answer = use_stale_rules(answer, record, now_ms)
     match answer:
         case RobotsRuling():
-            await frontier.settle_robots(
+            await frontier.origins.settle_robots(
                 lease,
                 rule=answer.rule,
                 body=answer.body,

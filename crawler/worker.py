@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawler.archive_filter import ArchiveFilter
 from crawler.archive_settings import ArchiveSettings
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
 from crawler.gate_monitor import GateMonitor
 from crawler.lease_handler import LeaseHandler

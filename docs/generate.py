@@ -1,10 +1,13 @@
-"""Writes docs/reference/commands.md, configuration.md and reasons.md from the code; with --check, fails where they
-differ.
+"""Write docs/reference/commands.md, configuration.md, reasons.md and rooms.md from the code. With --check, write
+nothing, and fail if one of them differs.
 """
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import get_type_hints
@@ -80,13 +83,37 @@ def reason_codes() -> str:
     return "\n".join([*lines, ""])
 
 
+def rooms() -> str:
+    """Return a table of all folders of the product: how many modules each holds, and what its docstring says first."""
+    root = REFERENCE.parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    lines = [
+        "# Rooms\n",
+        "Generated from the code by `make docs`: each folder of the product, the number of its modules, and the first",
+        "words of its docstring, which says more and names the entry point.\n",
+        "| folder | modules | what is in it |",
+        "|---|---|---|",
+    ]
+    for package in project["tool"]["importlinter"]["root_packages"]:
+        for path in sorted((root / package).rglob("__init__.py")):
+            name = path.parent.relative_to(root)
+            number = sum(each.name != path.name for each in path.parent.glob("*.py"))
+            story = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n\n")[0]
+            words, *_ = re.split(
+                r" (?:Its |The )?entry points?\b", " ".join(story.split()), flags=re.IGNORECASE
+            )
+            lines.append(f"| [{name}](../../{name}/__init__.py) | {number} | {words} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
-    """Write, or compare."""
+    """Write the pages, or compare them with the code. Return the exit code."""
     stale = []
     pages = (
         ("commands.md", commands()),
         ("configuration.md", configuration_keys()),
         ("reasons.md", reason_codes()),
+        ("rooms.md", rooms()),
     )
     for path, text in ((REFERENCE / name, text) for name, text in pages):
         if "--check" in sys.argv:

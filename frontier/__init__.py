@@ -21,8 +21,8 @@ most one request under way, and the next starts no sooner than the delay after t
 request (`release`, when the bytes are in), or else the lease's deadline does. The delay is the crawl's own, the delay
 that robots rules ask for, or twice the time that the host takes to answer, whichever is longest. Before the first page
 of an origin, and again when the answer is stale, the frontier leases its robots.txt like a page (`Kind.ROBOTS`), and
-the host waits for `settle_robots` or `retry_robots`. A worker that asks a host without a lease of it (for a part of a
-page, or along a redirect of a robots.txt) does so in a turn that is as far from every lease (`reserve_turn`,
+the host waits for `settle_robots` or `retry_robots` (`origins`). A worker that asks a host without a lease of it (for a
+part of a page, or along a redirect of a robots.txt) does so in a turn that is as far from every lease (`reserve_turn`,
 `end_turn`). Under the lease of a page, the page's own host allows a burst of such requests, and their delays are paid
 afterwards. Hosts that share an IP address share its delay as well (`acquire_address`, `restart_address_delays`). A host
 whose requests fail with a `Fault` is left alone for a time, which doubles, and is then tried with one request: any
@@ -41,18 +41,20 @@ that name is refused (`TakeoverError`). A worker that a fault on its own side ke
 heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on.
 
 **The life of a crawl.** The first to open a crawl makes it, with the settings and the storage that hold for all who
-come later (`frontier.settings`). A frontier that was lost is made again (`rebuild`) by telling it which URLs were
+come later (`frontier.crawl_settings`). A frontier that was lost is made again (`rebuild`) by telling it which URLs were
 settled (`restore`) and which were found; nothing is leased until that is finished.
 
-`Frontier` has the verbs for URLs and hosts, and one client each for the rest: `crawl` (the crawl as a whole),
-`workers`, `backlog`, `rebuild`, `operator` (hold, resume, prefer, drop) and `inspection` (hosts, find). Everything
-lives in Redis or Valkey, on one server or a cluster (`frontier.link.link`). A crawl is spread over partitions
-(`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is
-the server's (`lua/state/clock.lua`). `link.embedded` runs such a server for one machine. `testing.MemoryFrontier` is
-the same frontier for one process, without a server: its promises in plain Python.
+`Frontier` adds, leases and settles URLs, and has one client each for the rest: `crawl` (the crawl as a whole),
+`politeness` (turns of hosts and addresses), `origins` (robots.txt), `workers`, `backlog`, `rebuild`, `operator` (hold,
+resume, prefer, drop) and `inspection` (hosts, find). Everything lives in Redis or Valkey, on one server or a cluster
+(`frontier.link.call`). A crawl is spread over partitions (`frontier.link.partition`), and the functions in `lua/` are
+the only writers, each atomic and of one partition. Time is the server's (`lua/state/clock.lua`). `link.embedded` runs
+such a server for one machine. `testing.MemoryFrontier` is the same frontier for one process, without a server: its
+promises in plain Python.
 """
 
-from frontier.frontier import Frontier
+from frontier.crawl_frontier import Frontier
+from frontier.crawl_settings import CrawlSettings, StorageId
 from frontier.gate_state import GateState
 from frontier.lease import (
     AddResult,
@@ -74,7 +76,6 @@ from frontier.lease import (
 from frontier.outage import Outage
 from frontier.policy import HostSwitch, UrlPolicy
 from frontier.robots_record import RobotsRecord
-from frontier.settings import CrawlSettings, StorageId
 from frontier.takeover import TakeoverError
 from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope

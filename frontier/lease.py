@@ -172,7 +172,7 @@ class Lease:
     """
     held_until_ms: int = 0
     """Until when the host was held before, in milliseconds by the same clock; it may be the host's place in the line of
-    its address (`Frontier.acquire_address`).
+    its address (`Politeness.acquire_address`).
     """
 
     @classmethod

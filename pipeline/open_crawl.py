@@ -5,8 +5,8 @@
    crawl, or a crawl would continue without its archive.
 2. If a storage has the archive of a crawl that no frontier knows, the crawl is refused as well: otherwise all of it
    would be fetched again. `thresher frontier rebuild` makes the frontier from the archive.
-3. Contact, delays, budgets and policy belong to the crawl (`frontier.settings`). A project with others is refused,
-   unless it asks to replace them.
+3. Contact, delays, budgets and policy belong to the crawl (`frontier.crawl_settings`). A project with others is
+   refused, unless it asks to replace them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,8 @@ from typing import Generic, TypeVar
 
 from core import CorruptData, InputError
 from frontier import Frontier, StorageId, crawl_names
-from frontier.link.link import Link
+from frontier.crawl_settings import check_storage
+from frontier.link.call import Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.settings import check_storage
 from pipeline.open_project import OpenProject

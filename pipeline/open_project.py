@@ -21,7 +21,7 @@ from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
 from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
 from pipeline.engine.ray.ray_pool import ray_worker_pool
 from pipeline.terminal.output import warn
-from storage.cache.cache import Cache, default_directory
+from storage.cache.block_cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
 from storage.location import open_store
 from storage.store import Store

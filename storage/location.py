@@ -4,7 +4,7 @@ from pathlib import Path
 
 from core import InputError
 from core.printable_address import printable_address
-from storage.cache.cache import Cache
+from storage.cache.block_cache import Cache
 from storage.directory_store import DirectoryStore
 from storage.store import Store
 

@@ -2,22 +2,22 @@
 
 1. The lease holds the page's own host, which serves the page's subresources in one burst: `BURST` turns ahead of their
    time, one after the other. The time of all these turns passes before the host is leased again
-   (`Frontier.reserve_turn`). If the host's rules ask for a delay, that delay applies between two requests, the page's
+   (`Politeness.reserve_turn`). If the host's rules ask for a delay, that delay applies between two requests, the page's
    own request included.
 2. Another host is requested in its turn: meanwhile the frontier grants no lease of it, and no other page requests it.
 3. A host that answers that it is too busy (429, 503) rests as after such a response to a page.
-4. Every address has its own delay besides (`crawler.uplink.address_limiter`).
+4. Every address has its own delay besides (`crawler.connectivity.address_limiter`).
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from core import Url
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Fetcher
 from crawler.reading.outcome import Judgement
 from crawler.render.subresource_robots import Permission, RobotsFetcher, SubresourceRobots
 from crawler.robots.robots_txt import RobotsCache, RobotsFetch, fetch_robots
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Fetcher
 from crawler.wire import Acquire, Postponement
 from frontier import Kind, Lease
 

@@ -13,6 +13,7 @@ import asyncio
 import time
 
 from core import Capture
+from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.decode_budget import DecodeBudget
 from crawler.reading.rendered_page import RenderedPage, RenderReport
 from crawler.render.chromium.browser import Browser, start_browser

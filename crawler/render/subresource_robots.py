@@ -78,7 +78,7 @@ class SubresourceRobots:
     def __init__(
         self, read: Callable[[str], Awaitable[RobotsRecord | None]], clock_ms: Callable[[], int]
     ) -> None:
-        """`read` returns the newest record of an origin (`Frontier.robots`)."""
+        """`read` returns the newest record of an origin (`Origins.robots`)."""
         self._read_record, self._clock_ms = read, clock_ms
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._size = 0

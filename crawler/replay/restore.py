@@ -48,7 +48,7 @@ async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
     """
     found = (each for each in _restored_from_log(log_line.read(store, name)) if not each.discovery.interval_s)
     while batch := list(islice(found, BATCH)):
-        await frontier.restore(batch)
+        await frontier.rebuild.restore(batch)
 
 
 async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]
     with last_lines(_visited(store, names)) as lines:
         found = _restored_from_log(lines)
         while batch := list(islice(found, BATCH)):
-            await frontier.restore(batch)
+            await frontier.rebuild.restore(batch)
 
 
 async def settle_archived(store: Store, frontier: Frontier, name: str, reach: LinkScope) -> None:
@@ -69,7 +69,7 @@ async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Li
         while batch := list(islice(pages, BATCH)):
             known = await frontier.knows([url for _, url in batch])
             unknown = [pair for pair, is_known in zip(batch, known, strict=True) if not is_known]
-            await frontier.restore(
+            await frontier.rebuild.restore(
                 [_restored_from_index(row, url, reach) for row, url in unknown if _is_page(store, row)]
             )
 

@@ -25,6 +25,8 @@ from typing import Literal
 from core import Capture, Url, failure_boundary
 from core import Failure as ReadingFailure
 from core.product import PRODUCT_TOKEN
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Fetcher
 from crawler.reading.outcome import (
     FAULT_BY_REASON,
     PARSER_CRASH,

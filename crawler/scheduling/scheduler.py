@@ -26,6 +26,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from core import Failure, failure_boundary
+from crawler.connectivity.uplink import Uplink
 from crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
 from crawler.machine.heartbeat import Heartbeat
 from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement

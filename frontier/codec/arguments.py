@@ -9,7 +9,7 @@ from typing import TypeVar
 from core import Url
 from frontier.codec.entries import encode_entry, entry_number
 from frontier.lease import Discovery, HostRelease, Outcome, RestoredPage, Settlement
-from frontier.link.link import Arg, Call
+from frontier.link.call import Arg, Call
 from frontier.link.partition import Partitions
 from frontier.page_key import discovery_hash, page_hash
 from frontier.policy import HostSwitch, UrlPolicy

@@ -6,9 +6,9 @@ from redis.exceptions import RedisError
 
 from core import InputError, Unavailable
 from core.printable_address import printable_address
+from frontier.link.call import Link
 from frontier.link.call_retry import one_line
 from frontier.link.cluster import ClusterLink
-from frontier.link.link import Link
 from frontier.link.redis_client import redis_client, reply_timeout
 from frontier.link.single import SingleLink
 

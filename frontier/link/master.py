@@ -19,8 +19,8 @@ from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import ResponseError
 
 from core import Unavailable
+from frontier.link.call import LIBRARY, Arg
 from frontier.link.call_retry import RetryDeadline
-from frontier.link.link import LIBRARY, Arg
 from frontier.link.redis_client import TimeoutReset, reply_timeout
 from frontier.link.replication import Replication
 

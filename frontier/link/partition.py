@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from frontier.link.link import Arg, Call
+from frontier.link.call import Arg, Call
 from frontier.urls.canonical import host_of
 from frontier.urls.scope import Scope, registered_domain
 

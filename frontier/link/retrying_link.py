@@ -23,8 +23,8 @@ from redis.exceptions import (
     TryAgainError,
 )
 
+from frontier.link.call import CRAWLS, LIBRARY, Call
 from frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S, RetryDeadline, refusal_error
-from frontier.link.link import CRAWLS, LIBRARY, Call
 from frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
 from frontier.link.master import Command, Master
 from frontier.link.partition import crawl_of

@@ -1,17 +1,18 @@
 """`MemoryCrawl`: one crawl as a whole, as `frontier.verbs.crawl` has it, on plain dictionaries of one process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from frontier.settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
-from frontier.testing.crawl import CrawlState
-from frontier.testing.gate import BackpressureGate
-from frontier.testing.liveness import Liveness
+from frontier.crawl_settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
+from frontier.lease import Lease
+from frontier.testing.model.crawl_state import CrawlState
+from frontier.testing.model.gate import BackpressureGate
+from frontier.testing.model.heartbeats import Heartbeats
 
 
 class MemoryCrawl:
     """Promises what `Crawl` promises, for one process and for as long as it lives.
 
-    `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate` and `liveness`.
+    `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate` and `heartbeats`.
     """
 
     server_restarts = 0
@@ -23,7 +24,7 @@ class MemoryCrawl:
     def _begin(self) -> None:
         self.state = CrawlState(settings=CrawlSettings())
         self.gate = BackpressureGate()
-        self.liveness = Liveness()
+        self.heartbeats = Heartbeats()
         self.rebuilt_parts: set[str] | None = None
         self._storage: StorageId | None = None
         self._made = self._has_settings = False
@@ -67,3 +68,14 @@ class MemoryCrawl:
     async def forget(self) -> None:
         """As `Crawl.forget`."""
         self._begin()
+
+
+def check_not_taken_over(
+    crawl: MemoryCrawl, leases: Sequence[Lease], *, is_worker_dead: bool = False
+) -> None:
+    """Raise `TakeoverError` if one of the leases that are held belongs to a worker whose name was taken over, unless
+    the caller says that `is_worker_dead`.
+    """
+    if not is_worker_dead:
+        held = [lease.worker for lease in leases if lease.token in crawl.state.open_leases]
+        crawl.heartbeats.check_not_taken_over(*held)

@@ -20,10 +20,7 @@ from uuid import uuid4
 
 from core import CorruptData
 from frontier.codec.entries import VERSION
-from frontier.link.link import Call, Link
-from frontier.link.lost_frontier import lost_frontier_error
-from frontier.link.partition import Partitions, crawl_call
-from frontier.settings import (
+from frontier.crawl_settings import (
     CrawlSettings,
     StorageId,
     check_settings,
@@ -32,6 +29,9 @@ from frontier.settings import (
     encode_settings,
     merge_settings,
 )
+from frontier.link.call import Call, Link
+from frontier.link.lost_frontier import lost_frontier_error
+from frontier.link.partition import Partitions, crawl_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

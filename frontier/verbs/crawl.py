@@ -1,7 +1,7 @@
 """`Crawl`: one crawl as a whole: the settings that hold for it, and the state that all its clients share.
 
-The clients (`frontier.frontier`, `workers`, `backlog`, `rebuild`, `operator`, `inspection`) have one `Crawl` together:
-its link, the agreement that `open` reads, and the journal of calls that must be repeated to a server after a restart.
+The clients (`crawl_frontier`, `workers`, `backlog`, `rebuild`, `operator`, `inspection`) have one `Crawl` together: its
+link, the agreement that `open` reads, and the journal of calls that must be repeated to a server after a restart.
 """
 
 import re
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from core import InputError
+from frontier.crawl_settings import CrawlSettings, StorageId
+from frontier.link.call import Arg, Call, Link
 from frontier.link.functions import library_code
-from frontier.link.link import Arg, Call, Link
 from frontier.link.partition import MAX_PARTITIONS, ON_A_CLUSTER, Partitions, crawl_call
-from frontier.settings import CrawlSettings, StorageId
 from frontier.verbs.agreement import (
     Agreement,
     agree,

@@ -11,7 +11,7 @@ clients know of these writes. Each client remembers its calls until they are cer
 3. It remembers the newest `MAX_JOURNAL_BYTES` of calls. A server that has forgotten more cannot be made whole:
    `CorruptData`.
 
-The journal is pure; `frontier.frontier` and the other clients make the calls.
+The journal is pure; `frontier.crawl_frontier` and the other clients make the calls.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from frontier.codec.entries import decode_entry
 from frontier.lease import Kind
-from frontier.link.link import Arg, Call
+from frontier.link.call import Arg, Call
 from frontier.link.lost_frontier import stale_frontier_error
 from frontier.page_key import discovery_hash
 from frontier.policy import UrlPolicy

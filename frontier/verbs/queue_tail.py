@@ -28,7 +28,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from core import CorruptData
-from frontier.link.link import Link
+from frontier.link.call import Link
 from frontier.link.partition import Partitions, crawl_call
 
 MAX_IN_MEMORY = 100_000

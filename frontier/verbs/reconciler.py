@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from frontier.link.link import Call, Link
+from frontier.link.call import Call, Link
 from frontier.verbs.agreement import Agreement
 from frontier.verbs.journal import Grant, Journal, JournaledCall, regrant_arguments
 

@@ -28,7 +28,7 @@ from storage.inputs.indexes import IndexFileError
 from storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
 from storage.inputs.origin import Origin, passed_over, require_same_reading
 from storage.inputs.shared_archive import SMALL, SharedArchive
-from storage.inputs.tables.columns import DEFAULT_COLUMNS, Columns
+from storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
 from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize, ingest_volumes
 from storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
 from storage.store import Store

@@ -8,13 +8,13 @@
    refused.
 4. What another program keeps in the same database is never touched.
 
-`catalog` is the interface. `database_url` and the two databases, `sqlite` and `postgres`, say where the catalog lies
-and how the two differ. `schema` brings the tables (`catalog_tables`) to today's shape with the migrations of
+`project_catalog` is the interface. `database_url` and the two databases, `sqlite` and `postgres`, say where the catalog
+lies and how the two differ. `schema` brings the tables (`catalog_tables`) to today's shape with the migrations of
 `storage.migrations`. `refresh` makes their rows agree with the storage, by the `rows` of each stored object.
 """
 
-from storage.catalog.catalog import Catalog
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart, Source
+from storage.catalog.project_catalog import Catalog
 from storage.catalog.refresh import CatalogContents
 
 __all__ = ["ArchiveFile", "Catalog", "CatalogContents", "Cost", "Run", "SealedPart", "Source"]

@@ -19,7 +19,7 @@ from core import Failure, InputError, failure_boundary
 from storage.inputs.decompression import decompress
 from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from storage.inputs.file_slice import FileSlice
-from storage.inputs.tables.columns import milliseconds
+from storage.inputs.table_files.columns import milliseconds
 from storage.warc.exchange_records import MIME
 from storage.warc.members import CUT_OFF, NO_RECORD, members
 from storage.warc.payload import TOO_LONG

@@ -21,8 +21,8 @@ from storage.inputs.decompression import DICTIONARY_FRAME, decompress, max_unpac
 from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.entry import InputRecord, Item, Reader, UnusableRecord
 from storage.inputs.indexes import IndexFileError, index_kind
-from storage.inputs.tables import arrow, delimited, jsonl, parquet
-from storage.inputs.tables.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
+from storage.inputs.table_files import arrow, delimited, jsonl, parquet
+from storage.inputs.table_files.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
 from storage.warc.members import LZ4
 
 ITEM = 32

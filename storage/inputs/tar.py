@@ -15,7 +15,13 @@ from typing import Any, BinaryIO
 
 from core import Failure, InputError, failure_boundary
 from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.inputs.tables.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns, RowLocation, record_of_row
+from storage.inputs.table_files.columns import (
+    DEFAULT_COLUMNS,
+    HTML_BYTES,
+    Columns,
+    RowLocation,
+    record_of_row,
+)
 from storage.inputs.text_files import PLAIN_BYTES, document
 from storage.warc.members import CUT_OFF
 

@@ -273,7 +273,9 @@ def test_leases_of_a_dead_worker_are_recovered_leases(crawl):
             for lease in await frontier.lease(1, worker=worker, lease_ms=60_000):
                 if lease.kind is Kind.PAGE:
                     return lease.is_recovered
-                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+                await frontier.origins.settle_robots(
+                    lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None
+                )
         return None
 
     async def held(frontier):

@@ -1,4 +1,4 @@
-"""Main text out of pages, the same every time, whatever a page does."""
+"""The main text of a page, the same every time, whatever the page contains."""
 
 import io
 import tarfile
@@ -152,7 +152,7 @@ def test_a_page_of_which_nothing_was_declared_is_what_its_bytes_are():
     assert document(record(b"Only words.", mime="")).mime == "text/plain"
 
 
-def test_a_glance_is_asked_before_anything_is_extracted():
+def test_the_language_precheck_runs_before_anything_is_extracted():
     asked = []
 
     def glance(html):

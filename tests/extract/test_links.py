@@ -1,4 +1,4 @@
-"""Links as a reader finds them, each once."""
+"""The links that a reader finds on a page, each once."""
 
 from html import escape
 

@@ -1,4 +1,4 @@
-"""What bytes are, whatever they are called: the cases of the WHATWG's standard, and where it is left with a reason."""
+"""Types are recognised from bytes: the cases of the WHATWG standard, and each deviation with its reason."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a page says of itself, and nothing that it does not say."""
+"""The facts that a page states about itself are read, and no others."""
 
 import json
 

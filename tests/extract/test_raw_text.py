@@ -1,4 +1,4 @@
-"""A glance sees enough of a page to know its languages, at a cost that its length bounds."""
+"""The text of a page before extraction is enough to know its languages, at a cost that its length bounds."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What pages say of their use, in headers and in <meta>s."""
+"""The rights that pages state, in headers and in <meta> elements, are read."""
 
 from types import MappingProxyType
 

@@ -1,4 +1,4 @@
-"""Pages of guards, of missing pages and of logins are known; honest pages about them are not taken for them."""
+"""Captchas, soft 404s and login pages are recognised; honest pages about them are not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Lists of addresses that are not wanted, in the forms in which they are passed around."""
+"""Blocklists of addresses are read in the forms in which they are published."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Languages are recognised, wanted or not, and the first rule that objects decides."""
+"""Languages are recognised, and the first rule that objects decides."""
 
 from types import SimpleNamespace
 

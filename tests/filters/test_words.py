@@ -1,4 +1,4 @@
-"""What is a word, in scripts with spaces and without."""
+"""Texts are split into words, in scripts with spaces and without."""
 
 import pytest
 from hypothesis import given

@@ -11,9 +11,9 @@ import pytest
 from redis.asyncio import Redis
 
 from frontier import Discovery, Frontier, HostRelease, Kind, Lease, Scope, canonicalize
+from frontier.link.call import Link
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
-from frontier.link.link import Link
 from tests.frontier.fixed_clock import Clock, Crawl, paced, server_crawl
 from tests.frontier.power_loss import PowerLossServer
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
@@ -115,7 +115,9 @@ class Grants:
 
     async def allow(self, lease: Lease, delay_ms: int | None = None, ttl_ms: int = 3_600_000) -> None:
         await self.frontier.release([HostRelease(lease=lease)])
-        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
+        await self.frontier.origins.settle_robots(
+            lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms
+        )
 
     async def pages(self, n: int = 100, max_pages: int | None = None) -> list[Lease]:
         """Pages granted now, after every robots.txt that stands before them."""

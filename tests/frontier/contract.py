@@ -56,7 +56,7 @@ class Worker:
         )
 
     async def allow(self, lease, delay=None, ttl=1000 * DAY):
-        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)
+        await self.frontier.origins.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)
 
     async def pages(self, n=100, *, delay=0, lease_ms=HOUR, max_pages=None):
         """Pages granted now; what robots.txt stands before them is read."""

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Self
 
+from frontier.link.call import Call, Link
 from frontier.link.cluster import ClusterLink
-from frontier.link.link import Call, Link
 from frontier.link.redis_client import redis_client
 from frontier.link.single import SingleLink
 from tests.frontier.valkey_cluster import ValkeyCluster, ValkeyServer

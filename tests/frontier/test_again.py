@@ -1,4 +1,4 @@
-"""What is settled can be asked again, and what a lost frontier had settled can be settled anew."""
+"""Settled pages can be requested again, and pages that a lost frontier had settled can be settled anew."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ async def test_a_host_that_was_given_up_is_asked_once_more_by_who_revives_it(wor
     await worker.frontier.add(numbered(found, "a.test", 2))
     for _ in range(3):
         (robots,) = await worker.take()
-        await worker.frontier.retry_robots(robots, after_ms=None, fault=Fault.CONNECT)
+        await worker.frontier.origins.retry_robots(robots, after_ms=None, fault=Fault.CONNECT)
         await worker.crawl.skip(HOUR)
     assert (await worker.stats()).dead == 1
     again = [replace(page, generation=1) for page in numbered(found, "a.test", 2)]
@@ -49,7 +49,7 @@ async def test_a_host_that_was_given_up_is_asked_once_more_by_who_revives_it(wor
 async def test_the_rules_of_an_origin_that_was_given_up_are_read_anew_by_who_revives_it(worker, found):
     await worker.frontier.add([found("http://a.test/1")])
     (robots,) = await worker.take()
-    await worker.frontier.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
+    await worker.frontier.origins.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
     (page,) = await worker.take()
     await worker.settle([page], Outcome.FAILED, reason="robots_unreachable")
     await worker.frontier.add([found("http://a.test/1", generation=1)])
@@ -74,8 +74,8 @@ async def test_what_is_restored_is_settled_and_known(worker, found):
         RestoredPage(discovery=again, outcome=Outcome.FAILED, reason="dns"),
         RestoredPage(discovery=found("http://b.test/2"), outcome=Outcome.GONE, reason=""),
     ]
-    assert await worker.frontier.restore(before) == [True, True, True]
-    assert await worker.frontier.restore(before) == [False, False, False]
+    assert await worker.frontier.rebuild.restore(before) == [True, True, True]
+    assert await worker.frontier.rebuild.restore(before) == [False, False, False]
     assert (await worker.frontier.add([page, again, found("http://b.test/2")])).known == 3
     stats = await worker.stats()
     assert (stats.seen, stats.hosts, stats.waiting) == (3, 2, 0)
@@ -108,7 +108,7 @@ async def test_nothing_is_leased_of_a_frontier_that_is_being_made_from_its_archi
 async def test_what_waits_already_stays_as_it_is_where_it_is_restored(worker, found):
     await worker.frontier.add([found("http://a.test/1")])
     old = RestoredPage(discovery=found("http://a.test/1"), outcome=Outcome.FETCHED, reason="")
-    assert await worker.frontier.restore([old]) == [False]
+    assert await worker.frontier.rebuild.restore([old]) == [False]
     assert (await worker.stats()).waiting == 1
 
 
@@ -121,7 +121,7 @@ async def test_a_restored_page_is_visited_again_when_it_was_to_be(worker, found)
         next_visit=replace(page, interval_s=5000, state=RequestState(etag="etag")),
         due_in_ms=HOUR,
     )
-    await worker.frontier.restore([old])
+    await worker.frontier.rebuild.restore([old])
     assert (await worker.stats()).scheduled == 1
     assert await worker.pages() == []
     await worker.crawl.skip(HOUR + 1)

@@ -1,4 +1,4 @@
-"""Corners of the functions in `lua/`: where counts run over, replies are lost and things happen together."""
+"""Corners of the functions in `lua/`: counts that overflow, replies that are lost, calls at the same moment."""
 
 import asyncio
 import random
@@ -290,7 +290,7 @@ async def test_spilling_reads_no_more_of_a_long_queue_than_it_moves(one, found, 
     assert after.waiting - after.tail < 128
 
 
-async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkeypatch):
+async def test_a_spill_that_is_sent_twice_is_done_once(one, found, redis, monkeypatch):
     await one.add([found(f"http://a.test/{i}") for i in range(300)])
     ((nonce, *reply),) = await one.crawl.link.call([one.crawl.partitions.call(0, "overflow", 10, 128)])
     segment, args = _segment(reply)
@@ -351,12 +351,16 @@ async def test_who_comes_to_an_address_at_its_turn_is_not_sent_to_the_end_becaus
     await one.crawl.update_settings(replace(one.crawl.settings, min_ip_delay_ms=100))
     await one.add([found(f"http://h{i}.test/") for i in range(40)])
     leases = await grants(one).pages()
-    waits = [await one.acquire_address(lease, "192.0.2.1") for lease in leases]
+    waits = [await one.politeness.acquire_address(lease, "192.0.2.1") for lease in leases]
     assert waits == [100 * i + (i > 0) for i in range(40)]
     await crawl.skip(waits[1] + 60)
-    assert await one.acquire_address(replace(leases[1], held_until_ms=1), "192.0.2.1") == 0  # 60 ms late
+    assert (
+        await one.politeness.acquire_address(replace(leases[1], held_until_ms=1), "192.0.2.1") == 0
+    )  # 60 ms late
     await crawl.skip(40)
-    assert await one.acquire_address(replace(leases[2], held_until_ms=1), "192.0.2.1") == 61  # in time
+    assert (
+        await one.politeness.acquire_address(replace(leases[2], held_until_ms=1), "192.0.2.1") == 61
+    )  # in time
 
 
 async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one, found, grants):
@@ -506,12 +510,12 @@ class Chaos:
                     self.chance.choice(["allow", "disallow", "rules"]),
                     self.chance.choice([0, HOUR]),
                 )
-                await self.frontier.settle_robots(
+                await self.frontier.origins.settle_robots(
                     lease, rule=rule, body=b"x", ttl_ms=ttl_ms, delay_ms=self.chance.choice([None, 1])
                 )
             else:
                 fault = self.chance.choice([None, *Fault])
-                await self.frontier.retry_robots(lease, after_ms=1, fault=fault)
+                await self.frontier.origins.retry_robots(lease, after_ms=1, fault=fault)
 
     async def release(self):
         some = self.pages[:10] + self.asked[:1]

@@ -1,4 +1,4 @@
-"""A fleet under which everything breaks, and what proves that: the proxy, the judge, and both together."""
+"""A fleet under which everything breaks, and the tests of its parts: the proxy, the judge, and both together."""
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -131,7 +131,7 @@ async def test_the_same_seed_makes_the_same_trouble(socket: Path, tmp_path):
     assert first == again != other
 
 
-async def test_where_the_server_is_away_its_clients_are_told_so(tmp_path):
+async def test_clients_get_an_error_while_the_server_is_away(tmp_path):
     async with proxy(tmp_path / "nobody", tmp_path / "proxy", ProxyFaults(), seed=1):
         client = Redis(unix_socket_path=str(tmp_path / "proxy"), retry=Retry(NoBackoff(), 0))
         with pytest.raises(Cut):
@@ -266,7 +266,7 @@ def test_a_url_is_settled_once_and_not_granted_after():
     assert broken(*retried, grant(2, 1100, url=7)) == []
 
 
-def test_an_address_is_entered_by_two_a_delay_apart():
+def test_two_requests_to_an_address_are_a_delay_apart():
     def enter(begin_ms, end_ms):
         return Fact(Kind.ENTER, host=3, wait=20, before=begin_ms * MS, after=end_ms * MS)
 

@@ -174,8 +174,8 @@ async def test_a_robots_txt_that_cannot_be_had_holds_its_host(crawl, found, gran
     await frontier.add([found("http://a.test/1"), found("http://b.test/1")])
     worker = grants(frontier)
     a, b = sorted(await worker.take(), key=lambda lease: lease.url.host)
-    await frontier.retry_robots(a, after_ms=300)
-    await frontier.retry_robots(b, after_ms=HOUR)
+    await frontier.origins.retry_robots(a, after_ms=300)
+    await frontier.origins.retry_robots(b, after_ms=HOUR)
     assert await worker.take() == []
     await crawl.skip(301)
     (again,) = await worker.take()
@@ -251,7 +251,7 @@ async def test_a_slow_worker_waits_its_delay_after_a_fast_one(crawl: Crawl, foun
     assert len(await slow.take()) == 1
 
 
-async def test_robots_rules_that_ask_for_less_than_before_are_heard(crawl, found, grants):
+async def test_robots_rules_that_ask_for_less_than_before_are_obeyed(crawl, found, grants):
     frontier = crawl.frontier
     await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
     worker = grants(frontier)
@@ -376,7 +376,7 @@ async def test_a_robots_lease_is_settled_once_and_by_its_own_verb(frontier: Fron
     await frontier.retry_robots(robots, after_ms=HOUR)
     assert expect(RobotsRecord, await frontier.robots("http://a.test")).rule == "allow"
     (page,) = await worker.take()
-    await frontier.settle_robots(page, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
+    await frontier.origins.settle_robots(page, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
     assert (await frontier.stats()).leased == 1
 
 

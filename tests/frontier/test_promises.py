@@ -1,4 +1,4 @@
-"""What holds whatever happens to the servers: restarts that lose the last writes, clocks that jump by an hour.
+"""The promises of the frontier hold if servers restart without their last writes and if clocks jump by an hour.
 
 A test moves a server's clock by moving what a partition remembers of it the other way. A crash is simulated: the keys
 go back to what they were when they were last saved, and the library finds that it was born anew.
@@ -107,7 +107,7 @@ class Fleet:
             assert lease.token not in self.tokens
             self.tokens.add(lease.token)
             address, entered = ADDRESSES[lease.url.host], self.servers.now()
-            if wait := await self.frontier.acquire_address(lease, address):
+            if wait := await self.frontier.politeness.acquire_address(lease, address):
                 await self.frontier.postpone(lease, wait)
             else:
                 self._apart(self.asked[lease.url.host], before, PACE)
@@ -131,7 +131,9 @@ class Fleet:
             self.open.remove(lease)
             await self.frontier.release([HostRelease(lease=lease, elapsed_ms=1)])
             if lease.kind is Kind.ROBOTS:
-                await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=HOUR, delay_ms=None)
+                await self.frontier.origins.settle_robots(
+                    lease, rule="allow", body=b"", ttl_ms=HOUR, delay_ms=None
+                )
             else:
                 await self.frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
 

@@ -71,11 +71,13 @@ class Walk:
 
     async def robots(self, at, ttl_ms, delay_ms):
         for lease in self.granted[at:][:1]:
-            await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
+            await self.frontier.origins.settle_robots(
+                lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms
+            )
 
     async def retry_robots(self, at):
         for lease in self.granted[at:][:1]:
-            await self.frontier.retry_robots(lease, after_ms=1)
+            await self.frontier.origins.retry_robots(lease, after_ms=1)
 
     async def reclaim(self):
         await self.frontier.workers.reclaim("w")
@@ -98,7 +100,7 @@ class Walk:
         while not (await self.frontier.stats()).is_drained:
             for lease in await self.frontier.lease(100, worker="w", lease_ms=60_000):
                 if lease.kind is Kind.ROBOTS:
-                    await self.frontier.settle_robots(
+                    await self.frontier.origins.settle_robots(
                         lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=0
                     )
                 else:

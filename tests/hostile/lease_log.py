@@ -10,11 +10,12 @@ from collections.abc import Callable
 from unittest.mock import patch
 
 from frontier import Frontier
+from frontier.verbs.origins import Origins
 
 LEDGER = "HOSTILE_LEDGER"
 """The environment variable that names the log file."""
 
-_settle, _settle_robots, _retry_robots = Frontier.settle, Frontier.settle_robots, Frontier.retry_robots
+_settle, _settle_robots, _retry_robots = Frontier.settle, Origins.settle_robots, Origins.retry_robots
 
 
 def _note(*rows: dict[str, object]) -> None:

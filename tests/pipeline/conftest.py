@@ -4,7 +4,7 @@ from pipeline.engine.local.worker_pool import local_worker_pool
 
 
 @pytest.fixture(scope="session")
-def crew():
+def pool():
     """Two worker processes, for all tests of this process."""
-    with local_worker_pool(2) as crew:
-        yield crew
+    with local_worker_pool(2) as pool:
+        yield pool

@@ -1,4 +1,4 @@
-"""Works whose process a page has taken over: they say to its parent whatever they like."""
+"""Work functions whose process a page has taken over: they send their parent whatever they like."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""`thresher catalog rebuild`: what was read is told, and what the catalog said before does not matter."""
+"""`thresher catalog rebuild` says what it has read, and ignores what the catalog held before."""
 
 import json
 import sqlite3
@@ -23,7 +23,7 @@ def thresher(*words):
     return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
 
 
-def test_it_tells_what_was_read(project):
+def test_it_says_what_was_read(project):
     said = thresher("catalog", "rebuild", "--project", project)
     assert said.output == "read 4 manifests and 2 runs; they list 3 archive files of 2 sources\n"
     said = thresher("catalog", "rebuild", "--project", project, "--json")

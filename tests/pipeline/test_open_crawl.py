@@ -1,4 +1,4 @@
-"""A crawl belongs to one storage, and has one contact, delay and budget: whoever comes with others is refused by name."""
+"""A crawl belongs to one storage and has one contact, delay and budget; a caller with others is refused by name."""
 
 import asyncio
 import shutil

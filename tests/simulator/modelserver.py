@@ -100,6 +100,14 @@ class Remote(Way):
         return RemoteClient(self, "workers")
 
     @property
+    def politeness(self) -> "RemoteClient":
+        return RemoteClient(self, "politeness")
+
+    @property
+    def origins(self) -> "RemoteClient":
+        return RemoteClient(self, "origins")
+
+    @property
     def backlog(self) -> "RemoteClient":
         return RemoteClient(self, "backlog")
 
@@ -148,7 +156,7 @@ def _shown(verb: str, args: tuple[Any, ...], reply: Any) -> str:
             return " ".join(f"{lease.token}={lease.url.text}" for lease in reply)
         case "settle":
             return " ".join(f"{e.lease.token}={e.outcome}:{e.reason}" for e in args[0]) + f" -> {reply}"
-        case "settle_robots" | "retry_robots" | "postpone":
+        case "origins.settle_robots" | "origins.retry_robots" | "postpone":
             return f"{args[0].token}"
         case "release":
             return " ".join(str(each.lease.token) for each in args[0])

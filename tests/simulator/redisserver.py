@@ -21,9 +21,9 @@ from redis.exceptions import ResponseError
 
 from frontier import CrawlSettings, Discovery, Frontier, Lease, Stats
 from frontier.codec.replies import decode_lease, decode_stats
+from frontier.link.call import CRAWLS, LIBRARY, Call, Link
 from frontier.link.call_retry import refusal_error
 from frontier.link.functions import library_code
-from frontier.link.link import CRAWLS, LIBRARY, Call, Link
 from frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
 from frontier.link.partition import crawl_of
 from frontier.verbs.inspection import HostState

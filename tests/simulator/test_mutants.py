@@ -7,8 +7,8 @@ from crawler.reading import page_reading
 from crawler.reading.link_targets import link_targets
 from crawler.replay import replay
 from crawler.scheduling import scheduler
-from frontier.testing.liveness import Liveness
-from frontier.testing.state import Host
+from frontier.testing.model.entities import Host
+from frontier.testing.model.heartbeats import Heartbeats
 from frontier.verbs.journal import Journal
 from frontier.verbs.workers import Workers
 from storage.archive import archive_writer, recovery, segments
@@ -104,7 +104,7 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
 
     monkeypatch.setattr(ModelServer, "carry_out", deaf)
     monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
-    monkeypatch.setattr("frontier.testing.crawl.CrawlState.catch_up", lambda self, now: None)
+    monkeypatch.setattr("frontier.testing.model.crawl_state.CrawlState.catch_up", lambda self, now: None)
     assert found(["kill"])
 
 
@@ -136,7 +136,7 @@ def _end_of_all(self):
 def test_a_worker_that_sleeps_and_goes_on_is_found(monkeypatch):
     """Its clock sleeps too, its name stays good when it is taken over, and recovery removes what it has not sealed."""
     monkeypatch.setattr(Process, "boottime", Process.time)
-    monkeypatch.setattr(Liveness, "take_over", lambda *_: None)
+    monkeypatch.setattr(Heartbeats, "take_over", lambda *_: None)
     monkeypatch.setattr(recovery, "_recover_file", _sealed_once)
     monkeypatch.setattr(segments.AbandonedSegments, "remove", _end_of_all)
     assert found(["suspend"], seeds=150, promise="settled is readable")

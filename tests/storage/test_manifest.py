@@ -1,4 +1,4 @@
-"""A part is complete when its Manifest is there, and its Manifest says exactly of what it was made."""
+"""A part is complete when its Manifest exists, and the Manifest names exactly its inputs and outputs."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What is sealed is read as it was sealed, or not at all."""
+"""Sealed data is read exactly as it was sealed, or not at all."""
 
 import os
 import random

@@ -182,7 +182,7 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
         await frontier.add([Discovery(url=found, scope=Scope.of("host", found), state=state)])
         (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         assert asked.kind is Kind.ROBOTS
-        await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+        await frontier.origins.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
         (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         archive = ArchiveWriter(DirectoryStore(crawl.root), crawl.name, writer="dead", user_agent="t")
         body = xml("http://a.test/1", "http://b.test/2").encode()
@@ -207,7 +207,7 @@ def test_pages_that_wait_are_dropped_and_counted_where_the_rules_have_changed(cr
     async def once(frontier):
         (asked,) = await frontier.lease(1, worker="before", lease_ms=60_000)
         body = with_timestamp(b"User-agent: *\nDisallow:", time.time_ns() // 1_000_000)
-        await frontier.settle_robots(asked, rule="rules", body=body, ttl_ms=1, delay_ms=None)
+        await frontier.origins.settle_robots(asked, rule="rules", body=body, ttl_ms=1, delay_ms=None)
 
     site.answers |= {"/robots.txt": robots_txt("User-agent: *\nDisallow: /late"), "/": page("x")}
     crawl.seed(site.url + "/", site.url + "/late")
@@ -225,7 +225,7 @@ def test_rules_that_cannot_be_had_again_are_those_of_before(crawl):
         await frontier.add([Discovery(url=found, scope=Scope.of("host", found))])
         (asked,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         body = with_timestamp(text, int(time.time() * 1000))
-        await frontier.settle_robots(asked, rule="rules", body=body, ttl_ms=0, delay_ms=None)
+        await frontier.origins.settle_robots(asked, rule="rules", body=body, ttl_ms=0, delay_ms=None)
         (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url.text, again.robots_version) == ("http://a.test/robots.txt", 1)
         failed = LeaseResult(lease=again, decision=RobotsRetry(retry_after_ms=30_000, fault=Fault.SERVER))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from crawler import run_worker
+from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.reading.outcome import Judgement
 from crawler.render.page_lease import BURST, PageLease
 from crawler.render.subresource_robots import RETRY_MS, Permission, SubresourceRobots
@@ -19,7 +20,6 @@ from crawler.robots.robots_txt import (
     RobotsRuling,
     with_timestamp,
 )
-from crawler.uplink.address_limiter import AddressLimiter
 from frontier import CrawlSettings, Outcome, RobotsRecord, canonicalize
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.leases import lease, robots_frontier
@@ -122,7 +122,7 @@ class Turns:
 
     def __init__(self, delay_ms):
         self.crawl = SimpleNamespace(settings=CrawlSettings(min_delay_ms=delay_ms))
-        self.told = []
+        self.told, self.politeness = [], self
 
     async def reserve_turn(self, host, *, max_wait_ms, delay_ms, since_ms, ahead):
         self.told.append((host, delay_ms, since_ms, ahead))

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.reading.outcome import LONGEST_WAIT_MS
 from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, parse_rules
 from crawler.robots.robots_txt import (
@@ -21,7 +22,6 @@ from crawler.robots.robots_txt import (
     use_stale_rules,
     with_timestamp,
 )
-from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Postponement
 from frontier import CrawlSettings, Fault, Kind, RobotsRecord, canonicalize
 from tests.crawler.flat_settings import wire_client
@@ -42,6 +42,7 @@ class AddressTurns:
 
     def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked, self.ended = list(waits), [], []
+        self.politeness = self
         self.crawl = SimpleNamespace(
             settings=CrawlSettings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
         )

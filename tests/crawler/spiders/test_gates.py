@@ -148,7 +148,7 @@ def test_a_gates_page_is_recovered_with_the_cookie_that_a_dead_worker_archived(c
     async def die(frontier):
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
-        await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+        await frontier.origins.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
         (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         archive = ArchiveWriter(DirectoryStore(crawl.root), crawl.name, writer="dead", user_agent="t")
         lines = ("Location: /", "Set-Cookie: seen=1")

@@ -1,4 +1,4 @@
-"""Which blocks of a page are its content, and which stand around it."""
+"""The blocks of a page that are its content are told from those around it."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What sort of page it is, by what it says of itself and by its address."""
+"""The kind of a page is decided by its metadata and its address."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Blocks are written down as plain text, and as Markdown that other programs read as the page was."""
+"""Blocks are written as plain text, and as Markdown that other programs render as the page was."""
 
 import re
 

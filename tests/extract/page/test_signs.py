@@ -1,4 +1,4 @@
-"""What names of classes and ids say of the boxes that bear them."""
+"""Names of classes and ids show what a box holds."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Headers, footers and page numbers go; what stands once stays."""
+"""Headers, footers and page numbers are removed; text that occurs once stays."""
 
 import pytest
 

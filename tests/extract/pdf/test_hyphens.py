@@ -1,4 +1,4 @@
-"""Words that the end of a line parted are whole again; words with a hyphen of their own keep it."""
+"""Words that a line break divided are joined; words with a hyphen of their own keep it."""
 
 import pytest
 

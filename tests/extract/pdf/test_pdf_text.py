@@ -1,4 +1,4 @@
-"""PDF to text: what a document says, and what becomes of one that says nothing, or is broken."""
+"""PDFs become text; an empty or broken PDF is skipped with a reason."""
 
 import zlib
 
@@ -177,7 +177,7 @@ def test_empty_pages_are_no_text():
     assert skipped(make_pdf(b"", b"")) == "no_text"
 
 
-def test_a_password_that_nobody_told_is_encrypted():
+def test_a_document_with_an_unknown_password_is_encrypted():
     assert skipped(make_pdf(at(72, 700, *TEXT), password="secret")) == "encrypted"
 
 

@@ -1,4 +1,4 @@
-"""Characters that say what is seen, and those that do not."""
+"""Characters of a PDF that show what a reader sees are told from garbled ones."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def test_private_use_replacements_controls_and_numbers_of_glyphs_are_garbled(tex
         "BGH ZPR NJW",
     ],
 )
-def test_what_can_be_read_is_not(text):
+def test_readable_text_is_not_garbled(text):
     assert not is_garbled(text, unmapped=0.0)
 
 

@@ -1,4 +1,4 @@
-"""What duplicates what: the best stays, the order of the input changes nothing, nobody points at nobody."""
+"""The best of several duplicates stays, and the order of the input changes nothing."""
 
 from types import SimpleNamespace
 

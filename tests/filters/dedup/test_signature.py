@@ -1,4 +1,4 @@
-"""Signatures: the same everywhere, equal for equal texts, and as alike as the texts are."""
+"""Signatures are the same everywhere, equal for equal texts, and as similar as the texts are."""
 
 import os
 import subprocess

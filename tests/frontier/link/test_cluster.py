@@ -26,8 +26,8 @@ from frontier import (
     canonicalize,
     crawl_names,
 )
+from frontier.link.call import Link
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from frontier.link.partition import ON_A_CLUSTER, Partitions
 from tests.frontier.valkey_cluster import wait_until
 
@@ -124,7 +124,9 @@ class Fleet:
         self.exchanges[lease.url.host].append((begun, time.monotonic()))
         await frontier.release([HostRelease(lease=lease, elapsed_ms=0)])
         if lease.kind is Kind.ROBOTS:
-            await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None)
+            await frontier.origins.settle_robots(
+                lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None
+            )
             return
         host, number = int(lease.url.host[5:-5]), int(lease.url.text.rpartition("/")[2])
         found = (page(host, number + 1), page((host + 1) % self.hosts, number + 1))

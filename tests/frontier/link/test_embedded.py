@@ -234,7 +234,7 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
         for lease in leases:
             if lease.kind is Kind.ROBOTS:
                 await patiently(
-                    lambda lease=lease: frontier.settle_robots(
+                    lambda lease=lease: frontier.origins.settle_robots(
                         lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None
                     )
                 )

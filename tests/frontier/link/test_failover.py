@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from core import Unavailable
-from frontier.link.link import Call
+from frontier.link.call import Call
 from tests.frontier.links import CODE, TAGS, Writers, echo, open_link, other_than
 from tests.frontier.valkey_cluster import valkey, wait_until
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Unavailable
+from frontier.link.call import Call, Link
 from frontier.link.cluster import ClusterLink
-from frontier.link.link import Call, Link
 from frontier.link.redis_client import redis_client
 from frontier.link.single import SingleLink
 from tests.frontier.links import CODE, TAGS, Writers, echo, open_link
@@ -191,7 +191,7 @@ async def _nowhere() -> AsyncIterator[Link]:
     await link.aclose()
 
 
-async def test_a_wrong_password_is_told_at_once(tmp_path):
+async def test_a_wrong_password_is_reported_at_once(tmp_path):
     with valkey(tmp_path / "0") as member:
         member.run("CONFIG", "SET", "requirepass", "right")
         link = SingleLink(redis_client({"host": "127.0.0.1", "port": member.port, "password": "wrong"}))

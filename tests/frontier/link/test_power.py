@@ -1,4 +1,4 @@
-"""What a server forgets that loses power: up to a second of what it had said was done."""
+"""A server that loses power forgets up to a second of the calls that it had confirmed."""
 
 import time
 

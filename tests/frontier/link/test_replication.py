@@ -1,4 +1,4 @@
-"""Whether a call waits for a replica, as the master's own words decide it."""
+"""A call waits for a replica if the master reports one."""
 
 import pytest
 

@@ -19,12 +19,12 @@ async def ask(worker, body, *, ttl=DAY):
     """Take the lease of a robots.txt, and settle it with these rules."""
     (lease,) = await worker.take()
     assert lease.kind is Kind.ROBOTS
-    await worker.frontier.settle_robots(lease, rule="rules", body=body, ttl_ms=ttl, delay_ms=None)
+    await worker.frontier.origins.settle_robots(lease, rule="rules", body=body, ttl_ms=ttl, delay_ms=None)
     return lease
 
 
 async def body(worker):
-    return (await worker.frontier.robots(ORIGIN)).body
+    return (await worker.frontier.origins.robots(ORIGIN)).body
 
 
 @pytest.mark.parametrize(("rules", "kept_ms"), [(SMALL_RULES, DAY), (LARGE_RULES, HOUR)])

@@ -25,16 +25,20 @@ from frontier import (
 from frontier.lease import FAULT_DETAILS
 from frontier.request_state import RequestState
 from frontier.testing import MemoryFrontier
-from frontier.testing.backlog import MemoryBacklog
-from frontier.testing.inspection import MemoryInspection
+from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.operator import MemoryOperator
-from frontier.testing.rebuild import MemoryRebuild
-from frontier.testing.workers import MemoryWorkers
+from frontier.testing.memory_inspection import MemoryInspection
+from frontier.testing.memory_operator import MemoryOperator
+from frontier.testing.memory_origins import MemoryOrigins
+from frontier.testing.memory_politeness import MemoryPoliteness
+from frontier.testing.memory_rebuild import MemoryRebuild
+from frontier.testing.memory_workers import MemoryWorkers
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
+from frontier.verbs.origins import Origins
+from frontier.verbs.politeness import Politeness
 from frontier.verbs.rebuild import Rebuild
 from frontier.verbs.workers import Workers
 from tests.frontier import contract
@@ -56,6 +60,8 @@ NOT_IN_MEMORY = {"tail", "has_lost_partition", "sync", "register", "is_gate_open
         (Workers, MemoryWorkers),
         (Backlog, MemoryBacklog),
         (Rebuild, MemoryRebuild),
+        (Politeness, MemoryPoliteness),
+        (Origins, MemoryOrigins),
         (Operator, MemoryOperator),
         (Inspection, MemoryInspection),
     ],
@@ -275,7 +281,7 @@ async def test_rules_of_before_that_stand_for_an_answer_that_failed_count_as_the
     await worker.frontier.add([found("http://a.test/")])
     (robots,) = await worker.take()
     settled = {"rule": "rules", "body": b"x", "ttl_ms": HOUR, "delay_ms": None}
-    await worker.frontier.settle_robots(robots, **settled, fault=Fault.BUSY, hold_ms=7 * SECOND)
+    await worker.frontier.origins.settle_robots(robots, **settled, fault=Fault.BUSY, hold_ms=7 * SECOND)
     assert (await worker.stats()).held == 1
     assert await worker.take() == []
     await worker.crawl.skip(8 * SECOND)
@@ -283,7 +289,7 @@ async def test_rules_of_before_that_stand_for_an_answer_that_failed_count_as_the
     assert (page.kind, page.robots_version) == (Kind.PAGE, 1)
 
 
-async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_other_origin(worker, found):
+async def test_robots_rules_that_ask_for_less_than_before_are_obeyed_but_of_no_other_origin(worker, found):
     await worker.frontier.add([found("http://a.test/1"), found("https://a.test/1"), found("http://a.test/2")])
     (robots,) = await worker.take()
     await worker.allow(robots, delay=9 * SECOND, ttl=0)
@@ -361,41 +367,48 @@ async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(by_address, 
     worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b, c = await worker.pages()
-    assert await worker.frontier.acquire_address(a, "192.0.2.1") == 0
-    assert await worker.frontier.acquire_address(b, "192.0.2.2") == 0
-    assert await worker.frontier.acquire_address(b, "192.0.2.1") == SECOND + 1
-    assert await worker.frontier.acquire_address(c, "192.0.2.1") == 2 * SECOND + 1
+    assert await worker.frontier.politeness.acquire_address(a, "192.0.2.1") == 0
+    assert await worker.frontier.politeness.acquire_address(b, "192.0.2.2") == 0
+    assert await worker.frontier.politeness.acquire_address(b, "192.0.2.1") == SECOND + 1
+    assert await worker.frontier.politeness.acquire_address(c, "192.0.2.1") == 2 * SECOND + 1
 
 
-async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(
+async def test_the_delay_of_an_address_begins_anew_if_it_is_requested_later_than_it_was_acquired(
     by_address, found
 ):
     worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b, c = await worker.pages()
-    assert await worker.frontier.acquire_address(a, "192.0.2.1") == 0
-    assert await worker.frontier.acquire_address(b, "192.0.2.1") == SECOND + 1  # has a place in the line
+    assert await worker.frontier.politeness.acquire_address(a, "192.0.2.1") == 0
+    assert (
+        await worker.frontier.politeness.acquire_address(b, "192.0.2.1") == SECOND + 1
+    )  # has a place in the line
     await worker.crawl.skip(600)
-    await worker.frontier.restart_address_delays({"192.0.2.1", "192.0.2.9"})
-    assert await worker.frontier.acquire_address(c, "192.0.2.9") == SECOND + 1  # asked, and never entered
-    assert await worker.frontier.acquire_address(replace(b, held_until_ms=1), "192.0.2.1") == SECOND + 1
+    await worker.frontier.politeness.restart_address_delays({"192.0.2.1", "192.0.2.9"})
+    assert (
+        await worker.frontier.politeness.acquire_address(c, "192.0.2.9") == SECOND + 1
+    )  # asked, and never entered
+    assert (
+        await worker.frontier.politeness.acquire_address(replace(b, held_until_ms=1), "192.0.2.1")
+        == SECOND + 1
+    )
     await worker.crawl.skip(SECOND + 1)
-    assert await worker.frontier.acquire_address(replace(b, held_until_ms=1), "192.0.2.1") == 0
+    assert await worker.frontier.politeness.acquire_address(replace(b, held_until_ms=1), "192.0.2.1") == 0
 
 
 async def test_who_waits_for_an_address_comes_before_who_is_new(by_address, found):
     worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b = (await worker.pages(3))[:2]
-    assert await worker.frontier.acquire_address(a, "192.0.2.1") == 0
-    wait = await worker.frontier.acquire_address(b, "192.0.2.1")
+    assert await worker.frontier.politeness.acquire_address(a, "192.0.2.1") == 0
+    wait = await worker.frontier.politeness.acquire_address(b, "192.0.2.1")
     assert await worker.frontier.postpone(b, wait)
     await worker.crawl.skip(wait - 1)
     assert await worker.take() == []
     await worker.crawl.skip(2)
     (again,) = await worker.take()
     assert again.url == b.url
-    assert await worker.frontier.acquire_address(again, "192.0.2.1") == 0
+    assert await worker.frontier.politeness.acquire_address(again, "192.0.2.1") == 0
 
 
 @pytest.fixture
@@ -406,7 +419,7 @@ async def paced(worker):
 
 
 async def test_turns_at_a_host_are_a_delay_apart_and_nobody_waits_behind_one_that_was_not_taken(paced):
-    turn = paced.frontier.reserve_turn
+    turn = paced.frontier.politeness.reserve_turn
     assert await turn("cdn.test", max_wait_ms=0) == 0
     assert await turn("cdn.test", max_wait_ms=500) == SECOND + 1
     assert await turn("cdn.test", max_wait_ms=5 * SECOND) == SECOND + 1
@@ -417,10 +430,10 @@ async def test_turns_at_a_host_are_a_delay_apart_and_nobody_waits_behind_one_tha
 
 
 async def test_the_delay_between_turns_begins_when_the_exchange_is_over(paced):
-    assert await paced.frontier.reserve_turn("cdn.test", max_wait_ms=0) == 0
+    assert await paced.frontier.politeness.reserve_turn("cdn.test", max_wait_ms=0) == 0
     await paced.crawl.skip(700)
-    await paced.frontier.end_turn("cdn.test")
-    assert await paced.frontier.reserve_turn("cdn.test", max_wait_ms=0) == SECOND + 1
+    await paced.frontier.politeness.end_turn("cdn.test")
+    assert await paced.frontier.politeness.reserve_turn("cdn.test", max_wait_ms=0) == SECOND + 1
 
 
 async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the_delay_of_a_lease(
@@ -428,13 +441,15 @@ async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the
 ):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0) == SECOND + 1  # it is under way
+    assert (
+        await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=0) == SECOND + 1
+    )  # it is under way
     await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
-    wait = await paced.frontier.reserve_turn("a.test", max_wait_ms=MINUTE)
+    wait = await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=MINUTE)
     assert wait == SECOND + 1
     await paced.crawl.skip(wait)
     assert await paced.take(delay=SECOND) == []
-    await paced.frontier.end_turn("a.test")
+    await paced.frontier.politeness.end_turn("a.test")
     await paced.crawl.skip(SECOND)
     assert await paced.take(delay=SECOND) == []
     await paced.crawl.skip(1)
@@ -444,32 +459,34 @@ async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the
 async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(paced, found):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0, since_ms=300) == 700
+    assert await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=0, since_ms=300) == 700
     await paced.crawl.skip(700)
-    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0, since_ms=SECOND) == 0
-    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0, since_ms=SECOND) == SECOND + 1
-    await paced.frontier.end_turn("a.test", has_lease=True)
+    assert await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=0, since_ms=SECOND) == 0
+    assert (
+        await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=0, since_ms=SECOND) == SECOND + 1
+    )
+    await paced.frontier.politeness.end_turn("a.test", has_lease=True)
     await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(SECOND + 1)
     assert len(await paced.take(delay=SECOND)) == 1
 
 
-async def test_what_a_host_is_held_for_holds_for_turns(paced, found):
+async def test_a_hold_of_a_host_applies_to_turns(paced, found):
     await paced.frontier.add([found("http://a.test/")])
     await paced.frontier.operator.hold("a.test", MINUTE)
-    assert await paced.frontier.reserve_turn("a.test", max_wait_ms=0) == MINUTE + 1
+    assert await paced.frontier.politeness.reserve_turn("a.test", max_wait_ms=0) == MINUTE + 1
 
 
 async def test_turns_that_are_taken_ahead_of_their_time_are_owed(paced, found):
     """Once a delay, over the page, its burst, and the rest that follows."""
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    turn = paced.frontier.reserve_turn
+    turn = paced.frontier.politeness.reserve_turn
     for _ in range(5):
         assert await turn("a.test", max_wait_ms=0, since_ms=0, ahead=5) == 0
     assert await turn("a.test", max_wait_ms=0, since_ms=0, ahead=5) == SECOND
     assert await turn("a.test", max_wait_ms=0) == 6 * SECOND + 5  # who has no lease waits behind them
-    await paced.frontier.end_turn("a.test", has_lease=True)
+    await paced.frontier.politeness.end_turn("a.test", has_lease=True)
     await paced.frontier.release([HostRelease(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(6 * SECOND + 4)
     assert await paced.take(delay=SECOND) == []
@@ -480,14 +497,14 @@ async def test_turns_that_are_taken_ahead_of_their_time_are_owed(paced, found):
 async def test_who_asks_for_a_delay_has_no_turns_ahead_of_their_time(paced, found):
     for _ in range(2):
         waits = [
-            await paced.frontier.reserve_turn(
+            await paced.frontier.politeness.reserve_turn(
                 "a.test", max_wait_ms=0, since_ms=MINUTE, ahead=9, delay_ms=SECOND
             )
         ]
     assert waits == [SECOND + 1]
-    assert await paced.frontier.reserve_turn("b.test", max_wait_ms=0) == 0
+    assert await paced.frontier.politeness.reserve_turn("b.test", max_wait_ms=0) == 0
     assert (
-        await paced.frontier.reserve_turn("b.test", max_wait_ms=0, ahead=9) == SECOND + 1
+        await paced.frontier.politeness.reserve_turn("b.test", max_wait_ms=0, ahead=9) == SECOND + 1
     )  # nor who has no lease
 
 
@@ -495,7 +512,7 @@ async def test_who_asks_for_a_delay_has_no_turns_ahead_of_their_time(paced, foun
 async def test_a_host_that_is_too_busy_for_a_part_is_left_alone(paced, found, said, rest):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    turn, end_turn = paced.frontier.reserve_turn, paced.frontier.end_turn
+    turn, end_turn = paced.frontier.politeness.reserve_turn, paced.frontier.politeness.end_turn
     for host in ("a.test", "cdn.test"):
         leased = host == "a.test"
         await end_turn(host, has_lease=leased, busy="status_429", hold_ms=said)
@@ -509,9 +526,9 @@ async def test_a_host_that_is_too_busy_for_a_part_is_left_alone(paced, found, sa
 
 async def test_a_host_without_a_delay_is_left_alone_as_well(worker):
     assert worker.frontier.crawl.settings.min_delay_ms == 0
-    assert await worker.frontier.reserve_turn("cdn.test", max_wait_ms=0) == 0
-    await worker.frontier.end_turn("cdn.test", busy="status_503", hold_ms=5 * SECOND)
-    assert await worker.frontier.reserve_turn("cdn.test", max_wait_ms=0) == 5 * SECOND + 1
+    assert await worker.frontier.politeness.reserve_turn("cdn.test", max_wait_ms=0) == 0
+    await worker.frontier.politeness.end_turn("cdn.test", busy="status_503", hold_ms=5 * SECOND)
+    assert await worker.frontier.politeness.reserve_turn("cdn.test", max_wait_ms=0) == 5 * SECOND + 1
 
 
 async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):
@@ -629,7 +646,7 @@ async def test_a_robots_txt_that_cannot_be_had_is_asked_for_later_each_time(work
     await worker.frontier.add(numbered(found, "a.test", 1))
     for wait in (30 * SECOND, MINUTE, 2 * MINUTE):
         (robots,) = await worker.take(delay=SECOND)
-        await worker.frontier.retry_robots(robots, after_ms=None)
+        await worker.frontier.origins.retry_robots(robots, after_ms=None)
         await worker.crawl.skip(wait - 1)
         assert await worker.take(delay=SECOND) == []
         await worker.crawl.skip(2)
@@ -699,14 +716,14 @@ async def fail_until_dead(worker):
 async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_circuit(worker, found):
     await worker.frontier.add([*numbered(found, "a.test", 20), found("http://b.test/")])
     for robots in await worker.take():
-        await worker.frontier.retry_robots(
+        await worker.frontier.origins.retry_robots(
             robots, after_ms=0, fault=Fault.CONNECT if robots.url.host == "a.test" else None
         )
     for _ in range(2):
         assert (await worker.stats()).dead == 0
         await worker.crawl.skip(HOUR + 1)
         (robots,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
-        await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT)
+        await worker.frontier.origins.retry_robots(robots, after_ms=0, fault=Fault.CONNECT)
     stats = await worker.stats()
     assert (stats.dead, stats.waiting, stats.reasons) == (1, 1, {"failed:dead_connect": 20})
     more = await worker.frontier.add([found("http://a.test/new"), found("http://b.test/new")])
@@ -726,7 +743,7 @@ async def test_a_dead_host_says_of_what_kind_of_fault_it_died(worker, found, rea
     await worker.frontier.add(numbered(found, "a.test", 2))
     while not (await worker.stats()).dead:
         (robots,) = await worker.take()
-        await worker.frontier.retry_robots(robots, after_ms=0, fault=fault, reason=reason)
+        await worker.frontier.origins.retry_robots(robots, after_ms=0, fault=fault, reason=reason)
         await worker.crawl.skip(HOUR + 1)
     assert (await worker.stats()).reasons == {f"failed:{died}": 2}
     assert (await worker.frontier.add([found("http://a.test/new")])).discarded == {died: 1}
@@ -784,14 +801,14 @@ async def fail_robots(worker, fault=Fault.CONNECT, reason=""):
         elif lease.url.origin == GOOD:
             await worker.allow(lease)
         else:
-            await worker.frontier.retry_robots(lease, after_ms=None, fault=fault, reason=reason)
+            await worker.frontier.origins.retry_robots(lease, after_ms=None, fault=fault, reason=reason)
     return pages
 
 
 @pytest.mark.parametrize(("reason", "fault", "died"), [kind for kind in KINDS if kind[1] is not Fault.DNS])
 async def test_an_origin_that_is_given_up_says_so_in_its_record(worker, found, reason, fault, died):
     await worker.frontier.add([found(f"{DEAD}/1"), found(f"{GOOD}/1"), found(f"{GOOD}/2")])
-    while (record := await worker.frontier.robots(DEAD)) is None:
+    while (record := await worker.frontier.origins.robots(DEAD)) is None:
         await fail_robots(worker, fault, reason)
         await worker.crawl.skip(HOUR)
     assert (record.rule, record.body) == ("disallow", died.encode())
@@ -818,7 +835,7 @@ async def test_an_origin_that_never_answers_is_given_up_alone(worker, found):
     everything = [found(f"{origin}/{i}", depth=origin == GOOD) for i in range(10) for origin in (DEAD, GOOD)]
     await worker.frontier.add(everything)
     times = []
-    while not (await worker.frontier.robots(DEAD)):
+    while not (await worker.frontier.origins.robots(DEAD)):
         for lease in await worker.take(delay=SECOND):
             if lease.kind is Kind.PAGE:
                 await worker.settle([lease])
@@ -826,13 +843,13 @@ async def test_an_origin_that_never_answers_is_given_up_alone(worker, found):
                 await worker.allow(lease)
             else:
                 times.append(worker.crawl.clock.now)
-                await worker.frontier.retry_robots(lease, after_ms=None, fault=Fault.CONNECT)
+                await worker.frontier.origins.retry_robots(lease, after_ms=None, fault=Fault.CONNECT)
         await worker.crawl.skip(SECOND + 1)
     gaps = [late - early for early, late in pairwise(times)]
     assert len(gaps) == 2
     assert 30 * SECOND < gaps[0] <= 32 * SECOND
     assert 60 * SECOND < gaps[1] <= 62 * SECOND
-    record = await worker.frontier.robots(DEAD)
+    record = await worker.frontier.origins.robots(DEAD)
     assert (record.rule, record.version) == ("disallow", 1)
     pages = await worker.pages(delay=SECOND)
     assert {page.url.origin for page in pages} == {DEAD}
@@ -881,7 +898,7 @@ async def test_an_origin_that_stops_answering_rests_and_its_host_goes_on(worker,
                 await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT, reason="refused")
         await worker.crawl.skip(SECOND + 1)
     assert (done, tries) == (20, 2)
-    while (record := await worker.frontier.robots(DEAD)).version == 1:
+    while (record := await worker.frontier.origins.robots(DEAD)).version == 1:
         await worker.crawl.skip(HOUR)
         for page in await worker.take(1, delay=SECOND):
             tries += await worker.settle([page], Outcome.FAILED, fault=Fault.CONNECT, reason="refused")
@@ -898,14 +915,14 @@ async def test_an_answer_ends_the_faults_of_its_origin(worker, found):
             await worker.settle(await worker.take(1, delay=SECOND))
             await worker.settle(await worker.take(1, delay=SECOND))
             await worker.crawl.skip(HOUR)
-    assert (await worker.frontier.robots(DEAD)).rule == "allow"
+    assert (await worker.frontier.origins.robots(DEAD)).rule == "allow"
 
 
 async def test_a_name_that_leads_nowhere_is_the_hosts_own_fault(worker, found):
     await worker.frontier.add([found(f"{DEAD}/1"), found("https://a.test/1")])
     for _ in range(3):
         (robots,) = await worker.take(delay=SECOND)
-        await worker.frontier.retry_robots(robots, after_ms=None, fault=Fault.DNS)
+        await worker.frontier.origins.retry_robots(robots, after_ms=None, fault=Fault.DNS)
         await worker.crawl.skip(HOUR)
     assert (await worker.stats()).reasons == {"failed:dead_dns": 2}
 
@@ -1176,7 +1193,7 @@ async def heard(worker):
     return told
 
 
-async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to_hear_of_it(worker, found):
+async def test_waiting_pages_that_notify_are_granted_as_given_up_at_a_dead_host(worker, found):
     await worker.frontier.add(
         [
             *numbered(found, "a.test", 10),
@@ -1184,29 +1201,29 @@ async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to
         ]
     )
     for robots in [*await worker.take()]:
-        await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
+        await worker.frontier.origins.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
     while not (await worker.stats()).dead:
         await worker.crawl.skip(HOUR + 1)
         (robots,) = await worker.take()
-        await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
+        await worker.frontier.origins.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
     assert await heard(worker) == {"failed:dead_refused": [f"heard-{i}" for i in range(10)]}
     stats = await worker.stats()
     assert (stats.is_drained, stats.dead, stats.reasons) == (True, 1, {"failed:dead_refused": 20})
 
 
-async def test_of_a_host_that_nobody_wants_to_hear_of_all_is_given_up_at_once(worker, found):
+async def test_all_pages_of_a_dead_host_are_given_up_at_once_if_none_notifies(worker, found):
     await worker.frontier.add([*numbered(found, "a.test", 20), found("http://b.test/heard", notify=True)])
     (silent,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
-    await worker.frontier.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
+    await worker.frontier.origins.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
     while not (await worker.stats()).dead:
         assert not (await worker.stats()).reasons
         await worker.crawl.skip(HOUR + 1)
         (silent,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
-        await worker.frontier.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
+        await worker.frontier.origins.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
     assert (await worker.stats()).reasons == {"failed:dead_refused": 20}
 
 
-async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_hear_of_it(worker, found):
+async def test_a_page_that_notifies_is_let_in_at_a_dead_host(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     await fail_until_dead(worker)
     more = await worker.frontier.add(
@@ -1217,7 +1234,7 @@ async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_he
     assert (await worker.stats()).is_drained
 
 
-async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
+async def test_a_page_that_comes_back_to_a_dead_host_is_granted_as_given_up(worker, found):
     await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(12)])
     later, expired = await worker.pages(2, lease_ms=DAY)
     await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
@@ -1232,7 +1249,7 @@ async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
     assert (await worker.stats()).is_drained
 
 
-async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
+async def test_a_page_that_waits_in_a_trap_is_granted_as_given_up(worker, found):
     await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(400)])
     told = fetched = 0
     while leases := await worker.pages():
@@ -1245,7 +1262,9 @@ async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
     assert (await worker.stats()).reasons == {"refused:trap": told}
 
 
-async def test_a_page_that_its_workers_do_not_survive_is_given_up_aloud_and_then_for_good(worker, found):
+async def test_a_page_that_its_workers_do_not_survive_is_granted_as_given_up_and_then_fails_for_good(
+    worker, found
+):
     await worker.frontier.add([found("http://a.test/", notify=True)])
     await worker.pages(lease_ms=SECOND)
     for death in range(1, 10):
@@ -1278,7 +1297,7 @@ async def test_what_is_given_up_is_held_like_any_lease_but_no_exchange_of_its_ho
     assert not any(lease.failure for lease in await worker.pages())
 
 
-async def test_of_what_is_dropped_nobody_hears(worker, found):
+async def test_dropped_pages_notify_nobody(worker, found):
     everything = [found(f"http://a.test/{path}", notify=True) for path in ("x/1", "x/2", "y")]
     await worker.frontier.add(everything)
     await worker.frontier.operator.drop(Scope.parse("prefix:http://a.test/x/"))
@@ -1362,7 +1381,7 @@ async def test_a_robots_txt_that_was_held_at_five_crashes_forbids_its_origin_for
         await worker.frontier.workers.reclaim("w", has_crashed=True)
     (page,) = await worker.take()
     assert page.kind is Kind.PAGE
-    record = await worker.frontier.robots("http://a.test")
+    record = await worker.frontier.origins.robots("http://a.test")
     assert (record.rule, record.body) == ("disallow", b"lease_expired")
     await worker.frontier.postpone(page, HOUR)
     await worker.crawl.skip(HOUR + SECOND)
@@ -1376,20 +1395,20 @@ async def test_a_robots_txt_that_cannot_be_had_meanwhile_is_held_at_as_many_cras
     for _ in range(5):
         (lease,) = await worker.take()
         assert lease.kind is Kind.ROBOTS
-        await worker.frontier.retry_robots(lease, after_ms=SECOND)
+        await worker.frontier.origins.retry_robots(lease, after_ms=SECOND)
         await worker.crawl.skip(MINUTE)
         (lease,) = await worker.take()
         await worker.frontier.workers.reclaim("w", has_crashed=True)
-    assert (await worker.frontier.robots("http://a.test")).body == b"lease_expired"
+    assert (await worker.frontier.origins.robots("http://a.test")).body == b"lease_expired"
 
 
-async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
+async def test_a_robots_txt_that_was_read_is_not_recovered(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.take()
     await worker.frontier.workers.reclaim("w", is_worker_dead=True)
     (lease,) = await worker.take()
     assert lease.is_recovered
-    await worker.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=SECOND, delay_ms=None)
+    await worker.frontier.origins.settle_robots(lease, rule="allow", body=b"", ttl_ms=SECOND, delay_ms=None)
     await worker.crawl.skip(MINUTE)
     (lease,) = await worker.take()
     assert (lease.kind, lease.is_recovered) == (Kind.ROBOTS, False)
@@ -1405,7 +1424,7 @@ async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
     assert len(await worker.pages()) == 1
 
 
-async def test_who_was_not_heard_of_in_time_does_not_live(worker):
+async def test_a_worker_without_a_heartbeat_in_time_is_not_alive(worker):
     await worker.frontier.workers.send_heartbeat("w", MINUTE, stalled_ms=SECOND)
     await worker.frontier.workers.send_heartbeat("v", HOUR)
     await worker.crawl.skip(MINUTE - 1)
@@ -1437,7 +1456,7 @@ async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(
 
 async def test_origins_that_have_answered_are_named(worker, found):
     frontier = worker.frontier
-    assert await frontier.responsive_origins(100) == []
+    assert await frontier.origins.responsive(100) == []
     places = (
         "http://a.test:81/",
         "https://b.test/",
@@ -1447,17 +1466,17 @@ async def test_origins_that_have_answered_are_named(worker, found):
     )
     await frontier.add([found(place) for place in places])
     leases = {lease.url.host: lease for lease in await worker.take()}
-    assert await frontier.responsive_origins(100) == []
+    assert await frontier.origins.responsive(100) == []
     given_up = leases.pop("d.test")
-    await frontier.settle_robots(given_up, rule="disallow", body=b"x", ttl_ms=DAY, delay_ms=None)
+    await frontier.origins.settle_robots(given_up, rule="disallow", body=b"x", ttl_ms=DAY, delay_ms=None)
     for lease in leases.values():
         await worker.allow(lease)
     answered = {place.rstrip("/") for place in places} - {"http://d.test"}
-    assert set(await frontier.responsive_origins(100)) == answered
-    assert set(await frontier.responsive_origins(4)) <= answered
+    assert set(await frontier.origins.responsive(100)) == answered
+    assert set(await frontier.origins.responsive(4)) <= answered
     (page,) = [lease for lease in await worker.take() if lease.url.host == "b.test"]
     await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT)
-    again = await frontier.responsive_origins(100)
+    again = await frontier.origins.responsive(100)
     assert (set(again), again[-1]) == (answered, "https://b.test")
 
 
@@ -1469,5 +1488,5 @@ async def test_a_forgotten_crawl_knows_nothing(worker, found):
     await worker.frontier.open()
     assert (await worker.stats()).seen == 0
     assert await worker.frontier.workers.leases("w") == []
-    assert await worker.frontier.robots("http://a.test") is None
+    assert await worker.frontier.origins.robots("http://a.test") is None
     assert (await worker.frontier.add([*numbered(found, "a.test", 3), found("http://b.test/")])).added == 4

@@ -150,7 +150,7 @@ actions = st.one_of(
     action("operator.hold", hosts, spans),
     action("operator.resume", hosts),
     action(
-        "reserve_turn",
+        "politeness.reserve_turn",
         hosts,
         max_wait_ms=spans,
         delay_ms=st.sampled_from([0, 2 * SECOND]),
@@ -158,7 +158,7 @@ actions = st.one_of(
         ahead=st.sampled_from([0, 1, 30]),
     ),
     action(
-        "end_turn",
+        "politeness.end_turn",
         hosts,
         delay_ms=st.sampled_from([0, 2 * SECOND]),
         has_lease=st.booleans(),
@@ -326,12 +326,12 @@ class Machine(RuleBasedStateMachine):
             )
             return
         if end.how == "enter":
-            wait = self.pair("acquire_address", pair, lambda lease: lease, end.address)
+            wait = self.pair("politeness.acquire_address", pair, lambda lease: lease, end.address)
             if wait:
                 self.pair("postpone", pair, lambda lease: lease, 0 if isinstance(wait, str) else wait)
                 return
             if end.released:
-                self.both("restart_address_delays", {end.address})
+                self.both("politeness.restart_address_delays", {end.address})
         if end.released:
             asked = end.outcome is not Outcome.REFUSED
             over = [[HostRelease(lease=one, elapsed_ms=end.elapsed, has_sent_request=asked)] for one in pair]
@@ -340,7 +340,7 @@ class Machine(RuleBasedStateMachine):
             self.settle(pair, end)
         elif end.how == "retry":
             self.pair(
-                "retry_robots",
+                "origins.retry_robots",
                 pair,
                 lambda lease: lease,
                 after_ms=end.wait,
@@ -350,7 +350,7 @@ class Machine(RuleBasedStateMachine):
             )
         else:
             self.pair(
-                "settle_robots",
+                "origins.settle_robots",
                 pair,
                 lambda lease: lease,
                 rule="rules",
@@ -453,7 +453,7 @@ class Machine(RuleBasedStateMachine):
             )
             for page in found
         ]
-        self.both("restore", restored)
+        self.both("rebuild.restore", restored)
 
     @rule(n=st.sampled_from([1, 3, 100]))
     def log(self, n):
@@ -489,11 +489,11 @@ class Machine(RuleBasedStateMachine):
             real, model = self.tell("workers.leases", (worker,), (worker,))
             assert plain(real) == plain(model)
         for origin in ORIGINS[:2]:
-            self.both("robots", origin)
+            self.both("origins.robots", origin)
         real, model = self.tell("workers.stalls")
         assert sorted(real) == sorted(model)
         self.both("workers.outages")
-        real, model = self.tell("responsive_origins", (ALL,), (ALL,))
+        real, model = self.tell("origins.responsive", (ALL,), (ALL,))
         assert sorted(real) == sorted(model)
         real, model = self.tell("backlog.gate_state")
         assert (real and replace(real, reported_ms=0)) == (model and replace(model, reported_ms=0))
@@ -519,7 +519,7 @@ class Machine(RuleBasedStateMachine):
             for pair in self.lease(ALL, "x", HOUR, 0, None):
                 if pair[0].kind is Kind.ROBOTS:
                     rules = {"rule": "allow", "body": b"", "ttl_ms": ALWAYS, "delay_ms": 0}
-                    self.pair("settle_robots", pair, lambda lease: lease, **rules)
+                    self.pair("origins.settle_robots", pair, lambda lease: lease, **rules)
                 else:
                     done = self.pair(
                         "settle", pair, lambda lease: [Settlement(lease=lease, outcome=Outcome.GONE)]
@@ -561,7 +561,7 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions, pol
                         leases = await crawl.frontier.lease(ALL, worker="w", lease_ms=HOUR)
                         for lease in leases:
                             if lease.kind is Kind.ROBOTS:
-                                await crawl.frontier.settle_robots(
+                                await crawl.frontier.origins.settle_robots(
                                     lease, rule="allow", body=b"", ttl_ms=ALWAYS, delay_ms=None
                                 )
                             else:

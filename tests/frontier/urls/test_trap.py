@@ -1,4 +1,4 @@
-"""What no honest page needs is refused by its looks; what honest pages have is not."""
+"""URLs that no honest page needs are refused by their form; URLs of honest pages are not."""
 
 import pytest
 from hypothesis import given

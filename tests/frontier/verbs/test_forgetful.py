@@ -1,4 +1,4 @@
-"""A server loses power in the middle of a crawl whose workers live: they tell it again what it has forgotten."""
+"""A server loses power during a crawl, and the workers repeat to it the calls that it has forgotten."""
 
 import asyncio
 import random
@@ -64,7 +64,9 @@ class Worker:
         n = self.chance.choice([1, 4, 12])
         for lease in await self.frontier.lease(n, worker=self.name, lease_ms=DAY):
             if lease.kind is Kind.ROBOTS:
-                await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+                await self.frontier.origins.settle_robots(
+                    lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None
+                )
             else:
                 self.open.append(lease)
 
@@ -169,7 +171,7 @@ async def granted(frontier, n=10):
         leases = await frontier.lease(n, worker="w", lease_ms=DAY)
         for lease in leases:
             if lease.kind is Kind.ROBOTS:
-                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+                await frontier.origins.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
         if pages := [lease for lease in leases if lease.kind is Kind.PAGE]:
             return pages
 
@@ -202,7 +204,7 @@ async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless: P
     assert (stats.leased, stats.waiting) == (0, 1)
 
 
-async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they_know(powerless, crawl):
+async def test_nothing_is_granted_until_other_workers_had_time_to_repeat_their_calls(powerless, crawl):
     await crawl.add([page(1), page(2)])
     await granted(crawl, 1)
     await crawl.crawl.sync()
@@ -242,7 +244,7 @@ async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_u
     assert len(await crawl.lease(10, worker="w", lease_ms=DAY)) == 1
 
 
-async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerless, crawl):
+async def test_a_server_that_restarts_during_a_repetition_gets_another_one(powerless, crawl):
     durable = powerless.size()
     await crawl.add([page(number) for number in range(5)])
     tell, calls = crawl.crawl.link.call, []
@@ -261,7 +263,7 @@ async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerle
     assert calls
 
 
-async def test_a_server_that_restarts_twice_within_a_second_is_told_again_only_what_it_lost(powerless, crawl):
+async def test_a_server_that_restarts_twice_within_a_second_gets_again_only_what_it_lost(powerless, crawl):
     await crawl.add([page(1)])
     (lease,) = await granted(crawl)
     await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
@@ -286,15 +288,15 @@ async def test_a_robots_txt_that_was_tried_twice_in_the_lost_second_is_known(pow
     await crawl.add([page(1)])
     durable = powerless.size()
     (first,) = await crawl.lease(1, worker="w", lease_ms=DAY)
-    await crawl.retry_robots(first, after_ms=0)
+    await crawl.origins.retry_robots(first, after_ms=0)
     second = []
     while not second:
         second = await crawl.lease(1, worker="w", lease_ms=DAY)
-    await crawl.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+    await crawl.origins.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
     powerless.lose_power(durable)
     stats = await crawl.stats()
     assert (stats.waiting, stats.robots) == (1, 0)
-    assert (await crawl.robots("http://h1.test")).rule == "allow"
+    assert (await crawl.origins.robots("http://h1.test")).rule == "allow"
 
 
 async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(powerless, crawl, monkeypatch):

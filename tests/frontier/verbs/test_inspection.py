@@ -1,4 +1,4 @@
-"""What an operator asks: which hosts are asked nothing, why and for how long; and where a URL is."""
+"""An operator sees which hosts are held, why and for how long, and where a URL is."""
 
 import pytest
 
@@ -67,7 +67,7 @@ async def test_the_longest_hold_gives_the_reason(worker, found):
 async def test_a_host_whose_robots_txt_cannot_be_had_rests(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
     (robots,) = await worker.take()
-    await worker.frontier.retry_robots(robots, after_ms=MINUTE)
+    await worker.frontier.origins.retry_robots(robots, after_ms=MINUTE)
     assert (await resting(worker.frontier))["a.test"].rest == Hold(ms=MINUTE + 1, reason="robots_unreachable")
 
 
@@ -100,7 +100,9 @@ async def test_of_several_origins_those_that_rest_are_named(worker, found):
         (lease,) = await worker.take(1)
         await worker.crawl.skip(1)
         if lease.url.origin == "http://a.test:81":
-            await worker.frontier.retry_robots(lease, after_ms=MINUTE, fault=Fault.CONNECT, reason="refused")
+            await worker.frontier.origins.retry_robots(
+                lease, after_ms=MINUTE, fault=Fault.CONNECT, reason="refused"
+            )
             break
         assert lease.kind is Kind.ROBOTS
         await worker.allow(lease)

@@ -1,4 +1,4 @@
-"""Who lives, as far as the frontier has heard, and what the promises to the dead are worth."""
+"""The frontier knows which workers are alive by their heartbeats, and refuses workers whose names were taken over."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from frontier import Frontier, HostRelease, Kind, Outcome, Settlement, TakeoverError
 
 
-async def test_a_worker_lives_from_its_first_beat_for_as_long_as_the_last_one_said(frontier):
+async def test_a_worker_is_alive_from_its_first_heartbeat_for_as_long_as_the_last_one_says(frontier):
     assert await frontier.workers.alive(["w", "v"]) == set()
     await frontier.workers.send_heartbeat("w")
     await frontier.workers.send_heartbeat("v")
@@ -96,7 +96,7 @@ async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier: Frontier, f
         lambda: frontier.workers.send_heartbeat("asleep"),
         lambda: frontier.lease(1, worker="asleep", lease_ms=60_000),
         lambda: frontier.release([HostRelease(lease=pages[0])]),
-        lambda: frontier.acquire_address(pages[0], "192.0.2.1"),
+        lambda: frontier.politeness.acquire_address(pages[0], "192.0.2.1"),
         lambda: frontier.postpone(pages[0], 0),
         lambda: frontier.settle(settlements),
         lambda: frontier.workers.reclaim("asleep"),
@@ -125,11 +125,11 @@ async def test_a_robots_txt_of_a_worker_that_was_taken_over_is_settled_by_who_to
     await frontier.workers.take_over(["asleep"])
     said: dict[str, Any] = {"rule": "allow", "body": b"", "ttl_ms": 60_000, "delay_ms": None}
     with pytest.raises(TakeoverError):
-        await frontier.settle_robots(first, **said)
+        await frontier.origins.settle_robots(first, **said)
     with pytest.raises(TakeoverError):
-        await frontier.retry_robots(second, after_ms=0)
-    await frontier.settle_robots(first, **said, is_worker_dead=True)
-    await frontier.retry_robots(second, after_ms=0, is_worker_dead=True)
+        await frontier.origins.retry_robots(second, after_ms=0)
+    await frontier.origins.settle_robots(first, **said, is_worker_dead=True)
+    await frontier.origins.retry_robots(second, after_ms=0, is_worker_dead=True)
     assert await frontier.workers.holders() == set()
 
 

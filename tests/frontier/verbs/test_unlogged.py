@@ -1,4 +1,4 @@
-"""What the frontier settles by itself is told until it is logged, with all that it could be asked again by."""
+"""The frontier returns pages that it settled without a worker until they are logged, with all that a retry needs."""
 
 from frontier import Fault, Outcome, Scope
 from frontier.request_state import RequestState
@@ -37,7 +37,7 @@ async def test_a_batch_that_was_logged_twice_takes_nothing_of_the_next(worker, f
     assert (len(some), len(others), len({*some, *others})) == (2, 3, 5)
 
 
-async def test_everything_that_waited_of_a_host_that_died_is_told(worker, found):
+async def test_all_waiting_pages_of_a_dead_host_are_returned(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 80))
     for _ in range(8):  # its robots.txt was answered: it has eight lives
         (page,) = await worker.pages(1)
@@ -50,7 +50,7 @@ async def test_everything_that_waited_of_a_host_that_died_is_told(worker, found)
     assert {page[1:3] for page in told} == {(Outcome.FAILED, "dead_dns")}
 
 
-async def test_a_page_that_outlives_its_workers_is_told(worker, found):
+async def test_a_page_that_outlives_its_workers_is_returned(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     for _ in range(5):
         await worker.pages(lease_ms=SECOND)
@@ -59,7 +59,7 @@ async def test_a_page_that_outlives_its_workers_is_told(worker, found):
     assert (await unlogged(worker.frontier))[1] == [("http://a.test/", Outcome.FAILED, "lease_expired", 0)]
 
 
-async def test_what_a_worker_settles_is_not_told(worker, found):
+async def test_pages_that_a_worker_settles_are_not_returned(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     await worker.settle(await worker.pages(), Outcome.FAILED, reason="tls")
     assert (await unlogged(worker.frontier))[1] == []

@@ -45,7 +45,7 @@ def host(*, rest=None, dead="", origins=()):
         ),
     ],
 )
-def test_a_host_is_said_in_a_line(state, said):
+def test_a_host_is_described_in_one_line(state, said):
     assert list(host_lines(state, NOW)) == said
 
 

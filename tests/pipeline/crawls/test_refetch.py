@@ -1,4 +1,4 @@
-"""`thresher refetch`: what an archive holds cut off waits in a crawl, or is written to a list."""
+"""`thresher refetch`: pages that an archive holds cut off wait in a crawl, or are written to a list."""
 
 import io
 import json

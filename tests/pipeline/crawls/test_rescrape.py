@@ -1,4 +1,4 @@
-"""`thresher rescrape`: what is in the archive is asked for again, once for each capture, and only what is new is stored."""
+"""`thresher rescrape`: archived pages are requested again, once for each capture, and only changed pages are stored."""
 
 import asyncio
 from dataclasses import replace

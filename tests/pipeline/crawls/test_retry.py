@@ -1,4 +1,4 @@
-"""What is settled can be asked again: chosen by what became of it, with all that it was asked with."""
+"""Settled pages can be requested again: chosen by outcome or reason, with everything that they were requested with."""
 
 import socket
 

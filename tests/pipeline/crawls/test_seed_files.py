@@ -49,7 +49,7 @@ def test_a_line_that_is_no_url_is_refused_with_its_number_and_the_others_go_on(t
 
 @pytest.mark.parametrize("name", ["s.txt", "s", "s.gz", "s.zst"])
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress, bz2.compress, bytes])
-def test_what_a_list_is_packed_by_is_told_by_its_bytes_and_not_by_its_name(tmp_path, name, pack):
+def test_the_compression_of_a_list_is_recognised_by_its_bytes_and_not_by_its_name(tmp_path, name, pack):
     assert len(texts(read(tmp_path, pack(LIST), name))) == 2
 
 

@@ -1,4 +1,4 @@
-"""What a machine lacks to confine workers is said once when a command starts, and in `thresher status`; the command goes on."""
+"""A command says once, when it starts, what its machine lacks to confine workers, and goes on; `thresher status` says it too."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The engine: what is sealed is not made again, what is not sealed is, and a death costs only what it must."""
+"""The engine makes the parts that are not sealed and no others, and a death costs only its own part."""
 
 import os
 import signal
@@ -112,8 +112,8 @@ def files(tmp_path):
     return RecordingStore(tmp_path)
 
 
-def run(files, work, crew, count=4, step=STEP):
-    return run_step.run_step(files, step, parts(count), work, pool=crew, progress=LineProgress())
+def run(files, work, pool, count=4, step=STEP):
+    return run_step.run_step(files, step, parts(count), work, pool=pool, progress=LineProgress())
 
 
 def outputs(files):
@@ -128,8 +128,8 @@ def items(files, number):
     return files.read(f"doubled/main/part-{number}.txt").decode().split("\n")
 
 
-def test_every_part_is_made_and_sealed(files, crew):
-    ran = run(files, double, crew)
+def test_every_part_is_made_and_sealed(files, pool):
+    ran = run(files, double, pool)
     assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (4, 0, (), 0)
     manifest = load_manifest(files, manifest_name("double", "main/part-3"))
     assert items(files, 3) == ["6"] * ITEMS
@@ -138,49 +138,49 @@ def test_every_part_is_made_and_sealed(files, crew):
     assert 0 < ran.work_cpu_s <= ran.cpu_s
 
 
-def test_what_is_sealed_is_not_made_again(files, crew):
-    run(files, double, crew, 3)
-    ran = run(files, double, crew, 5)
+def test_what_is_sealed_is_not_made_again(files, pool):
+    run(files, double, pool, 3)
+    ran = run(files, double, pool, 5)
     assert (ran.made, ran.already) == (2, 3)
     assert made(files) == [f"main/part-{n}" for n in range(5)]
 
 
-def test_what_an_unsealed_attempt_left_is_replaced(files, crew):
+def test_what_an_unsealed_attempt_left_is_replaced(files, pool):
     files.put("doubled/main/part-2.txt", b"half of somethi")
-    run(files, double, crew)
+    run(files, double, pool)
     assert items(files, 2) == ["4"] * ITEMS
 
 
-def test_another_recipe_is_refused_and_names_the_field_and_nothing_is_made(files, crew):
-    run(files, double, crew, 2)
+def test_another_recipe_is_refused_and_names_the_field_and_nothing_is_made(files, pool):
+    run(files, double, pool, 2)
     before = outputs(files)
     with pytest.raises(Conflict, match=r"factor was 2, is 3 now"):
-        run(files, double, crew, 4, Step(name="double", version=1, recipe={"factor": 3}))
+        run(files, double, pool, 4, Step(name="double", version=1, recipe={"factor": 3}))
     assert outputs(files) == before
 
 
-def test_an_item_that_crashes_once_is_not_blamed(files, crew):
-    ran = run(files, crash_once, crew)
+def test_an_item_that_crashes_once_is_not_blamed(files, pool):
+    ran = run(files, crash_once, pool)
     assert (ran.made, ran.deaths, ran.left_out) == (4, 1, 0)
     assert items(files, 1) == ["2"] * ITEMS
     assert made(files) == [f"main/part-{n}" for n in range(4)]
 
 
-def test_items_that_crash_their_worker_are_left_out_and_cost_nothing_else(files, crew):
-    ran = run(files, crash_at_two_items, crew)
+def test_items_that_crash_their_worker_are_left_out_and_cost_nothing_else(files, pool):
+    ran = run(files, crash_at_two_items, pool)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (4, 4, 2, ())
     assert items(files, 1) == ["2", "left out", "2", "left out", "2"]
     assert items(files, 2) == ["4"] * ITEMS
 
 
-def test_an_item_that_wants_more_memory_than_there_is_is_left_out(files, crew):
-    ran = run(files, allocate, crew)
+def test_an_item_that_wants_more_memory_than_there_is_is_left_out(files, pool):
+    ran = run(files, allocate, pool)
     assert (ran.made, ran.left_out) == (4, 1)
     assert items(files, 1) == ["2", "2", "left out", "2", "2"]
 
 
-def test_an_item_is_not_blamed_for_what_others_do_to_its_worker(files, crew):
-    ran = run(files, killed_twice, crew)
+def test_an_item_is_not_blamed_for_what_others_do_to_its_worker(files, pool):
+    ran = run(files, killed_twice, pool)
     assert (ran.made, ran.deaths, ran.left_out) == (4, 2, 0)
     assert items(files, 1) == ["2"] * ITEMS
 
@@ -196,9 +196,9 @@ def test_an_item_is_not_blamed_for_what_others_do_to_its_worker(files, crew):
     ],
 )
 def test_a_part_that_cannot_be_made_is_put_aside_with_its_reason_and_the_others_are_made(
-    files, crew, work, reason
+    files, pool, work, reason
 ):
-    ran = run(files, work, crew)
+    ran = run(files, work, pool)
     assert ran.made == 3
     (mark,) = ran.quarantined
     assert mark.part == "main/part-1"
@@ -208,12 +208,12 @@ def test_a_part_that_cannot_be_made_is_put_aside_with_its_reason_and_the_others_
     assert (Path(__file__).name in mark.detail) == (work is blunder)
 
 
-def test_a_part_in_quarantine_waits_there_until_it_is_released(files, crew):
-    run(files, refuse, crew)
-    again = run(files, double, crew)
+def test_a_part_in_quarantine_waits_there_until_it_is_released(files, pool):
+    run(files, refuse, pool)
+    again = run(files, double, pool)
     assert (again.made, again.already, len(again.quarantined)) == (0, 3, 1)
     assert quarantine.remove_marks(files, "double", "main") == 1
-    mended = run(files, double, crew)
+    mended = run(files, double, pool)
     assert (mended.made, mended.already, mended.quarantined) == (1, 3, ())
 
 
@@ -225,51 +225,51 @@ def from_input(store, _, part, __):
     return PartOutputs(counts={}, outputs=())
 
 
-def run_from_input(files, crew):
+def run_from_input(files, pool):
     part = Part(name="main/part-0", inputs=(Input(name="input", sha256="0" * 64),), writes=())
     step = Step(name="copy", version=1, recipe={})
-    return run_step.run_step(files, step, [part], from_input, pool=crew, progress=LineProgress())
+    return run_step.run_step(files, step, [part], from_input, pool=pool, progress=LineProgress())
 
 
 @pytest.mark.parametrize("first", [b"bad", None])
-def test_a_quarantine_ends_when_an_input_changes(files, crew, first):
+def test_a_quarantine_ends_when_an_input_changes(files, pool, first):
     if first is not None:
         files.put("input", first)
-    assert len(run_from_input(files, crew).quarantined) == 1
-    assert len(run_from_input(files, crew).quarantined) == 1
+    assert len(run_from_input(files, pool).quarantined) == 1
+    assert len(run_from_input(files, pool).quarantined) == 1
     files.delete("input")
     files.put("input", b"good")
-    assert run_from_input(files, crew).quarantined == ()
+    assert run_from_input(files, pool).quarantined == ()
     assert list(quarantine.marks(files, "copy", "main")) == []
 
 
-def test_a_step_that_is_asked_to_tries_again_what_is_in_quarantine(files, crew):
-    run(files, refuse, crew)
-    again = run_step.run_step(files, STEP, parts(4), double, pool=crew, progress=LineProgress(), retry=True)
+def test_a_step_that_is_asked_to_tries_again_what_is_in_quarantine(files, pool):
+    run(files, refuse, pool)
+    again = run_step.run_step(files, STEP, parts(4), double, pool=pool, progress=LineProgress(), retry=True)
     assert (again.made, again.already, again.quarantined) == (1, 3, ())
     assert list(quarantine.marks(files, "double", "main")) == []
 
 
-def test_a_damaged_mark_keeps_no_part_from_being_tried(files, crew):
+def test_a_damaged_mark_keeps_no_part_from_being_tried(files, pool):
     files.put("quarantine/double/main/part-1.json", b"{")
-    assert run(files, double, crew).made == 4
+    assert run(files, double, pool).made == 4
     assert list(quarantine.marks(files, "double", "main")) == []
 
 
-def test_a_quarantine_of_another_recipe_does_not_count(files, crew):
+def test_a_quarantine_of_another_recipe_does_not_count(files, pool):
     quarantine.put_mark(
         files, Step(name="double", version=1, recipe={"factor": 9}), parts(2)[1], "broken", ""
     )
-    assert run(files, double, crew).made == 4
+    assert run(files, double, pool).made == 4
 
 
 @pytest.mark.slow
-def test_a_part_that_crashes_everywhere_is_given_up(files, crew):
-    (mark,) = run(files, crash_everywhere, crew, 2).quarantined
+def test_a_part_that_crashes_everywhere_is_given_up(files, pool):
+    (mark,) = run(files, crash_everywhere, pool, 2).quarantined
     assert mark.reason == "17 of its items crash their worker (exit code -11)"
 
 
-def test_what_would_befall_every_part_ends_the_run(files, crew):
+def test_what_would_befall_every_part_ends_the_run(files, pool):
     with pytest.raises(Unavailable, match="the storage does not answer"), local_worker_pool(2) as other:
         run(files, no_storage, other)
     assert list(files.list("quarantine/")) == []
@@ -285,7 +285,7 @@ ENDS = st.one_of(
 
 
 class Scripted:
-    """A crew whose tasks end as a script says, and well when it is over."""
+    """A pool whose tasks end as a script says, and well when it is over."""
 
     def __init__(self, script):
         self.workers, self.script, self.tasks, self.seen = 3, iter(script), [], []
@@ -301,12 +301,12 @@ class Scripted:
 
 @given(script=st.lists(ENDS, max_size=60), count=st.integers(0, 8))
 def test_whatever_happens_every_part_is_made_or_put_aside_once(tmp_path_factory, script, count):
-    crew = Scripted(script)
-    ran = run(RecordingStore(tmp_path_factory.mktemp("run")), double, crew, count)
+    pool = Scripted(script)
+    ran = run(RecordingStore(tmp_path_factory.mktemp("run")), double, pool, count)
     assert ran.made + len(ran.quarantined) == count
-    assert not crew.tasks
-    assert ran.deaths == sum(isinstance(each, WorkerDeath) for each in script[: len(crew.seen)])
-    for task in crew.seen:
+    assert not pool.tasks
+    assert ran.deaths == sum(isinstance(each, WorkerDeath) for each in script[: len(pool.seen)])
+    for task in pool.seen:
         blamed = [
             each.item
             for each in script
@@ -334,8 +334,8 @@ def test_workers_are_replaced_when_they_have_grown(files, monkeypatch):
     from pipeline.engine.local import part_process
 
     monkeypatch.setattr(part_process, "MAX_RSS", 0)
-    with local_worker_pool(1) as crew:
-        ran = [run(files, note_process, crew, count) for count in (1, 2, 3)]
+    with local_worker_pool(1) as pool:
+        ran = [run(files, note_process, pool, count) for count in (1, 2, 3)]
     assert [one.made for one in ran] == [1, 1, 1]
     assert len(processes(files)) == 3
 
@@ -349,9 +349,9 @@ def processes(files):
     return {load_manifest(files, name).counts["pid"] for name in files.list("manifests/")}
 
 
-def test_a_closed_crew_leaves_no_process(files):
-    with local_worker_pool(2) as crew:
-        run(files, note_process, crew, 4)
+def test_a_closed_pool_leaves_no_process(files):
+    with local_worker_pool(2) as pool:
+        run(files, note_process, pool, 4)
     assert not any(Path(f"/proc/{pid}").exists() for pid in processes(files))
 
 
@@ -359,7 +359,7 @@ SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline.engine import test_run_step as t;"
     "from tests.pipeline import work_functions; from pipeline.engine.local.worker_pool import local_worker_pool\n"
     "if __name__ == '__main__':\n"
-    "  with local_worker_pool(2) as crew: t.run(t.RecordingStore(Path(sys.argv[1])), work_functions.slow, crew, int(sys.argv[2]))"
+    "  with local_worker_pool(2) as pool: t.run(t.RecordingStore(Path(sys.argv[1])), work_functions.slow, pool, int(sys.argv[2]))"
 )
 
 
@@ -373,14 +373,14 @@ def start(files, count):
 
 
 @pytest.mark.parametrize("delay", [0.3, 0.8, 1.3, 1.8])
-def test_killed_at_any_moment_and_run_again_the_bytes_are_the_same(files, crew, tmp_path_factory, delay):
+def test_killed_at_any_moment_and_run_again_the_bytes_are_the_same(files, pool, tmp_path_factory, delay):
     undisturbed = RecordingStore(tmp_path_factory.mktemp("undisturbed"))
-    run(undisturbed, double, crew, 8)
+    run(undisturbed, double, pool, 8)
     process = start(files, 8)
     time.sleep(delay)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    run(files, double, crew, 8)
+    run(files, double, pool, 8)
     files.sweep()
     assert outputs(files) == outputs(undisturbed)
 

@@ -1,4 +1,4 @@
-"""Who is taken for dead: by the lock at home, by the heartbeat elsewhere; and two supervisors over one crawl."""
+"""Locks decide which workers of this machine are dead, and heartbeats which others are; two supervisors share a crawl."""
 
 import asyncio
 import multiprocessing
@@ -55,7 +55,7 @@ def test_a_name_says_where_its_worker_is_at_home(tmp_path):
     assert writer_and_serial("main", f"main-{one}-00012.warc.gz") == (one, 12)
 
 
-async def test_a_worker_at_home_lives_as_long_as_it_holds_its_lock_whatever_is_heard(tmp_path):
+async def test_a_worker_of_this_machine_lives_as_long_as_it_holds_its_lock_whatever_its_heartbeats(tmp_path):
     worker = liveness.new_worker_id(tmp_path)
     heard = Heard(worker)
     with liveness.hold_worker_lock(tmp_path, "main", worker):
@@ -78,7 +78,7 @@ def test_a_worker_that_died_without_a_word_has_left_its_lock(tmp_path):
     assert liveness.crashed_workers(tmp_path, "main") == set()
 
 
-async def test_a_worker_elsewhere_lives_as_long_as_it_is_heard_of(tmp_path):
+async def test_a_worker_elsewhere_lives_as_long_as_it_sends_heartbeats(tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     one, other = liveness.new_worker_id(there), liveness.new_worker_id(there)
     with liveness.hold_worker_lock(there, "main", one), liveness.hold_worker_lock(there, "main", other):
@@ -89,7 +89,7 @@ async def test_names_of_before_are_of_elsewhere(tmp_path):
     assert await dead_workers(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
 
 
-async def test_who_was_seen_to_end_is_dead_whatever_is_heard(tmp_path):
+async def test_a_worker_that_was_seen_to_end_is_dead_whatever_its_heartbeats(tmp_path):
     worker = liveness.new_worker_id(tmp_path / "there")
     assert await dead_workers(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {worker}
 

@@ -1,4 +1,4 @@
-"""Workers that end are replaced: those that slept as often as they sleep, those that died a few times."""
+"""Workers that end are replaced: after a sleep as often as it happens, after a crash a few times."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Real archives of many makes: each is read, with what is damaged in it counted, or refused with a reason."""
+"""Real archives of many makes are read, with their damage counted, or refused with a reason."""
 
 import pytest
 
@@ -74,15 +74,15 @@ INDEX = (".cdx", ".cdxj", ".idx", ".loc", ".cdx.gz")
 
 
 @pytest.fixture(scope="module")
-def brought(tmp_path_factory):
+def ingested(tmp_path_factory):
     """The storage, and what became of each file."""
     files, told = DirectoryStore(tmp_path_factory.mktemp("archives") / "data"), []
     ingest(files, "a", locate_inputs([shared_file("archives")]), None, told.append)
     return files, {each.name: each for each in told}
 
 
-def test_all_that_can_be_read_is_read_and_what_is_damaged_counted(brought):
-    _, found = brought
+def test_all_that_can_be_read_is_read_and_what_is_damaged_counted(ingested):
+    _, found = ingested
     read = {
         name: (each.kind, each.records, each.entries, each.unusable)
         for name, each in found.items()
@@ -91,8 +91,8 @@ def test_all_that_can_be_read_is_read_and_what_is_damaged_counted(brought):
     assert {name: read.get(name) for name in READ} == READ
 
 
-def test_all_else_is_refused_with_its_reason(brought):
-    files, found = brought
+def test_all_else_is_refused_with_its_reason(ingested):
+    files, found = ingested
     refused = {name: each.reason for name, each in found.items() if each.status == "refused"}
     assert refused.keys() == REFUSED.keys()
     for name, reason in REFUSED.items():
@@ -102,23 +102,23 @@ def test_all_else_is_refused_with_its_reason(brought):
     assert sources == {name for name, each in found.items() if each.status == "added"}
 
 
-def test_indexes_are_passed_over_and_said(brought):
-    _, found = brought
+def test_indexes_are_passed_over_and_said(ingested):
+    _, found = ingested
     indexes = {name for name, each in found.items() if each.status == "index"}
     assert indexes == {name for name in found if name.endswith(INDEX)}
     assert len(indexes) > 10
 
 
-def test_brought_in_again_everything_is_known(brought):
-    files, _ = brought
+def test_ingested_again_everything_is_known(ingested):
+    files, _ = ingested
     before = list(files.list())
     again = ingest(files, "a", locate_inputs([shared_file("archives")]))
     assert (again.added, again.known) == (0, len(READ))
     assert list(files.list()) == before
 
 
-def test_revisits_lead_to_what_they_refer_to_in_whatever_file_it_is(brought):
-    files, _ = brought
+def test_revisits_lead_to_what_they_refer_to_in_whatever_file_it_is(ingested):
+    files, _ = ingested
     names = [name for name in files.list("warc/a/") if not name.endswith(".cdxj.gz")]
     wanted = {}
     for name in names:

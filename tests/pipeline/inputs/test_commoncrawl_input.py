@@ -1,4 +1,4 @@
-"""Common Crawl brought in: whole files and single records, sealed as they come, and nothing twice."""
+"""Common Crawl is ingested as whole files or single records, sealed as they come, and nothing twice."""
 
 import gzip
 import io
@@ -105,25 +105,25 @@ def urls(store, source="cc"):
     return sorted(record.url for record in archived(store, source) if record.type == "response")
 
 
-def processed(store, crew, source="cc"):
+def processed(store, pool, source="cc"):
     """Documents by URL."""
     parts = process.parts(store, source, FILTERS)
-    run_step(store, process.step(FILTERS), parts, process.work, pool=crew, progress=LineProgress())
+    run_step(store, process.step(FILTERS), parts, process.work, pool=pool, progress=LineProgress())
     names = store.list(f"documents/{source}/")
     return {row["url"]: row for name in names for row in pq.read_table(store.path(name)).to_pylist()}
 
 
 def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tree):
-    first = brought(store, theirs.base, files=2)
+    first = ingested(store, theirs.base, files=2)
     assert (first.added, first.known) == (2, 0)
     for manifest in manifests(store, "archive", "cc"):
         assert (
             store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["ingested"]).read_bytes()
         )
-    second = brought(store, theirs.base)
+    second = ingested(store, theirs.base)
     assert (second.added, second.known) == (1, 2)
     theirs.requests.clear()
-    third = brought(store, theirs.base)
+    third = ingested(store, theirs.base)
     assert (third.added, third.known) == (0, 3)
     assert {asked.path for asked in theirs.requests} == {f"crawl-data/{CRAWL}/warc.paths.gz"}
     assert not verify_storage(store, LineProgress()).damage
@@ -131,16 +131,16 @@ def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tre
 
 @pytest.mark.parametrize(("kind", "record_type"), [("wat", "metadata"), ("wet", "conversion")])
 def test_wat_and_wet_files_come_in_beside_the_pages(store, theirs, kind, record_type):
-    brought(store, theirs.base, files=1)
-    found = brought(store, theirs.base, f"{ADDRESS}/{kind}")
+    ingested(store, theirs.base, files=1)
+    found = ingested(store, theirs.base, f"{ADDRESS}/{kind}")
     assert found.added == 3
     assert record_type in {record.type for record in archived(store)}
     assert not verify_storage(store, LineProgress()).damage
 
 
-def test_texts_of_wet_files_become_documents(store, theirs, tree, crew):
-    brought(store, theirs.base, f"{ADDRESS}/wet", files=1)
-    documents = processed(store, crew)
+def test_texts_of_wet_files_become_documents(store, theirs, tree, pool):
+    ingested(store, theirs.base, f"{ADDRESS}/wet", files=1)
+    documents = processed(store, pool)
     assert "The ferry to the island" in documents["https://example.org/000"]["text"]
 
 
@@ -148,8 +148,8 @@ def test_a_local_list_of_paths_names_the_files(store, theirs, tmp_path):
     listed = gzip.decompress((theirs.root / f"crawl-data/{CRAWL}/warc.paths.gz").read_bytes()).split(b"\n")
     (tmp_path / "some.paths.gz").write_bytes(gzip.compress(listed[1] + b"\n"))
     (tmp_path / "plain.paths").write_bytes(listed[1] + b"\n\n" + listed[2])
-    assert brought(store, theirs.base, str(tmp_path / "some.paths.gz")).added == 1
-    again = brought(store, theirs.base, str(tmp_path / "plain.paths"))
+    assert ingested(store, theirs.base, str(tmp_path / "some.paths.gz")).added == 1
+    again = ingested(store, theirs.base, str(tmp_path / "plain.paths"))
     assert (again.added, again.known) == (1, 1)
 
 
@@ -165,7 +165,7 @@ def test_a_local_list_of_paths_names_the_files(store, theirs, tmp_path):
 def test_what_is_no_list_of_paths_is_refused(store, theirs, tmp_path, data, line):
     (tmp_path / "x.paths").write_bytes(data)
     with pytest.raises(InputError, match=line):
-        brought(store, theirs.base, str(tmp_path / "x.paths"))
+        ingested(store, theirs.base, str(tmp_path / "x.paths"))
 
 
 def test_a_file_survives_a_failing_server(store, theirs, tree):
@@ -177,25 +177,25 @@ def test_a_file_survives_a_failing_server(store, theirs, tree):
         CutResponse(9000),
         path="/warc/",
     )
-    assert brought(store, theirs.base, files=1).added == 1
+    assert ingested(store, theirs.base, files=1).added == 1
     (manifest,) = manifests(store, "archive", "cc")
     assert store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["ingested"]).read_bytes()
 
 
 @pytest.mark.parametrize("index", ["cdx", "columnar"])
-def test_single_records_come_in_as_they_are_and_are_known_then(store, theirs, tree, crew, index):
-    found = brought(store, theirs.base, domains=("example.org",), index=index)
+def test_single_records_come_in_as_they_are_and_are_known_then(store, theirs, tree, pool, index):
+    found = ingested(store, theirs.base, domains=("example.org",), index=index)
     wanted = sorted(
         each.page.url for each in tree[1] if "example.org/" in each.page.url and each.page.status == 200
     )
     assert (found.files, found.added, found.unusable) == (1, len(wanted), {})
     assert urls(store) == wanted
     theirs.requests.clear()
-    again = brought(store, theirs.base, domains=("EXAMPLE.org.",), index=index)
+    again = ingested(store, theirs.base, domains=("EXAMPLE.org.",), index=index)
     assert (again.found, again.added, again.known) == (len(wanted), 0, len(wanted))
     assert theirs.requests == []
     assert not verify_storage(store, LineProgress()).damage
-    documents = processed(store, crew)
+    documents = processed(store, pool)
     assert "The ferry to the island" in documents["https://docs.example.org/003"]["text"]
     (cut,) = [record for record in archived(store) if record.truncated]
     assert (cut.url, cut.truncated) == ("https://example.org/cut", "length")
@@ -203,7 +203,7 @@ def test_single_records_come_in_as_they_are_and_are_known_then(store, theirs, tr
 
 def test_both_indexes_make_the_same_files(store, theirs):
     for source in ("cdx", "columnar"):
-        brought(store, theirs.base, domains=("example.org",), index=source, source=source)
+        ingested(store, theirs.base, domains=("example.org",), index=source, source=source)
     made = [
         [output.sha256 for output in manifest.outputs]
         for source in ("cdx", "columnar")
@@ -212,22 +212,22 @@ def test_both_indexes_make_the_same_files(store, theirs):
     assert made[0][0] == made[1][0]
 
 
-def test_a_wider_selection_brings_in_only_what_is_new(store, theirs):
-    first = brought(store, theirs.base, domains=("docs.example.org",))
-    more = brought(store, theirs.base, domains=("example.org", "other.net"), index="columnar")
+def test_a_wider_selection_ingests_only_what_is_new(store, theirs):
+    first = ingested(store, theirs.base, domains=("docs.example.org",))
+    more = ingested(store, theirs.base, domains=("example.org", "other.net"), index="columnar")
     assert more.known == first.added == 5
     assert len(urls(store)) == len(set(urls(store))) == 22 + 14
 
 
 def test_a_limit_counts_what_is_known(store, theirs):
-    assert brought(store, theirs.base, domains=("other.net",), limit=3).added == 3
-    second = brought(store, theirs.base, domains=("other.net",), limit=5)
+    assert ingested(store, theirs.base, domains=("other.net",), limit=3).added == 3
+    second = ingested(store, theirs.base, domains=("other.net",), limit=5)
     assert (second.added, second.known) == (2, 3)
     assert urls(store) == [f"https://other.net/00{number}" for number in range(5)]
 
 
 def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, theirs):
-    brought(store, theirs.base, domains=("docs.example.org",), languages=("deu",))
+    ingested(store, theirs.base, domains=("docs.example.org",), languages=("deu",))
     found = [record for record in archived(store) if record.type in {"metadata", "response"}]
     assert [record.type for record in found] == ["metadata", "response"] * 5
     told = expect(IndexFacts, index_facts.decode(found[0].payload))
@@ -251,10 +251,10 @@ def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(
         for each in stored
     ]
     write_index(theirs.root, wrong)
-    found = brought(store, theirs.base, domains=("other.net",))
+    found = ingested(store, theirs.base, domains=("other.net",))
     assert (found.added, found.unusable) == (13, {"wrong_digest": 1})
     theirs.requests.clear()
-    wider = brought(store, theirs.base, domains=("other.net", "nowhere.test"))
+    wider = ingested(store, theirs.base, domains=("other.net", "nowhere.test"))
     assert (wider.added, wider.known, wider.unusable) == (0, 14, {})
     assert theirs.requests_with("/warc/") == []
 
@@ -271,10 +271,10 @@ def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs,
     theirs.root = tmp_path / "cc"
     stored = write_crawl(theirs.root)
     write_index(theirs.root, [StoredPage(**{**vars_of(each), "digest": base32(b"x")}) for each in stored])
-    found = brought(store, theirs.base, domains=("other.net",))
+    found = ingested(store, theirs.base, domains=("other.net",))
     assert (found.files, found.added, found.unusable) == (0, 0, {"wrong_digest": 14})
     assert list(store.list("warc/")) == []
-    assert brought(store, theirs.base, domains=("other.net",)).known == 14
+    assert ingested(store, theirs.base, domains=("other.net",)).known == 14
 
 
 @pytest.mark.parametrize(
@@ -296,12 +296,12 @@ def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs,
 )
 def test_what_cannot_be_meant_is_one_line(store, theirs, what, wanted, line):
     with pytest.raises(InputError, match=line):
-        brought(store, theirs.base, what, **wanted)
+        ingested(store, theirs.base, what, **wanted)
     assert list(store.list()) == []
 
 
 def test_a_segment_names_its_files(store, theirs):
-    assert brought(store, theirs.base, segments=frozenset({"1715971057216.39"}), files=1).added == 1
+    assert ingested(store, theirs.base, segments=frozenset({"1715971057216.39"}), files=1).added == 1
 
 
 def test_without_a_contact_nothing_is_asked(store, theirs):
@@ -461,11 +461,11 @@ def test_from_a_bucket_it_is_the_same(store, tree, server, monkeypatch):
     put_tree(server, tree, "commoncrawl")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
     base = f"s3://{BUCKET}/commoncrawl/"
-    assert brought(store, base, files=1).added == 1
+    assert ingested(store, base, files=1).added == 1
     for index in ("cdx", "columnar"):
-        assert brought(store, base, source=index, domains=("example.org",), index=index).added == 22
+        assert ingested(store, base, source=index, domains=("example.org",), index=index).added == 22
     with pytest.raises(InputError, match="there is no such file"):
-        brought(store, base, "commoncrawl:CC-MAIN-2013-20")
+        ingested(store, base, "commoncrawl:CC-MAIN-2013-20")
 
 
 def test_without_credentials_requests_to_a_bucket_are_unsigned(store, theirs, tmp_path, monkeypatch):
@@ -488,7 +488,7 @@ def test_without_credentials_requests_to_a_bucket_are_unsigned(store, theirs, tm
         CutResponse(50),
         ErrorResponse(500, "InternalError"),
     )
-    assert brought(store, "s3://mirror/", domains=("example.org",)).added == 22
+    assert ingested(store, "s3://mirror/", domains=("example.org",)).added == 22
     assert all("authorization" not in asked.headers for asked in theirs.requests)
     assert all("mailto:crawl@example.org" in asked.headers["user-agent"] for asked in theirs.requests)
 
@@ -523,18 +523,20 @@ def real_crawl(root):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("index", ["cdx", "columnar"])
-def test_the_real_capture_comes_in_alone_and_as_a_whole(store, tmp_path, crew, index):
+def test_the_real_capture_comes_in_alone_and_as_a_whole(store, tmp_path, pool, index):
     member = real_crawl(tmp_path / "cc")
     with serve_files(tmp_path / "cc") as theirs:
-        found = brought(store, theirs.base, prefixes=("https://an.wikipedia.org/wiki/Escopete",), index=index)
+        found = ingested(
+            store, theirs.base, prefixes=("https://an.wikipedia.org/wiki/Escopete",), index=index
+        )
         assert (found.added, found.unusable) == (1, {})
         assert member in store.read(
             next(iter(store.list("warc/cc/CC-MAIN-2024-22-"))).replace(".cdxj.gz", ".warc.gz")
         )
-        (document,) = processed(store, crew).values()
+        (document,) = processed(store, pool).values()
         assert "Escopete" in document["text"]
         whole = [
-            brought(store, theirs.base, f"{ADDRESS}/{kind}", source="whole")
+            ingested(store, theirs.base, f"{ADDRESS}/{kind}", source="whole")
             for kind in ("warc", "wat", "wet")
         ]
         assert [(each.added, each.refused) for each in whole] == [(1, [])] * 3

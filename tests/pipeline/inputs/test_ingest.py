@@ -1,4 +1,4 @@
-"""Ingest and what comes after: other people's archives, whatever they are called and however often they come."""
+"""Archives of others are ingested and processed, whatever their names are and however often they are ingested."""
 
 import gzip
 
@@ -17,7 +17,7 @@ from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
 from storage.directory_store import DirectoryStore
 from storage.inputs.shared_archive import inputs_of
-from storage.inputs.tables.columns import Columns
+from storage.inputs.table_files.columns import Columns
 from storage.inputs.volumes import VolumeSize
 from storage.manifest import manifests
 from storage.warc import cdxj
@@ -53,44 +53,44 @@ def warc(path, pages, record_ids=True):
     return path
 
 
-def whole_job(files, out, crew, source="s"):
+def whole_job(files, out, pool, source="s"):
     """Everything behind the archive; returns the exported URLs."""
     run_step(
         files,
         process.step(FILTERS),
         process.parts(files, source, FILTERS),
         process.work,
-        pool=crew,
+        pool=pool,
         progress=LineProgress(),
     )
-    removed, _ = dedup.run(files, [source], DEDUP, pool=crew, progress=LineProgress())
+    removed, _ = dedup.run(files, [source], DEDUP, pool=pool, progress=LineProgress())
     plan = export.make_plan(files, [source], tokenizer.load_tokenizer_file(None), removed)
     claimed = export.claim(plan, str(out))
-    shards, _ = export.make_shards(plan, claimed, pool=crew, progress=LineProgress())
+    shards, _ = export.make_shards(plan, claimed, pool=pool, progress=LineProgress())
     rows = [row for shard in shards for row in pq.read_table(out / shard.name).to_pylist()]
     assert len(rows) == plan.documents == sum(shard.documents for shard in shards)
     return sorted(row["url"] for row in rows)
 
 
-def test_the_same_bytes_under_two_names_are_brought_in_once(tmp_path, crew):
+def test_the_same_bytes_under_two_names_are_ingested_once(tmp_path, pool):
     files = DirectoryStore(tmp_path / "data")
     first = warc(tmp_path / "a.warc.gz", [PAGE, OTHER])
     second = tmp_path / "b.warc.gz"
     second.write_bytes(first.read_bytes())
     found = ingest(files, "s", locate_inputs([first, second]))
     assert (found.added, found.known) == (1, 1)
-    assert whole_job(files, tmp_path / "out", crew) == ["http://example.org/0", "http://example.org/1"]
+    assert whole_job(files, tmp_path / "out", pool) == ["http://example.org/0", "http://example.org/1"]
 
 
 @pytest.mark.parametrize("record_ids", [True, False])
-def test_equal_pages_leave_one_and_records_without_ids_are_told_apart(tmp_path, crew, record_ids):
+def test_equal_pages_leave_one_and_records_without_ids_are_told_apart(tmp_path, pool, record_ids):
     files = DirectoryStore(tmp_path / "data")
     pages = [PAGE, PAGE, PAGE.replace("rivers and bridges", "ovens, bread and the men who baked it by night")]
     ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", pages, record_ids)]))
-    assert whole_job(files, tmp_path / "out", crew) == ["http://example.org/0", "http://example.org/2"]
+    assert whole_job(files, tmp_path / "out", pool) == ["http://example.org/0", "http://example.org/2"]
 
 
-def test_names_with_several_endings_do_not_collide(tmp_path, crew):
+def test_names_with_several_endings_do_not_collide(tmp_path, pool):
     files = DirectoryStore(tmp_path / "data")
     paths = [
         warc(tmp_path / "x.warc.1.warc.gz", [PAGE]),
@@ -101,7 +101,7 @@ def test_names_with_several_endings_do_not_collide(tmp_path, crew):
     ]
     ingest(files, "s", locate_inputs(paths))
     assert len({part.name for part in process.parts(files, "s", FILTERS)}) == 2
-    assert len(whole_job(files, tmp_path / "out", crew)) >= 1
+    assert len(whole_job(files, tmp_path / "out", pool)) >= 1
 
 
 def test_what_is_not_processed_is_not_left_out_in_silence(tmp_path):
@@ -122,10 +122,10 @@ def test_what_is_no_warc_is_refused_and_leaves_nothing(tmp_path, name, data):
     assert list(files.list("")) == []
 
 
-def test_one_export_at_a_time_writes_to_a_directory(tmp_path, crew):
+def test_one_export_at_a_time_writes_to_a_directory(tmp_path, pool):
     files = DirectoryStore(tmp_path / "data")
     ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", [PAGE])]))
-    whole_job(files, tmp_path / "out", crew)
+    whole_job(files, tmp_path / "out", pool)
     out = DirectoryStore(tmp_path / "out")
     with (
         export.write_lock(out),
@@ -154,7 +154,7 @@ def test_a_directory_that_links_to_itself_is_gone_through_once(tmp_path):
     assert [one.name for one in locate_inputs([tmp_path / "in"])] == ["a.txt"]
 
 
-def test_files_of_a_directory_are_brought_in_by_the_order_of_their_names_under_their_paths(tmp_path):
+def test_files_of_a_directory_are_ingested_by_the_order_of_their_names_under_their_paths(tmp_path):
     files, given_ = DirectoryStore(tmp_path / "data"), tmp_path / "in"
     table(given_ / "b" / "x.jsonl", "12")
     table(given_ / "a.jsonl", "3")
@@ -250,7 +250,7 @@ def test_archives_whose_names_differ_in_compression_alone_stand_beside_each_othe
     assert [fate for _, _, fate, _ in told(files, packed, plain)] == ["known", "known"]
 
 
-def test_read_otherwise_what_is_there_is_refused(tmp_path):
+def test_a_known_input_is_refused_with_other_options(tmp_path):
     files = DirectoryStore(tmp_path / "data")
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "body": "b"}\n')
@@ -262,14 +262,14 @@ def test_read_otherwise_what_is_there_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("lie", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
-def test_an_archive_that_is_one_member_gives_the_same_pages_as_one_of_a_member_a_record(tmp_path, crew, lie):
+def test_an_archive_that_is_one_member_gives_the_same_pages_as_one_of_a_member_a_record(tmp_path, pool, lie):
     one, whole = DirectoryStore(tmp_path / "one"), DirectoryStore(tmp_path / "whole")
     path = warc(tmp_path / "x.warc.gz", [PAGE, OTHER])
     other = tmp_path / "y.warc.gz"
     other.write_bytes(lie(gzip.decompress(path.read_bytes())))
     assert told(whole, path) == [("x.warc.gz", "warc", "added", 2)]
     assert told(one, other) == [("y.warc.gz", "warc", "added", 2)]
-    assert whole_job(one, tmp_path / "out-one", crew) == whole_job(whole, tmp_path / "out-whole", crew)
+    assert whole_job(one, tmp_path / "out-one", pool) == whole_job(whole, tmp_path / "out-whole", pool)
     assert not verify_storage(one, LineProgress()).damage
 
 

@@ -1,4 +1,4 @@
-"""What is archived, what is processed and what is reported are the same numbers, of whatever kinds the records are."""
+"""The numbers of archived, processed and reported records agree for all kinds of records."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Thousands of small files become a few archive files and parts; each is still known, read and found by itself."""
+"""Thousands of small files become a few archive files and parts, and each file can still be found by itself."""
 
 import json
 import subprocess
@@ -65,10 +65,10 @@ def names(directory):
     return {path.relative_to(directory).as_posix() for path in directory.rglob("*.*")}
 
 
-def test_many_small_texts_are_a_few_files_and_as_many_documents(files, tmp_path, crew):
+def test_many_small_texts_are_a_few_files_and_as_many_documents(files, tmp_path, pool):
     directory = texts(tmp_path / "in", range(1_200))
     assert Counter(fates(files, directory).values()) == {"added": 1_200}
-    run_step(files, process.step(FILTERS), process.parts(files, "s", FILTERS), process.work, pool=crew, progress=LineProgress())  # fmt: skip
+    run_step(files, process.step(FILTERS), process.parts(files, "s", FILTERS), process.work, pool=pool, progress=LineProgress())  # fmt: skip
     assert len(list(files.list())) == 3 + 2 * 4
     rows = [
         row
@@ -128,7 +128,7 @@ def test_another_text_under_a_name_that_is_there_is_refused(files: DirectoryStor
     ]
 
 
-def test_read_otherwise_what_is_there_is_refused(files, tmp_path):
+def test_a_known_input_is_refused_with_other_options(files, tmp_path):
     directory = texts(tmp_path / "in", range(3))
     fates(files, directory)
     found = ingest(files, "s", locate_inputs([directory]), IngestOptions(by_line=True))
@@ -214,10 +214,10 @@ def test_killed_before_or_behind_every_file_nothing_is_lost_or_there_twice(tmp_p
         assert verify_storage(files, LineProgress()).damage == ()
 
 
-def made_storage(root, crew):
+def made_storage(root, pool):
     """A storage of ours with an archive, and everything that is made from it."""
     files = archived(root)
-    run_step(files, process.step(FILTERS), process.parts(files, "main", FILTERS), process.work, pool=crew, progress=LineProgress())  # fmt: skip
+    run_step(files, process.step(FILTERS), process.parts(files, "main", FILTERS), process.work, pool=pool, progress=LineProgress())  # fmt: skip
     files.put("runs/process/20260102/x.json", b"{}")
     files.put("lists/00.txt", b"bad.example.org\n")
     return files
@@ -231,16 +231,16 @@ def assert_archives_alone(found):
 
 
 @pytest.mark.parametrize("below", ["", "project/"])
-def test_of_a_storage_of_ours_the_archives_come_in(files, tmp_path, crew, below):
-    made_storage(tmp_path / "in" / below, crew)
+def test_of_a_storage_of_ours_the_archives_come_in(files, tmp_path, pool, below):
+    made_storage(tmp_path / "in" / below, pool)
     assert_archives_alone(fates(files, tmp_path / "in"))
     assert set(fates(files, tmp_path / "in").values()) == {"known", "index"}
 
 
 @pytest.mark.parametrize("end", ["", "/"])
-def test_of_a_storage_of_ours_in_a_bucket_too(files, tmp_path, crew, server, bucket_at, monkeypatch, end):
+def test_of_a_storage_of_ours_in_a_bucket_too(files, tmp_path, pool, server, bucket_at, monkeypatch, end):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
-    there, here = bucket_at(), made_storage(tmp_path / "in", crew)
+    there, here = bucket_at(), made_storage(tmp_path / "in", pool)
     for name in here.list():
         there.put(name, here.read(name))
     assert_archives_alone(fates(files, f"{there.uri}{end}"))

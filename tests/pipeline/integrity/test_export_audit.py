@@ -30,7 +30,7 @@ FUNNEL = make_funnel(["s"], {}, [])
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, crew):
+def made(tmp_path_factory, pool):
     """A plan of several shards, over two parts of documents."""
     directory = tmp_path_factory.mktemp("made")
     store = DirectoryStore(directory / "data")
@@ -39,8 +39,8 @@ def made(tmp_path_factory, crew):
         (directory / f"{part}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         ingest(store, "s", locate_inputs([directory / f"{part}.jsonl"]))
     step, parts = process.step(FILTERS), process.parts(store, "s", FILTERS)
-    run_step.run_step(store, step, parts, process.work, pool=crew, progress=LineProgress())
-    removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), pool=crew, progress=LineProgress())
+    run_step.run_step(store, step, parts, process.work, pool=pool, progress=LineProgress())
+    removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), pool=pool, progress=LineProgress())
     with pytest.MonkeyPatch.context() as small:
         small.setattr(export, "SHARD_TEXT_BYTES", 8_000)
         plan = export.make_plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed)
@@ -50,12 +50,12 @@ def made(tmp_path_factory, crew):
 
 
 @pytest.fixture
-def exporting(made, tmp_path, crew):
+def exporting(made, tmp_path, pool):
     """The export into a directory of its own, to be called as often as it is typed."""
 
     def run(*, finish=True):
         out = export.claim(made, str(tmp_path / "out"))
-        shards, ran = export.make_shards(made, out, pool=crew, progress=LineProgress())
+        shards, ran = export.make_shards(made, out, pool=pool, progress=LineProgress())
         if finish:
             export.finish(made, out, shards, FUNNEL)
         return ran

@@ -1,4 +1,4 @@
-"""Outputs that no Manifest names are garbage, once they are old enough to be nobody's."""
+"""Outputs that no Manifest names are garbage once they are so old that no writer can still seal them."""
 
 import os
 import time

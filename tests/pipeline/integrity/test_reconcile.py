@@ -1,4 +1,4 @@
-"""What is settled can be read; where it cannot, `verify` and `status` say of how many pages."""
+"""`verify` and `status` say how many settled pages cannot be read."""
 
 import json
 from dataclasses import replace

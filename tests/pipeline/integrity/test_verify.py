@@ -1,4 +1,4 @@
-"""What is damaged is named, all of it; what can be made again is, and nothing else."""
+"""`verify` names all damage; `--repair` makes again what can be made again, and changes nothing else."""
 
 import gzip
 import json
@@ -41,17 +41,17 @@ def warc(path, count):
 
 
 @pytest.fixture
-def files(tmp_path, crew):
+def files(tmp_path, pool):
     """Two archive files, processed."""
     files = DirectoryStore(tmp_path / "data")
     ingest(files, "s", locate_inputs([warc(tmp_path / "a.warc.gz", 3), warc(tmp_path / "b.warc.gz", 5)]))
-    made(files, crew)
+    made(files, pool)
     return files
 
 
-def made(files, crew):
+def made(files, pool):
     step, parts = process.step(FILTERS), process.parts(files, "s", FILTERS)
-    return run_step.run_step(files, step, parts, process.work, pool=crew, progress=LineProgress()).made
+    return run_step.run_step(files, step, parts, process.work, pool=pool, progress=LineProgress()).made
 
 
 def contents(files):
@@ -75,7 +75,7 @@ def test_a_whole_storage_has_no_damage(files: DirectoryStore):
 
 
 @pytest.mark.parametrize("kind", ["documents", "verdicts", "signatures", "manifests/process"])
-def test_what_can_be_made_again_is_and_only_that(files, crew, kind):
+def test_what_can_be_made_again_is_and_only_that(files, pool, kind):
     before = contents(files)
     name, *_ = files.list(f"{kind}/s/part-a")
     flip(files, name)
@@ -83,7 +83,7 @@ def test_what_can_be_made_again_is_and_only_that(files, crew, kind):
     assert all("part-a" in line for line in damage.damage)
     assert len(damage.redo) == 1
     repair(files, damage)
-    assert made(files, crew) == 1
+    assert made(files, pool) == 1
     assert contents(files) == before
     assert found(files).damage == ()
 
@@ -105,7 +105,7 @@ def test_a_changed_count_is_damage(files: DirectoryStore):
 
 
 @pytest.mark.parametrize("how", ["gone", "damaged"])
-def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, crew, how, monkeypatch):
+def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, pool, how, monkeypatch):
     monkeypatch.setattr("storage.archive.reseal.GRACE_MS", 0)
     monkeypatch.setattr("storage.archive.reseal.unsealed_files.__defaults__", (0,))
     before = contents(files)
@@ -115,11 +115,11 @@ def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, 
     assert any(("no Manifest names it" if how == "gone" else name) in line for line in damage.damage)
     repair(files, damage)
     assert contents(files) == before
-    assert made(files, crew) == 0
+    assert made(files, pool) == 0
 
 
 @pytest.mark.parametrize("how", ["gone", "damaged"])
-def test_an_index_is_made_again_from_its_archive_file(files, crew, how):
+def test_an_index_is_made_again_from_its_archive_file(files, pool, how):
     before = contents(files)
     name = "warc/s/a.cdxj.gz"
     files.delete(name) if how == "gone" else flip(files, name)
@@ -130,7 +130,7 @@ def test_an_index_is_made_again_from_its_archive_file(files, crew, how):
     repair(files, damage)
     assert contents(files) == before
     assert found(files).damage == ()
-    assert made(files, crew) == 0
+    assert made(files, pool) == 0
 
 
 def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_path):
@@ -166,7 +166,7 @@ def test_one_damaged_record_is_one_line(files: DirectoryStore):
     assert re.fullmatch(r"manifests/archive/s/a\.json: warc/s/a\.warc\.gz at \d+: broken_compression", line)
 
 
-def test_a_loss_is_accepted_only_when_the_user_says_so(files, crew):
+def test_a_loss_is_accepted_only_when_the_user_says_so(files, pool):
     """The damaged record counts as such; what was made of the file is made again, and nothing else."""
     before = contents(files)
     name = "warc/s/b.warc.gz"
@@ -175,7 +175,7 @@ def test_a_loss_is_accepted_only_when_the_user_says_so(files, crew):
     assert [manifest.part for manifest in damage.archives] == ["s/b"]
     assert accept_loss(files, damage) == [name]
     assert found(files).damage == ()
-    assert made(files, crew) == 1
+    assert made(files, pool) == 1
     counts = load_manifest(files, "manifests/process/s/part-b-000000000000.json").counts
     assert counts["early/damaged.documents"] == 1
     assert counts["keep.documents"] == 4
@@ -197,20 +197,20 @@ def test_of_a_file_that_is_gone_no_loss_can_be_accepted(files: DirectoryStore):
     assert found(files).damage == damage.damage
 
 
-def test_an_archive_that_is_copied_back_is_processed_again_without_a_word(files, crew):
+def test_an_archive_that_is_copied_back_is_processed_again_without_a_word(files, pool):
     name = "warc/s/b.warc.gz"
     whole = files.read(name)
     before = contents(files)
     process.delete_results(files, "s")
     flip(files, name)
     step, parts = process.step(FILTERS), list(process.parts(files, "s", FILTERS))
-    ran = run_step.run_step(files, step, parts, process.work, pool=crew, progress=LineProgress())
+    ran = run_step.run_step(files, step, parts, process.work, pool=pool, progress=LineProgress())
     (mark,) = ran.quarantined
     assert ran.made == 1
     assert "warc/s/b.warc.gz is not as it was sealed (at byte" in mark.reason
     files.delete(name)
     files.put(name, whole)
-    assert made(files, crew) == 1
+    assert made(files, pool) == 1
     assert contents(files) == before
 
 

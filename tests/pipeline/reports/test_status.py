@@ -1,4 +1,4 @@
-"""Who waits for whom, as one line."""
+"""`status` says in one line who waits for whom."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Addresses on a list are told before anything of their records is extracted."""
+"""Records whose address is on a list are dropped before anything of them is extracted."""
 
 import pytest
 from typer.testing import CliRunner

@@ -23,7 +23,7 @@ from storage.commoncrawl import index_facts
 from storage.directory_store import DirectoryStore
 from storage.inputs import origin, tar, text_files
 from storage.inputs.dumps import stackexchange, wikipedia
-from storage.inputs.tables import arrow, columns, delimited, jsonl
+from storage.inputs.table_files import arrow, columns, delimited, jsonl
 from storage.warc import records
 from tests.expect import expect
 from tests.storage import dumps

@@ -103,8 +103,8 @@ def finish(project):
     with project.frontier_address():
         crawled = crawl(project, "main", CrawlLimits(workers=1), LineProgress())
     assert crawled.stats.is_drained
-    with project.worker_pool(1) as crew:
-        process_sources(project, ("main",), crew, LineProgress())
+    with project.worker_pool(1) as pool:
+        process_sources(project, ("main",), pool, LineProgress())
 
 
 def stages(project):

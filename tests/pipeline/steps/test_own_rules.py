@@ -1,4 +1,4 @@
-"""A rule of a user in the process step: what it raises costs one record, and it reads nothing of the project but code."""
+"""A user's rule in the process step: an exception costs one record, and the rule reads nothing of the project but code."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The cheap filters before the archive: what they drop the process step could not have kept, or is surely foreign."""
+"""The filters before the archive drop only pages that the process step would drop as well."""
 
 import pickle
 
@@ -73,7 +73,7 @@ def test_no_language_is_looked_at_where_all_are_kept():
     ],
     ids=["short", "half", "begin", "end", "middle", "script", "open script", "no language"],
 )
-def test_a_page_that_is_not_surely_foreign_throughout_is_kept(text):
+def test_a_page_is_kept_unless_all_of_it_is_surely_in_another_language(text):
     assert EN(page(text)) is None
 
 

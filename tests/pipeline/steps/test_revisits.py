@@ -21,7 +21,7 @@ PAGE = b"<html><body>" + b"<p>Rivers run to the sea, and all of them are long.</
 
 
 @pytest.mark.parametrize("compression", SUFFIXES)
-def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tmp_path, crew, compression):
+def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tmp_path, pool, compression):
     store = DirectoryStore(tmp_path / "data")
     made = ArchiveWriter(store, "main", writer="w", user_agent="t", compression=compression)
     for number in range(3):
@@ -30,7 +30,7 @@ def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tm
         made.commit()
     made.seal()
     step, parts = process.step(FILTERS), process.parts(store, "main", FILTERS)
-    run_step.run_step(store, step, parts, process.work, pool=crew, progress=LineProgress())
+    run_step.run_step(store, step, parts, process.work, pool=pool, progress=LineProgress())
     (manifest,) = manifests(store, "process", "main")
     assert manifest.counts["keep.documents"] == 1
     assert manifest.counts["early/revisit.documents"] == 2

@@ -1,4 +1,4 @@
-"""Nothing that other people named reaches a terminal as something that it obeys."""
+"""No name that others chose reaches a terminal as a control sequence."""
 
 import io
 import json
@@ -26,7 +26,7 @@ def is_obeyed(text):
 
 
 @examples(st.text())
-def test_what_is_printed_is_visible_and_what_was_visible_stays(text):
+def test_printed_text_is_visible_and_visible_text_stays(text):
     shown = printable(text)
     assert all(each.isprintable() or each in "\n\t\xa0\u200c\u200d\xad\u3000" for each in shown)
     assert shown == text or not text.isprintable()

@@ -1,4 +1,4 @@
-"""A writer that was given up while it lived: what it puts behind what was sealed is not deleted, and is sealed as well."""
+"""A writer that was given up and lives on appends to a sealed file: its records are kept, and sealed as well."""
 
 from collections import Counter
 from collections.abc import Callable

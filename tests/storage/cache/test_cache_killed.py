@@ -5,7 +5,7 @@ import random
 import time
 from pathlib import Path
 
-from storage.cache.cache import Cache
+from storage.cache.block_cache import Cache
 from storage.cache.cache_space import PAGE, disk_bytes
 
 BOUND = 60 * PAGE

@@ -1,4 +1,4 @@
-"""A record is taken byte for byte where it is what the index says, and refused with a reason where it is not."""
+"""A record that matches its index row is taken byte for byte; any other is refused with a reason."""
 
 import gzip
 import io

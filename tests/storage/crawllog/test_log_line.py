@@ -1,4 +1,4 @@
-"""The crawl's log: what is committed is there whatever dies, sealed like an archive, read by any JSON tool."""
+"""Committed lines of the crawl's log survive any crash, are sealed like an archive, and any JSON tool reads them."""
 
 import io
 import json

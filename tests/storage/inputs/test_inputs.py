@@ -1,6 +1,4 @@
-"""Every form of input gives the same records; what is cut off or broken costs itself alone; what is not as it says is
-refused.
-"""
+"""Every form of input gives the same records; damage costs only itself; a file that is not what it claims is refused."""
 
 import io
 import json
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from core import InputError
 from storage.inputs.bounded_lines import lines
 from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.inputs.tables.columns import Columns
+from storage.inputs.table_files.columns import Columns
 from tests.storage.made_inputs import CODECS, FORMS, ROWS, gzipped, jsonl, packed, parquet, read, tarred
 
 

@@ -1,4 +1,4 @@
-"""An input becomes sealed WARC files, the same ones however often it is killed, and nothing at all where it is refused."""
+"""An input becomes sealed WARC files, the same ones however often it is killed; a refused input leaves none."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What remains of a page that is not archived: read back whole, by us and by others, and never lost."""
+"""The note of a page that is not archived is read back whole, by us and by others, and is never lost."""
 
 import dataclasses
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Lines wait packed, and come in order."""
+"""Index lines wait compressed, and come out sorted."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""A payload is written once; what is written in its place refers to what is durable."""
+"""A payload is written once; a later revisit refers to a record that is durable."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Whatever a writer does wrong is refused by name, before a byte of it is written."""
+"""The validator refuses every mistake of a writer by name, before a byte is written."""
 
 import gzip
 import random

@@ -1,4 +1,4 @@
-"""A cell: what is known of a process that is no more, and what ends one that does not end."""
+"""A worker process reports how it ended, and one that does not end is killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a worker process may have of the storage, and what it may do there: its part, whatever it says."""
+"""A worker process reads and writes nothing of the storage but its part, whatever it asks for."""
 
 import errno
 import os
@@ -171,27 +171,27 @@ def test_what_nobody_would_say_is_no_message(message):
 
 
 @pytest.fixture
-def cell(monkeypatch):
+def process(monkeypatch):
     monkeypatch.setattr("pipeline.engine.local.part_process.EXIT_TIMEOUT_S", 0.2)
-    cell = PartProcess(memory=512 << 20)
-    yield cell
-    cell.close()
+    process = PartProcess(memory=512 << 20)
+    yield process
+    process.close()
 
 
-def made(cell, files, work):
-    return cell.make(task(files, work).assignment())
+def made(process, files, work):
+    return process.make(task(files, work).assignment())
 
 
 @pytest.mark.parametrize(
     "work",
     [hostile_work.send_noise, hostile_work.send_a_length_without_end, hostile_work.send_another_type],
 )
-def test_a_process_that_says_what_nobody_says_is_ended_and_the_next_is_not(cell, files, work):
-    assert isinstance(made(cell, files, work), WorkerDeath)
-    assert isinstance(made(cell, files, work_functions.double), TaskSuccess)
+def test_a_process_that_says_what_nobody_says_is_ended_and_the_next_is_not(process, files, work):
+    assert isinstance(made(process, files, work), WorkerDeath)
+    assert isinstance(made(process, files, work_functions.double), TaskSuccess)
 
 
-def test_what_a_process_says_is_never_run(cell, files, tmp_path):
+def test_what_a_process_says_is_never_run(process, files, tmp_path):
     marker = tmp_path / "owned"
     one = task(files, hostile_work.send_a_pickle)
     betrayed = Task(
@@ -200,7 +200,7 @@ def test_what_a_process_says_is_never_run(cell, files, tmp_path):
         part=type(one.part)(name="main/part-0", inputs=(), parameters=str(marker), writes=(NAME,)),
         work=one.work,
     )
-    assert isinstance(cell.make(betrayed.assignment()), WorkerDeath)
+    assert isinstance(process.make(betrayed.assignment()), WorkerDeath)
     assert not marker.exists()
 
 
@@ -214,25 +214,25 @@ def test_what_a_process_says_is_never_run(cell, files, tmp_path):
         (hostile_work.read_another_part, "which is none of its inputs"),
     ],
 )
-def test_a_process_that_wants_more_than_its_part_has_made_nothing(cell, files, work, said):
+def test_a_process_that_wants_more_than_its_part_has_made_nothing(process, files, work, said):
     before = {name for name in files.list() if not name.startswith(work_functions.NOTES)}
-    ended = made(cell, files, work)
+    ended = made(process, files, work)
     assert isinstance(ended, TaskFailure)
     assert said in str(ended.error)
     assert {name for name in files.list() if not name.startswith(work_functions.NOTES)} == before
 
 
-def test_no_name_leads_out_of_the_storage(cell, files):
-    assert isinstance(made(cell, files, hostile_work.climb_out_of_the_storage), TaskSuccess)
+def test_no_name_leads_out_of_the_storage(process, files):
+    assert isinstance(made(process, files, hostile_work.climb_out_of_the_storage), TaskSuccess)
 
 
-def test_what_it_says_to_people_is_cut_and_moves_no_cursor(cell, files):
-    ended = made(cell, files, hostile_work.move_the_cursor)
+def test_what_it_says_to_people_is_cut_and_moves_no_cursor(process, files):
+    ended = made(process, files, hostile_work.move_the_cursor)
     assert str(ended.error).startswith("ValueError: \ufffd[2J\ufffd]0;owned\ufffdx")
     assert len(str(ended.error)) < 5_000
     assert ended.detail.isprintable() or set(ended.detail) & {"\x1b", "\x07"} == set()
 
 
-def test_it_ends_its_part_and_not_the_run(cell, files):
-    ended = made(cell, files, hostile_work.claim_that_the_user_is_wrong)
+def test_it_ends_its_part_and_not_the_run(process, files):
+    ended = made(process, files, hostile_work.claim_that_the_user_is_wrong)
     assert type(ended.error) is ThresherError

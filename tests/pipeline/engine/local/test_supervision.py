@@ -1,4 +1,4 @@
-"""A crawl worker whose event loop stands still is ended, and the page that it read is read aside."""
+"""A crawl worker whose event loop stands still is ended, and the page that it was reading is read in another process."""
 
 import signal
 from functools import partial

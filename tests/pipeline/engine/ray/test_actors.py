@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster, without Ray: whose trouble it is that is told."""
+"""A failure on a node of a Ray cluster is attributed to the node, the part or the user; tested without Ray."""
 
 import hashlib
 import pickle
@@ -39,7 +39,7 @@ def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
     ],
 )
 def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work, kind, said):
-    hand = PartActor(1 << 30)
+    actor = PartActor(1 << 30)
     task = Task(
         store=work_functions.RecordingStore(tmp_path),
         step=work_functions.STEP,

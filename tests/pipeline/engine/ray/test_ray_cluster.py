@@ -1,4 +1,4 @@
-"""A Ray cluster: the same bytes as one machine makes, whatever dies there; and nothing of ours outlives its driver.
+"""A Ray cluster makes the same bytes as one machine, whatever dies there, and none of our processes outlives its driver.
 
 One cluster of three nodes for the whole file, all of them on this machine.
 """
@@ -73,7 +73,7 @@ def whole(nodes):
 
 @pytest.fixture
 def pool(whole, shared):
-    """Three workers, those of the test before where they live."""
+    """A pool of three workers, which tests share as long as they live."""
     return shared
 
 
@@ -243,10 +243,10 @@ def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(f
 def test_no_process_outlives_its_pool(files, pool):
     run(files, work_functions.double, pool)
     actors = begun(files)
-    cells = {cell.pid for pid in actors for cell in psutil.Process(pid).children()}
-    assert len(cells) >= len(actors)
+    part_processes = {process.pid for pid in actors for process in psutil.Process(pid).children()}
+    assert len(part_processes) >= len(actors)
     pool.close()
-    wait_until(lambda: gone(cells | actors))
+    wait_until(lambda: gone(part_processes | actors))
 
 
 SCRIPT = (

@@ -1,4 +1,4 @@
-"""Both indexes are looked up by ranges alone, and give what a reading of all of it would give."""
+"""Both indexes are read in ranges, and find the same records as a reading of the whole index."""
 
 import gzip
 import io

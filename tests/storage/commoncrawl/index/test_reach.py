@@ -1,4 +1,4 @@
-"""Records that lie near one another are read at once, and each is found in what was read."""
+"""Records that lie near one another are read with one request, and each is found in the bytes."""
 
 from dataclasses import replace
 

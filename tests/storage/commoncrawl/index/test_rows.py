@@ -1,4 +1,4 @@
-"""Rows of Common Crawl's index are read whatever year they are from, and what is none is refused."""
+"""Rows of Common Crawl's index are read, of whatever year, and other lines are refused."""
 
 import json
 

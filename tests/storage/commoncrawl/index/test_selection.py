@@ -1,4 +1,4 @@
-"""A selection is looked up in spans that hold all of it, and no row beside it is taken."""
+"""A selection is looked up in spans that contain all of it, and rows outside of it are left out."""
 
 from dataclasses import replace
 from itertools import pairwise

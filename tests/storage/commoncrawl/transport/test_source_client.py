@@ -1,4 +1,4 @@
-"""Whatever a busy server does to single requests, what is asked for comes; what will never come is said in one line."""
+"""Whatever a busy server does to single requests, the data arrives; an error that lasts is one line."""
 
 import random
 import socket

@@ -1,4 +1,4 @@
-"""How many requests may be out: one more for each round of answers, half for each round that was too much."""
+"""The window of concurrent requests grows by one for each good round, and is halved for each round that was too much."""
 
 from hypothesis import given
 from hypothesis import strategies as st

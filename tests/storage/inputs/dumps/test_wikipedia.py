@@ -204,7 +204,7 @@ def test_pages_come_out_the_same_however_the_bytes_come(monkeypatch, size, piece
     assert reasons(read(wiki(*pages), limit=900)) == [None, "too_long" if size == 1000 else None, None]
 
 
-def test_what_follows_the_end_is_told():
+def test_bytes_after_the_end_are_reported():
     assert reasons(read(DUMP + b"\n\n")) == REASONS
     assert reasons(read(DUMP + DUMP)) == [*REASONS, "behind_the_end"]
 

@@ -1,0 +1,69 @@
+"""`MemoryInspection`: the verbs of `frontier.verbs.inspection` on the state of a `MemoryCrawl`."""
+
+from collections.abc import AsyncIterator, Iterator
+
+from core import Url
+from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.model.crawl_state import HEAD, CrawlState
+from frontier.testing.model.entities import Host
+from frontier.verbs.inspection import Hold, HostState, UrlState
+
+
+class MemoryInspection:
+    """Promises what `Inspection` promises."""
+
+    def __init__(self, crawl: MemoryCrawl) -> None:
+        self._crawl = crawl
+
+    async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
+        """As `Inspection.hosts`."""
+        for host in _hosts(self._crawl.state, self._crawl.clock()):
+            if not is_held or host.rest or host.origins or host.dead_reason:
+                yield host
+
+    async def find(self, url: Url) -> UrlState:
+        """As `Inspection.find`."""
+        return _find(self._crawl.state, url, self._crawl.clock())
+
+
+def _hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:
+    for host in crawl.hosts.values():
+        is_resting = (host.held_until > now or host.trips > 0) and not host.dead_reason
+        rest = Hold(ms=max(host.held_until - now, 0), reason=host.hold_reason) if is_resting else None
+        yield HostState(
+            host=host.name,
+            waiting=len(host.waiting),
+            open=host.open,
+            delay_ms=host.pace,
+            rest=rest,
+            origins=tuple(_resting(crawl, host, now)),
+            dead_reason=host.dead_reason,
+        )
+
+
+def _find(crawl: CrawlState, url: Url, now: int) -> UrlState:
+    if not crawl.knows(url):
+        return UrlState(state="unknown")
+    name = crawl.key_of(url)
+    for lease in crawl.open_leases.values():
+        if lease.page is not None and crawl.key_of(lease.page.discovery.url) == name:
+            return UrlState(state="leased", attempt=lease.page.attempt, worker=lease.worker)
+    host = crawl.hosts[url.host]
+    rest = Hold(ms=host.held_until - now, reason=host.hold_reason) if host.held_until > now else None
+    for due, page in crawl.later:
+        if crawl.key_of(page.discovery.url) == name:
+            return UrlState(state="later", attempt=page.attempt, due_ms=max(due - now, 0), rest=rest)
+    for page in host.waiting:
+        if crawl.key_of(page.discovery.url) == name:
+            return UrlState(state="waiting", attempt=page.attempt, rest=rest)
+    visits = [max(due - now, 0) for due, page in crawl.visits if crawl.key_of(page.discovery.url) == name]
+    return UrlState(state="settled", visit_ms=visits[0] if visits else None)
+
+
+def _resting(crawl: CrawlState, host: Host, now: int) -> Iterator[tuple[str, Hold]]:
+    if not host.has_several_origins:
+        return
+    for name in sorted({page.discovery.url.origin for page in host.waiting[:HEAD]}):
+        origin = crawl.origins[name]
+        if origin.held_until > now:
+            yield name, Hold(ms=origin.held_until - now, reason=origin.hold_reason)

@@ -1,0 +1,49 @@
+"""The rooms of the product: every module has a name of its own, and no folder or module is too large to take in."""
+
+import ast
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
+FILES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+MODULES = [path for path in FILES if path.name != "__init__.py"]
+FOLDERS = sorted({path.parent for path in FILES})
+MOST_MODULES = 16
+MOST_LINES = 450
+SAME_THING = {
+    "project": {"pipeline/project.py", "thresher/project.py"},  # the public face of the first
+}
+"""Modules of one name that mean the same thing in two layers."""
+SAME_NAME = {
+    "crawler/replay/replay.py",
+}
+"""Modules that bear the name of their package."""
+
+
+def test_a_name_belongs_to_one_module():
+    found = defaultdict(set)
+    for module in MODULES:
+        found[module.stem].add(str(module))
+    assert {
+        name: paths for name, paths in found.items() if len(paths) > 1 and paths != SAME_THING.get(name)
+    } == {}
+
+
+def test_a_package_holds_no_module_of_its_own_name():
+    assert {str(module) for module in MODULES if module.stem == module.parent.name} - SAME_NAME == set()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_a_folder_holds_few_modules_and_tells_its_story(folder):
+    assert sum(module.parent == folder for module in MODULES) <= MOST_MODULES
+    assert ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8")))
+
+
+def test_a_module_can_be_read_in_one_go():
+    lines = {str(module): len((ROOT / module).read_text(encoding="utf-8").splitlines()) for module in MODULES}
+    assert len(lines) > 300
+    assert {module for module, number in lines.items() if number > MOST_LINES} == set()

@@ -1,0 +1,192 @@
+"""A command of an operator changes the frontier for every worker and for later runs."""
+
+import asyncio
+import gzip
+import random
+import re
+
+import pytest
+
+from core import InputError
+from frontier import Frontier
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded_server
+from pipeline import configuration
+from pipeline.commands import results
+from pipeline.crawls import operator_commands, yields
+from pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
+from pipeline.open_project import OpenProject
+
+URLS = (
+    "http://a.example.org/1",
+    "http://b.example.org/2",
+    "http://www.example.com/forum/3",
+    "http://www.example.com/4",
+)
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory):
+    with embedded_server(tmp_path_factory.mktemp("redis")) as address:
+        yield address
+
+
+@pytest.fixture
+def project(redis, tmp_path, request):
+    def make(settings=""):
+        text = f'[project]\nredis = "{redis}"\n[crawler]\nmin_delay = 0\n{settings}'
+        return OpenProject(config=configuration.parse(text, tmp_path))
+
+    return make
+
+
+@pytest.fixture
+def name(request):
+    return f"crawl-{abs(hash(request.node.nodeid))}"
+
+
+def seeded(project, name, urls=URLS):
+    path = project.directory / "seeds.txt"
+    path.write_text("\n".join(urls))
+    return seed_file(project, str(path), SeedPlan(crawl=name))
+
+
+def granted(redis, name, n=100):
+    """The hosts of whatever is granted now, in order, and the stats."""
+
+    async def ask():
+        link = await connect(redis)
+        try:
+            frontier = await Frontier(link, name).open()
+            leases = await frontier.lease(n, worker="w", lease_ms=60_000)
+            await frontier.workers.reclaim("w")
+            return [lease.url.host for lease in leases], await frontier.stats()
+        finally:
+            await link.aclose()
+
+    return asyncio.run(ask())
+
+
+def test_a_held_host_is_asked_nothing_until_it_is_let_go_on(project, redis, name):
+    seeded(project(), name)
+    operator_commands.hold(project(), name, "a.example.org", "2d")
+    assert set(granted(redis, name)[0]) == {"b.example.org", "www.example.com"}
+    operator_commands.resume(project(), name, "a.example.org")
+    assert "a.example.org" in granted(redis, name)[0]
+
+
+def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
+    seeded(project(), name)
+    assert operator_commands.drop(project(), name, "domain:example.org") == 2
+    hosts, stats = granted(redis, name)
+    assert set(hosts) == {"www.example.com"}
+    assert stats.reasons == {"refused:dropped": 2}
+    again = seeded(project(), name, ["http://a.example.org/new"])
+    assert again.discarded == {"dropped": 1}
+    assert results.seed_line(again, name).endswith("0 added, 0 known, 0 refused; not let in: 1 dropped")
+
+
+def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
+    seeded(project(), name)
+    operator_commands.prefer(project(), name, ["example.com"], "first")
+    assert granted(redis, name, 1)[0] == ["www.example.com"]
+    operator_commands.prefer(project(), name, ["example.com"], "last")
+    assert granted(redis, name, 2)[0] == ["a.example.org", "b.example.org"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "documents", "rank"),
+    [
+        (20, 20, "FIRST"),
+        (10, 20, "FIRST"),
+        (9, 20, "RICH"),
+        (1, 20, "USUAL"),
+        (1, 100, "LAST"),
+        (0, 20, "LAST"),
+    ],
+)
+def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
+    assert yields.rank_of(kept, documents).name == rank
+
+
+@pytest.mark.parametrize(
+    ("tell", "line"),
+    [
+        (
+            lambda project, name: operator_commands.hold(project, name, "unknown.test", "1h"),
+            "knows no host 'unknown.test'",
+        ),
+        (
+            lambda project, name: operator_commands.resume(project, name, "unknown.test"),
+            "knows no host 'unknown.test'",
+        ),
+        (
+            lambda project, name: operator_commands.hold(project, name, "a.example.org", "soon"),
+            "'soon' is not a time",
+        ),
+        (lambda project, name: operator_commands.drop(project, name, "example.org"), "not a scope"),
+        (lambda project, name: operator_commands.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
+        (
+            operator_commands.prefer_by_yield,
+            "no domain has 20 processed documents yet",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(project, name, tell, line):
+    seeded(project(), name)
+    with pytest.raises(InputError, match=line) as refusal:
+        tell(project(), name)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"), [("90s", 90_000), ("15m", 900_000), ("1h", 3_600_000), ("2d", 172_800_000)]
+)
+def test_times_are_written_as_people_write_them(text, ms):
+    assert operator_commands.parse_duration_ms(text) == ms
+
+
+def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):
+    tight = project("max_pages_per_host = 2\nmax_hosts_per_domain = 1\n")
+    found = seeded(
+        tight,
+        name,
+        [*(f"http://a.example.org/{n}" for n in "abcd"), "http://b.example.org/", "http://c.test/"],
+    )
+    assert (found.added, found.discarded) == (3, {"host_budget": 2, "domain_hosts": 1})
+
+
+def test_a_packed_list_that_breaks_off_says_how_many_were_added(project, name):
+    path = project().directory / "seeds.gz"
+    draw = random.Random(1)
+    lines = [f"http://a.example.org/{draw.getrandbits(64):x}" for _ in range(5_500)]
+    path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0)[:-20_000])
+    with pytest.raises(InputError) as refusal:
+        seed_file(project(), str(path), SeedPlan(crawl=name))
+    (found,) = re.findall(
+        r"breaks off .*; before that ([\d,]+) URLs were added, 0 known, 0 lines refused;", str(refusal.value)
+    )
+    added = int(found.replace(",", ""))
+    _, stats = granted(project().config.project.redis, name)
+    assert added == stats.seen
+    assert 1_000 < added < 5_500
+    assert added % BATCH
+
+
+def test_a_page_under_three_spellings_is_one_seed_unless_the_order_matters_there(project, name):
+    spellings = [
+        f"http://{host}.example.org/?{query}"
+        for host in "ab"
+        for query in ("x=1&y=%7e", "y=~&x=1", "x=1&y=%7E")
+    ]
+    assert seeded(project(), name, spellings).added == 2
+    ordered = project('[crawler.hosts."b.example.org"]\nquery_order = true\n')
+    found = seeded(ordered, f"{name}-ordered", spellings)
+    assert (found.added, found.known) == (3, 3)
+
+
+@pytest.mark.parametrize("time", ["10s", "59m", "0d", "366d"])
+def test_a_revisit_that_no_visit_would_keep_to_is_refused(time):
+    with pytest.raises(InputError, match=f"--revisit {time}: give a time between 1h and 365d"):
+        parse_revisit(time)
+    assert (parse_revisit("1h"), parse_revisit("365d")) == (3_600, 31_536_000)
