@@ -199,7 +199,7 @@ class FleetProcess:
         self.fact_log.write([Fact(Kind.END, worker=worker.number, token=lease.token, before=now())])
         delay = crawl_delay_ms(self.scenario, host_of(lease), lease.robots_version + 1)
         with suppress(Unavailable):
-            await worker.frontier.settle_robots(
+            await worker.frontier.origins.settle_robots(
                 lease, rule="allow", body=b"", ttl_ms=self.scenario.ttl_ms, delay_ms=delay
             )
 

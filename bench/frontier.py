@@ -49,7 +49,6 @@ from frontier import (  # noqa: E402
     Scope,
     Settlement,
 )
-from frontier.link.call import Call, Link  # noqa: E402
 from frontier.link.connect import connect  # noqa: E402
 from frontier.link.embedded import embedded_server  # noqa: E402
 from frontier.urls.canonical import url_from_canonical  # noqa: E402
@@ -246,7 +245,7 @@ async def allow(frontier: Frontier, leases: Sequence[Lease]) -> None:
     """Answer every robots.txt with "go on", all at once."""
     await asyncio.gather(
         *(
-            frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY_MS, delay_ms=None)
+            frontier.origins.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY_MS, delay_ms=None)
             for lease in leases
         )
     )

@@ -23,6 +23,8 @@ from uuid import UUID
 from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
 from crawler.archive_filter import ArchiveFilter
+from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
 from crawler.lease_result import LeaseResult, PageResult, lease_result, page_result, record_id
 from crawler.machine.activity import Activity
@@ -53,8 +55,6 @@ from crawler.robots.robots_txt import (
 )
 from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduler import Scheduler
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Uplink
 from crawler.wire import FetchFailure, Postponement
 from frontier import Frontier, Kind, Lease, Settlement
 from storage.warc.payload import TOO_LONG, decode_content

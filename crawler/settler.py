@@ -201,6 +201,6 @@ async def _settle_robots(
                 lease, after_ms or 0, has_sent_request=True, is_worker_dead=is_worker_dead
             )
         case RobotsRetry(retry_after_ms=after_ms, fault=fault, reason=reason):
-            await frontier.retry_robots(
+            await frontier.origins.retry_robots(
                 lease, after_ms=after_ms, fault=fault, reason=reason, is_worker_dead=is_worker_dead
             )

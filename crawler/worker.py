@@ -40,8 +40,6 @@ from crawler.settler import Settler
 from crawler.spiders import SpiderSpec
 from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Uplink
 from crawler.user_agent import user_agent
 from crawler.wire import Client, WireSettings
 from crawler.wire.limits import TOTAL_FACTOR
@@ -152,7 +150,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     decode_budget = DecodeBudget()
     renderer = _renderer(config, frontier, client, address_limiter, decode_budget)
     identified += [client, *([renderer] if renderer else [])]
-    uplink = Uplink(client, frontier.responsive_origins, heartbeat.send_now, clock=system.clock)
+    uplink = Uplink(client, frontier.origins.responsive, heartbeat.send_now, clock=system.clock)
     await heartbeat.send()
     background = [asyncio.create_task(work) for work in (heartbeat.run(), activity.run())]
     try:

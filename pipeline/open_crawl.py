@@ -18,7 +18,6 @@ from frontier import Frontier, StorageId, crawl_names
 from frontier.crawl_settings import check_storage
 from frontier.link.call import Link
 from frontier.link.lost_frontier import lost_frontier_error
-from frontier.settings import check_storage
 from pipeline.open_project import OpenProject
 from storage.archive.open_files import WARC, open_archive_files
 from storage.crawllog.log_line import FOLDER as LOG

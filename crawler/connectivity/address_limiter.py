@@ -121,7 +121,7 @@ class AddressLimiter:
         answers, self._waiters = self._waiters, []
         begun = self._clock()
         try:
-            waits = await self._frontier.acquire_addresses(requests)
+            waits = await self._frontier.politeness.acquire_addresses(requests)
         except Exception as error:  # noqa: BLE001 - every waiter raises whatever it is
             for answer in answers:
                 if not answer.done():

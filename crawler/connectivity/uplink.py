@@ -79,7 +79,7 @@ class Uplink:
     ) -> None:
         """Start without an outage.
 
-        `responsive` returns origins that answered before (`Frontier.responsive_origins`). `report` is called when an
+        `responsive` returns origins that answered before (`Origins.responsive`). `report` is called when an
         outage begins or ends, so that others can see `outage`. `clock` is the event loop's.
         """
         self._client, self._probes = client, client.probes

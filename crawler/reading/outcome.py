@@ -25,8 +25,8 @@
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked name_blocked port_blocked | REFUSED                                   |                      |
 
-Failures on our own side are not judged here (`crawler.uplink.uplink`): `proxy` is a proxy that found no way to the
-host. A response that says that a page is unchanged, to a request that asked for this, is not judged here either
+Failures on our own side are not judged here (`crawler.connectivity.uplink`): `proxy` is a proxy that found no way to
+the host. A response that says that a page is unchanged, to a request that asked for this, is not judged here either
 (`crawler.reading.conditional`). The frontier turns the third RETRY into FAILED with the same reason. It also knows what
 a fault means for the host (`frontier.Fault`): the host rests, for longer each time. A host that says for how long rests
 for just this time.

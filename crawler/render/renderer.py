@@ -26,7 +26,6 @@ from crawler.render.subresource_robots import SubresourceRobots
 from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import BrowserGoneError, render
 from crawler.robots.robots_txt import RobotsCache
-from crawler.uplink.address_limiter import AddressLimiter
 from crawler.wire import Client, WireSettings, utc_ms
 from frontier import Frontier, Lease
 from storage.warc.payload import decode_content
@@ -60,7 +59,7 @@ class Renderer:
         """
         self._client, self._address_limiter = client, address_limiter
         self._robots_cache = RobotsCache(frontier)
-        self._subresource_robots = SubresourceRobots(frontier.robots, utc_ms)
+        self._subresource_robots = SubresourceRobots(frontier.origins.robots, utc_ms)
         self._settings, self._wire, self.user_agent = settings, wire, user_agent
         self._program = find_browser(settings.browser)
         self._decode_budget = decode_budget

@@ -40,8 +40,6 @@ from crawler.reading.outcome import (
     too_busy,
 )
 from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, ParsedRobots, parse_rules, request_path, whole_lines
-from crawler.uplink.address_limiter import AddressLimiter
-from crawler.uplink.uplink import Fetcher
 from crawler.wire import FetchFailure, Postponement
 from frontier import Fault, Frontier, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
 from storage.warc.payload import decode_content
@@ -298,7 +296,7 @@ class RobotsCache:
         key = (lease.url.origin, lease.robots_version, self._frontier.crawl.server_restarts)
         page = self._entries.pop(key, None)
         if page is None:
-            record = await self._frontier.robots(lease.url.origin)
+            record = await self._frontier.origins.robots(lease.url.origin)
             rules = None
             if record is not None and record.rule == "rules" and record.body:
                 rules = parse_rules(split_timestamp(record.body)[0], PRODUCT_TOKEN)

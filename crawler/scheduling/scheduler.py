@@ -12,7 +12,7 @@
    when a lease has ended here. It notices other events (a URL is added, another worker's lease ends) one second later
    at most. After each poll in vain, because other workers were faster, it waits twice as long (`LeasePoll`).
 6. While the worker has no way to the web it leases nothing, and only a few pages when the outage seems over
-   (`crawler.uplink.uplink`).
+   (`crawler.connectivity.uplink`).
 7. While the back-pressure gate is shut nothing is granted; the worker polls once a second (`crawler.gate_monitor`).
 8. A frontier server that has restarted may have lost data, so the worker forgets which URLs the frontier knows. By
    then the frontier's client has sent the lost calls again (`frontier.verbs.reconciler`).
@@ -34,7 +34,6 @@ from crawler.reading.sitemap_discoveries import robots_sitemaps
 from crawler.robots.robots_txt import RobotsCache
 from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.uplink.uplink import Uplink
 from frontier import Frontier, Kind, Lease, Outcome
 
 LOGGER = logging.getLogger(__name__)

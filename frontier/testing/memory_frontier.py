@@ -16,33 +16,22 @@ from frontier.lease import (
     Stats,
     UnloggedBatch,
 )
-from frontier.robots_record import RobotsRecord, RobotsRule
-from frontier.settings import CrawlSettings, StorageId
-from frontier.testing.address_line import acquire_address, restart_address_delay
-from frontier.testing.backlog import MemoryBacklog
-from frontier.testing.circuit import (
-    LONGEST_HOLD_MS,
-    ORIGIN_FAULTS,
-    RETRY_MS,
-    Exchange,
-    hold_origin,
-    hold_reason,
-)
-from frontier.testing.inspection import MemoryInspection
-from frontier.testing.lease_reply import lease_for_token
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.operator import MemoryOperator
-from frontier.testing.rebuild import MemoryRebuild
-from frontier.testing.settle_page import settle_page
-from frontier.testing.turn import end_turn, reserve_turn
-from frontier.testing.workers import MemoryWorkers
-from frontier.urls.canonical import canonicalize
+from frontier.testing.memory_backlog import MemoryBacklog
+from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
+from frontier.testing.memory_inspection import MemoryInspection
+from frontier.testing.memory_operator import MemoryOperator
+from frontier.testing.memory_origins import MemoryOrigins
+from frontier.testing.memory_politeness import MemoryPoliteness
+from frontier.testing.memory_rebuild import MemoryRebuild
+from frontier.testing.memory_workers import MemoryWorkers
+from frontier.testing.model.lease_reply import lease_for_token
+from frontier.testing.model.settle_page import settle_page
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
-    """Promises what `Frontier` holds, for one process and for as long as it lives. `clock` returns milliseconds and
+    """Promises what `Frontier` promises, for one process and for as long as it lives. `clock` returns milliseconds and
     never goes back.
     """
 
@@ -184,81 +173,6 @@ class MemoryFrontier:
             self.crawl, [settlement.lease for settlement in settlements], is_worker_dead=is_worker_dead
         )
         return sum(settle_page(self.crawl.state, settlement, now) for settlement in settlements)
-
-    async def settle_robots(  # noqa: PLR0913 - as `Frontier.settle_robots`
-        self,
-        lease: Lease,
-        *,
-        rule: RobotsRule,
-        body: bytes,
-        ttl_ms: int,
-        delay_ms: int | None,
-        fault: Fault | None = None,
-        reason: str = "",
-        hold_ms: int = 0,
-        is_worker_dead: bool = False,
-    ) -> None:
-        """As `Frontier.settle_robots`."""
-        self._check_not_taken_over([lease], died=is_worker_dead)
-        now, delay = self.crawl.clock(), delay_ms or 0
-        held = self.crawl.state.open_leases.get(lease.token)
-        if held is None or held.kind is not Kind.ROBOTS:
-            return
-        _, host = self.crawl.state.end_lease(lease.token, now + 1)
-        self.crawl.state.origins[held.origin].store(rule, body, now + ttl_ms, now)
-        if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
-            hold = hold_ms if fault is Fault.BUSY else 0
-            exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
-            self.crawl.state.record_exchange(host, exchange, now)
-        host.hold(hold_ms, now, hold_reason(reason, fault))
-        if delay > host.delay or held.origin == host.slowest:
-            host.delay, host.slowest = delay, held.origin
-        host.schedule(now)
-
-    async def retry_robots(
-        self,
-        lease: Lease,
-        *,
-        after_ms: int | None,
-        fault: Fault | None = None,
-        reason: str = "",
-        is_worker_dead: bool = False,
-    ) -> None:
-        """As `Frontier.retry_robots`."""
-        self._check_not_taken_over([lease], died=is_worker_dead)
-        now = self.crawl.clock()
-        held = self.crawl.state.open_leases.get(lease.token)
-        if held is None or held.kind is not Kind.ROBOTS:
-            return
-        origin = self.crawl.state.origins[held.origin]
-        told, wait = after_ms or 0, after_ms
-        if wait is None:
-            wait = self.crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
-        origin.attempt += 1
-        _, host = self.crawl.state.end_lease(lease.token, now + 1)
-        if host.has_several_origins and fault not in {None, Fault.DNS}:
-            hold_origin(origin, wait, now, fault, reason)
-        else:
-            if fault is not None:
-                hold = told if fault is Fault.BUSY else 0
-                exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
-                self.crawl.state.record_exchange(host, exchange, now)
-            host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
-        host.schedule(now)
-
-    async def robots(self, origin: str) -> RobotsRecord | None:
-        """As `Frontier.robots`."""
-        if (known := self.crawl.state.origins[origin]).version == 0:
-            return None
-        return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
-
-    async def responsive_origins(self, n: int) -> list[str]:
-        """As `Frontier.responsive_origins`."""
-        known = self.crawl.state.origins.items()
-        answered = [text for text, origin in known if origin.version and not origin.is_given_up]
-        hosts = {text: self.crawl.state.hosts[canonicalize("/", text).host] for text in answered}
-        living = [text for text, host in hosts.items() if not host.dead_reason]
-        return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
 
     async def stats(self) -> Stats:
         """As `Frontier.stats`."""

@@ -3,7 +3,14 @@
 from frontier.lease import Fault, Kind, Lease
 from frontier.robots_record import RobotsRecord, RobotsRule
 from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
-from frontier.testing.model.circuit import LONGEST_HOLD_MS, ORIGIN_FAULTS, RETRY_MS, hold_origin, hold_reason
+from frontier.testing.model.circuit import (
+    LONGEST_HOLD_MS,
+    ORIGIN_FAULTS,
+    RETRY_MS,
+    Exchange,
+    hold_origin,
+    hold_reason,
+)
 from frontier.urls.canonical import canonicalize
 
 
@@ -13,7 +20,7 @@ class MemoryOrigins:
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl
 
-    async def settle_robots(
+    async def settle_robots(  # noqa: PLR0913 - as `Origins.settle_robots`
         self,
         lease: Lease,
         *,
@@ -36,7 +43,8 @@ class MemoryOrigins:
         self._crawl.state.origins[held.origin].store(rule, body, now + ttl_ms, now)
         if rule != "disallow" and not (host.has_several_origins and fault in ORIGIN_FAULTS):
             hold = hold_ms if fault is Fault.BUSY else 0
-            self._crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
+            exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
+            self._crawl.state.record_exchange(host, exchange, now)
         host.hold(hold_ms, now, hold_reason(reason, fault))
         if delay > host.delay or held.origin == host.slowest:
             host.delay, host.slowest = delay, held.origin
@@ -68,7 +76,8 @@ class MemoryOrigins:
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
-                self._crawl.state.record_exchange(host, fault, hold, held.granted_at, now, reason=reason)
+                exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
+                self._crawl.state.record_exchange(host, exchange, now)
             host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
         host.schedule(now)
 

@@ -16,7 +16,7 @@ class Origins:
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
 
-    async def settle_robots(
+    async def settle_robots(  # noqa: PLR0913 - the fields of one settlement
         self,
         lease: Lease,
         *,

@@ -110,8 +110,8 @@ def rebuild_command(
       thresher frontier rebuild docs && thresher crawl docs
     """
     from crawler.replay.restore import LinkScope
-    from pipeline.crawls.rebuild import RebuildPlan
-    from pipeline.crawls.rebuild import rebuild_frontier as run_rebuild
+    from pipeline.crawls.rebuild_frontier import RebuildPlan
+    from pipeline.crawls.rebuild_frontier import rebuild_frontier as run_rebuild
     from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
     from pipeline.terminal.reasons import counted

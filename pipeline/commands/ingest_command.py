@@ -153,7 +153,7 @@ def ingest(
     from pipeline.inputs.ingest import IngestOptions
     from pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
     from pipeline.open_project import OpenProject
-    from storage.inputs.tables.columns import Columns
+    from storage.inputs.table_files.columns import Columns
 
     selection = CommonCrawlSelection(
         files=files,

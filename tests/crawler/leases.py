@@ -28,4 +28,4 @@ def lease(url="http://example.org/", **changes):
 
 def robots_frontier(read):
     """A frontier whose robots records `read` returns."""
-    return SimpleNamespace(robots=read, crawl=SimpleNamespace(server_restarts=0))
+    return SimpleNamespace(origins=SimpleNamespace(robots=read), crawl=SimpleNamespace(server_restarts=0))

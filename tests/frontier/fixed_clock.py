@@ -18,7 +18,6 @@ from frontier import Budget, CrawlSettings, Frontier, UrlPolicy
 from frontier.codec.entries import decode_entry
 from frontier.link.call import Call, Link
 from frontier.link.connect import connect
-from frontier.link.link import Call, Link
 from frontier.link.partition import Partitions
 from frontier.testing import MemoryFrontier
 from tests.expect import expect

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from core import CorruptData
 from frontier import Fault, Frontier, HostRelease, Kind, Outcome, Rank, Scope, Settlement
-from frontier.link.link import Link
+from frontier.link.call import Link
 from frontier.verbs.queue_tail import _segment
 from tests.expect import expect
 from tests.frontier.fixed_clock import paced

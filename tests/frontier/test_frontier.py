@@ -19,8 +19,8 @@ from frontier import (
     canonicalize,
     crawl_names,
 )
+from frontier.link.call import Link
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from tests.expect import expect
 from tests.frontier.fixed_clock import Crawl
 
@@ -135,9 +135,9 @@ async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier: Frontier
     assert await worker.take() == []
     await frontier.release(over([robots]))
     assert await worker.take() == []
-    assert await frontier.robots(robots.url.origin) is None
-    await frontier.settle_robots(robots, rule="rules", body=b"\0bytes\n", ttl_ms=HOUR, delay_ms=None)
-    record = expect(RobotsRecord, await frontier.robots(robots.url.origin))
+    assert await frontier.origins.robots(robots.url.origin) is None
+    await frontier.origins.settle_robots(robots, rule="rules", body=b"\0bytes\n", ttl_ms=HOUR, delay_ms=None)
+    record = expect(RobotsRecord, await frontier.origins.robots(robots.url.origin))
     assert (record.origin, record.version, record.rule, record.body) == (
         "http://a.test:8080",
         1,
@@ -165,7 +165,7 @@ async def test_a_stale_robots_txt_is_asked_for_again(frontier: Frontier, found, 
     (again,) = await worker.take()
     assert (again.kind, again.robots_version) == (Kind.ROBOTS, 1)
     await worker.allow(again)
-    assert expect(RobotsRecord, await frontier.robots("http://a.test")).version == 2
+    assert expect(RobotsRecord, await frontier.origins.robots("http://a.test")).version == 2
     assert len(await worker.take()) == 1
 
 
@@ -372,9 +372,9 @@ async def test_a_robots_lease_is_settled_once_and_by_its_own_verb(frontier: Fron
     (robots,) = await worker.take()
     assert await frontier.settle(settled([robots])) == 0
     await worker.allow(robots)
-    await frontier.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=HOUR)
-    await frontier.retry_robots(robots, after_ms=HOUR)
-    assert expect(RobotsRecord, await frontier.robots("http://a.test")).rule == "allow"
+    await frontier.origins.settle_robots(robots, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=HOUR)
+    await frontier.origins.retry_robots(robots, after_ms=HOUR)
+    assert expect(RobotsRecord, await frontier.origins.robots("http://a.test")).rule == "allow"
     (page,) = await worker.take()
     await frontier.origins.settle_robots(page, rule="disallow", body=b"", ttl_ms=HOUR, delay_ms=None)
     assert (await frontier.stats()).leased == 1
@@ -434,7 +434,7 @@ async def test_a_robots_txt_that_outlives_five_deadlines_forbids_its_origin(craw
         assert [lease.kind for lease in await worker.take()] == [Kind.ROBOTS]
         await crawl.skip(1)
     assert [lease.kind for lease in await worker.take()] == [Kind.PAGE]
-    assert expect(RobotsRecord, await frontier.robots("http://a.test")).rule == "disallow"
+    assert expect(RobotsRecord, await frontier.origins.robots("http://a.test")).rule == "disallow"
 
 
 async def test_a_dead_workers_leases_go_back_at_once(frontier, found, grants):

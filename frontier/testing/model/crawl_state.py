@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 from core import Url
 from frontier.codec.entries import entry_number
+from frontier.crawl_settings import CrawlSettings
 from frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Outcome, RestoredPage
 from frontier.page_key import discovery_hash, discovery_key, page_key
 from frontier.policy import UrlPolicy
-from frontier.settings import CrawlSettings
-from frontier.testing.circuit import (
+from frontier.testing.model.circuit import (
     ORIGIN_FAULTS,
     Exchange,
     hold_reason,
@@ -26,8 +26,8 @@ from frontier.testing.circuit import (
     record_origin_fault,
     scaled,
 )
-from frontier.testing.robots_bodies import expire_robots_bodies
-from frontier.testing.state import Domain, Host, OpenLease, Origin, Page
+from frontier.testing.model.entities import Domain, Host, OpenLease, Origin, Page
+from frontier.testing.model.robots_bodies import expire_robots_bodies
 from frontier.urls.novelty import is_let_through, starved_level
 from frontier.urls.scope import Scope, registered_domain
 from frontier.urls.template import url_template

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from frontier.lease import ATTEMPTS, Outcome, Settlement
 from frontier.request_state import RequestState
-from frontier.testing.circuit import RETRY_MS, Exchange, hold_reason
-from frontier.testing.crawl import CrawlState
-from frontier.testing.state import Host, Page
+from frontier.testing.model.circuit import RETRY_MS, Exchange, hold_reason
+from frontier.testing.model.crawl_state import CrawlState
+from frontier.testing.model.entities import Host, Page
 from frontier.urls.novelty import update_ring, update_standings
 from frontier.urls.revisit_interval import next_interval_s
 from frontier.urls.template import url_template

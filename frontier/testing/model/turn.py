@@ -1,8 +1,8 @@
 """`reserve_turn` and `end_turn`: when a host may be asked without a lease of it, or under one for something else."""
 
 from frontier.lease import Fault
-from frontier.testing.circuit import RULES, Exchange
-from frontier.testing.crawl import CrawlState
+from frontier.testing.model.circuit import RULES, Exchange
+from frontier.testing.model.crawl_state import CrawlState
 
 
 def reserve_turn(  # noqa: PLR0913 - the arguments of the Lua function

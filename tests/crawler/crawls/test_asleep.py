@@ -25,7 +25,7 @@ from frontier import (
     TakeoverError,
     canonicalize,
 )
-from frontier.testing.frontier import MemoryFrontier
+from frontier.testing.memory_frontier import MemoryFrontier
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
 from storage.warc.compression import compression_of
@@ -108,7 +108,7 @@ class Life:
             (lease,) = leases
             if lease.kind is Kind.ROBOTS:
                 now(
-                    self.frontier.settle_robots(
+                    self.frontier.origins.settle_robots(
                         lease, rule="allow", body=b"", ttl_ms=3_600_000, delay_ms=None
                     )
                 )
@@ -153,7 +153,7 @@ def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
                 asyncio.run(take_up(Stepping(plain.files, other), frontier, "main"))
         asyncio.run(take_up(plain, frontier, "main"))
         if forgets:  # the server has lost its last second, and with it the takeover of the name
-            frontier.crawl.liveness.taken_over.clear()
+            frontier.crawl.heartbeats.taken_over.clear()
 
     watched.at, watched.what = at, slept
     life = Life(frontier=frontier, store=Stepping(plain.files, watched))

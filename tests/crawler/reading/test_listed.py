@@ -230,7 +230,7 @@ def test_rules_that_cannot_be_had_again_are_those_of_before(crawl):
         assert (again.url.text, again.robots_version) == ("http://a.test/robots.txt", 1)
         failed = LeaseResult(lease=again, decision=RobotsRetry(retry_after_ms=30_000, fault=Fault.SERVER))
         await settle_leases(frontier, [failed])
-        record = await frontier.robots("http://a.test")
+        record = await frontier.origins.robots("http://a.test")
         (held,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (record.body, record.version, held.url.text) == (body, 2, "http://a.test/no")
 

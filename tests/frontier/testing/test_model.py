@@ -38,7 +38,7 @@ from frontier import (
     canonicalize,
 )
 from frontier.request_state import RequestState
-from frontier.testing.frontier import MemoryFrontier
+from frontier.testing.memory_frontier import MemoryFrontier
 from tests.expect import expect
 from tests.frontier.fixed_clock import Clock, memory_crawl, paced, server_crawl
 

@@ -20,8 +20,8 @@ from frontier import (
     Settlement,
     canonicalize,
 )
+from frontier.link.call import Link
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from frontier.verbs import journal as journals
 from tests.frontier.power_loss import PowerLossServer
 

@@ -86,7 +86,7 @@ def job(store, client, source="cc"):
     )
 
 
-def brought(store, base, what=ADDRESS, source="cc", **wanted):
+def ingested(store, base, what=ADDRESS, source="cc", **wanted):
     """Whole files, or single records where any are selected."""
     asked = CommonCrawlSelection(**wanted)
     with commoncrawl_input.open_client(config(base)) as client:

@@ -46,8 +46,8 @@ def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work,
         part=work_functions.parts(2)[1],
         work=work,
     )
-    ended = expect(TaskFailure, hand.make(pickle.dumps(task.assignment())))
-    hand._process.close()
+    ended = expect(TaskFailure, actor.make(pickle.dumps(task.assignment())))
+    actor._process.close()
     assert type(ended.error) is kind
     assert str(ended.error) == said
 
