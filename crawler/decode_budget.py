@@ -1,8 +1,8 @@
 """`DecodedBytes`: how many bytes of decoded bodies a worker holds at once. Who wants more waits.
 
-A response of 64 KiB may stand for 64 MiB (`storage.warc.records.PAYLOAD_LIMIT`). What the steward reads itself it
-decodes up to `crawler.page_process.HEAVY`, and leaves longer bodies to another process, one at a time. A browser and
-a user's spider are given whole bodies, which they hold for as long as they like: these are counted here.
+A response of 64 KiB may stand for 64 MiB (`storage.warc.records.PAYLOAD_LIMIT`). The lease handler decodes bodies only
+up to `crawler.reading.page_response.HEAVY_PAGE_BYTES`, and leaves longer ones to another process, one at a time. A
+browser and a user's spider are given whole bodies, which they hold for as long as they like: these are counted here.
 
 1. A body of up to `SMALL` bytes is held without asking: a worker has few leases, and each has one.
 2. A longer one is decoded only when there is room for the longest that there may be; what it does not need of that is
