@@ -1,11 +1,13 @@
 """What ends requests and jobs early: their limit, a cancellation, the end of the connection, Ctrl-C."""
 
+import asyncio
 import multiprocessing
 import os
 import signal
 import threading
 import time
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from pathlib import Path
 
 import boto3
@@ -13,6 +15,8 @@ import pytest
 
 from storage.s3.in_flight import InFlight
 from storage.s3.s3_client import open_client
+from tests.crawler.authority import Authority
+from tests.loop_thread import LoopThread
 from tests.storage.conftest import SMALLEST_PART
 from tests.storage.proxy import Delay, Drip, scripted
 from tests.storage.s3server import BUCKET
@@ -54,6 +58,30 @@ def test_a_server_that_sends_a_byte_now_and_then_holds_no_request_beyond_its_lim
     proxy.plan = scripted()
     with in_flight.attempt(LONG_S):
         assert read(s3) == b"x" * 1000
+
+
+def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path, monkeypatch):
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "ca.pem"))
+    loop = LoopThread()
+    serving = loop.run(asyncio.start_server(drip, "127.0.0.1", 0, ssl=authority.server("127.0.0.1")))
+    endpoint = f"https://127.0.0.1:{serving.sockets[0].getsockname()[1]}"
+    client = open_client("s3://of-a-test", boto3.Session(), endpoint=endpoint)
+    with pytest.raises(TimeoutError, match="longer than its limit"), in_flight.attempt(1):
+        read(client)
+    client.close()
+    serving.close()
+    loop.close()
+
+
+async def drip(reader, writer):
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\nX-Drip: ")
+    with suppress(ConnectionError):
+        while not writer.is_closing():
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.05)
 
 
 def test_a_limit_that_comes_later_may_be_over_earlier(in_flight, s3, proxy):
