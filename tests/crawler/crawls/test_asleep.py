@@ -11,9 +11,10 @@ from functools import partial
 import pytest
 
 from core import Conflict
-from crawler import recover, run_worker
 from crawler.identifiers import record_id
 from crawler.machine.heartbeat import Heartbeat
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import Discovery, HostRelease, Kind, Outcome, Scope, Settlement, TakeoverError, canonicalize
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore

@@ -19,11 +19,11 @@ import crawler.spiders.spider_engine
 import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
-from crawler import run_worker
 from crawler.page_process import HEAVY_PAGE_BYTES
 from crawler.reading.page_options import DEFAULT_OPTIONS
 from crawler.reading.request_state import RequestState, encode_state
 from crawler.wire.client import Client
+from crawler.worker import run_worker
 from frontier import Outcome
 from storage.crawllog import log_line
 from storage.directory_store import DirectoryStore

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from core import RecordRef
-from crawler import run_worker
 from crawler.reading.conditional import conditional_headers, next_visit_state
 from crawler.reading.page_response import page_response
 from crawler.reading.request_state import RequestState, encode_state
+from crawler.worker import run_worker
 from frontier import Outcome
 from storage.warc.cdxj import make_row
 from tests.crawler.server import page

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.identifiers import record_id
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
@@ -14,8 +13,10 @@ from crawler.reading.request_state import RequestState, decode_state, encode_sta
 from crawler.reading.sitemap import SitemapEntry
 from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
 from crawler.recent_set import RecentSet
+from crawler.replay.replay import recover
 from crawler.robots.robots_txt import RobotsRetry, with_timestamp
 from crawler.settler import LeaseResult, settle_leases
+from crawler.worker import run_worker
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore

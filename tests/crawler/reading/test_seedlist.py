@@ -7,12 +7,12 @@ import tarfile
 import pytest
 import zstandard
 
-from crawler import run_worker
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
 from crawler.reading.request_state import RequestState, decode_state, encode_state
 from crawler.reading.seedlist import is_seed_list, leased_response
+from crawler.worker import run_worker
 from frontier import Outcome, Scope, canonicalize
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_listed import xml

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawler import run_worker
 from crawler.reading.outcome import Judgement
 from crawler.render.page_lease import BURST, PageLease
 from crawler.render.subresource_robots import RETRY_MS, Permission, SubresourceRobots
@@ -22,6 +21,7 @@ from crawler.robots.robots_txt import (
     with_timestamp,
 )
 from crawler.uplink.address_limiter import AddressLimiter
+from crawler.worker import run_worker
 from frontier import CrawlSettings, Outcome, RobotsRecord, canonicalize
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.leases import lease

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.identifiers import record_id
 from crawler.reading.page_options import PageOptions
 from crawler.reading.request_state import decode_state
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import Discovery, Scope, canonicalize
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore
