@@ -12,7 +12,6 @@ from typing import TypeVar
 from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.link.connect import connect
-from pipeline.crawls import yields
 from pipeline.open_crawl import find_crawl
 from pipeline.project import Project
 
@@ -48,6 +47,8 @@ def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
 
 def prefer_by_yield(project: Project, crawl: str) -> dict[str, int]:
     """Rank every domain of a crawl by its yield (`pipeline.crawls.yields`). Return how many have each rank now."""
+    from pipeline.crawls import yields  # noqa: PLC0415 - imports PyArrow, and no other command here needs it
+
     ranks = yields.domain_ranks(project, crawl)
     if not ranks:
         raise InputError(
