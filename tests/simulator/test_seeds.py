@@ -5,7 +5,7 @@ import pytest
 from tests.simulator.simulation import simulate
 
 BATCH = 32
-BATCHES = 8
+BATCHES = 4
 MANY = 125
 ON_REDIS = 5
 MANY_ON_REDIS = 25
