@@ -25,6 +25,7 @@ from bench.meter import Meter
 from crawler import WorkerConfig, run_worker
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import WireSettings
+from crawler.worker import WorkerConfig, run_worker
 from frontier import CrawlSettings, Discovery, Frontier, Outcome, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

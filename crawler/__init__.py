@@ -1,4 +1,4 @@
-"""The only package that talks to the web. Its entry point is `run_worker`.
+"""The only package that talks to the web. Its entry point is `worker.run_worker`.
 
 **The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). Until
 it is settled, the lease is in the worker's queue (`scheduling.lease_queue`). A lease of a domain that holds its share
@@ -34,8 +34,3 @@ what was settled is settled again (`replay.restore`), and the links of archived 
 of all links; its middlewares and pipelines run in Scrapy's engine, around the lease handler. The life of an exchange
 is the same. Only `spiders` imports Scrapy, and only if the user has a spider.
 """
-
-from crawler.replay.replay import recover
-from crawler.worker import WorkerConfig, run_worker
-
-__all__ = ["WorkerConfig", "recover", "run_worker"]

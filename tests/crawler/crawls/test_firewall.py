@@ -22,6 +22,7 @@ from crawler import run_worker
 from crawler.reading.page_options import DEFAULT_OPTIONS
 from crawler.reading.page_response import HEAVY_PAGE_BYTES
 from crawler.wire.client import Client
+from crawler.worker import run_worker
 from frontier import Outcome
 from frontier.request_state import RequestState
 from storage.crawllog import log_line

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from core import RecordRef
-from crawler import run_worker
 from crawler.reading.conditional import conditional_headers, next_visit_state
 from crawler.reading.page_response import page_response
 from frontier import Outcome

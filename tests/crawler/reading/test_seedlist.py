@@ -7,7 +7,6 @@ import tarfile
 import pytest
 import zstandard
 
-from crawler import run_worker
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import is_seed_list, leased_response, page_response

@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from tests.end_to_end.conftest import TOML, User
+from tests.end_to_end.conftest import TOML, CallingUser
 from tests.shared import shared_file
 
 WORDS = " ".join(f"Sentence {n} of a page has enough words to be taken for a text." for n in range(20))
@@ -77,7 +77,7 @@ def user(tmp_path_factory):
             for n, url in enumerate(["HTTPS://e.org/a", "http://e.org/b c", " http://e.org/d\te ", "none"])
         )
     )
-    user = User(directory)
+    user = CallingUser(directory)
     user.run("ingest", "made", "mixed.warc.gz", "rows.jsonl")
     return user
 
