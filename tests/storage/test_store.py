@@ -9,6 +9,7 @@ import pickle
 import time
 import zlib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,6 +95,10 @@ def test_one_of_many_threads_wins_and_its_bytes_are_whole(store):
     assert store.read("d/name") == contents[created.index(True)]
 
 
+_shared: dict[str, Barrier] = {}
+"""What every process of a pool is given when it starts."""
+
+
 @pytest.fixture(scope="module")
 def racers(keys):
     """Three processes, each of which begins a task when all three have one."""
@@ -102,12 +107,11 @@ def racers(keys):
 
 
 def _share_start(barrier):
-    global START  # noqa: PLW0603 - the processes of a pool are given it once
-    START = barrier
+    _shared["start"] = barrier
 
 
 def put_each(store, number, count):
-    START.wait(60)
+    _shared["start"].wait(60)
     return [store.put(f"race/{each}", bytes([number]) * 1000) for each in range(count)]
 
 

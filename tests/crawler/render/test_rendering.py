@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.lease_result import record_id
 from crawler.reading.rendered_page import dom_id, report_id
 from crawler.render.chromium.processes import kill, process_tree

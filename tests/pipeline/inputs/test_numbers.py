@@ -83,7 +83,7 @@ def user(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def summaries(user: User):
+def summaries(user: CallingUser):
     """What each ingest said of the records that are to be processed."""
     again = {"made": user.run("ingest", "made", "mixed.warc.gz", "rows.jsonl", "--json").json["entries"]}
     try:
@@ -97,7 +97,7 @@ def summaries(user: User):
     return again
 
 
-def test_every_kind_of_record_has_its_fate(user: User, summaries):
+def test_every_kind_of_record_has_its_fate(user: CallingUser, summaries):
     (manifest,) = (
         each
         for each in manifests(DirectoryStore(user.directory / "data"), "process", "made")
@@ -108,7 +108,7 @@ def test_every_kind_of_record_has_its_fate(user: User, summaries):
     assert found == expected
 
 
-def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user: User, summaries):
+def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user: CallingUser, summaries):
     urls = {
         row["url"]: row["record_file"]
         for path in (user.directory / "data" / "documents" / "made").glob("*rows*.parquet")
@@ -122,7 +122,7 @@ def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user: User, sum
     }
 
 
-def test_summary_status_verdicts_and_report_say_the_same_number(user: User, summaries):
+def test_summary_status_verdicts_and_report_say_the_same_number(user: CallingUser, summaries):
     status = {source["name"]: source for source in user.run("status", "--json").json["sources"]}
     for name, entries in summaries.items():
         report = user.run("report", name, "--json").json
@@ -138,7 +138,7 @@ def test_summary_status_verdicts_and_report_say_the_same_number(user: User, summ
         assert kept["documents"] == status[name]["kept"] > 0
 
 
-def test_another_reader_counts_as_many(user: User, summaries):
+def test_another_reader_counts_as_many(user: CallingUser, summaries):
     counted = Counter()
     for path in sorted((user.directory / "data" / "warc" / "made").glob("rows*.warc.gz")):
         with path.open("rb") as file:

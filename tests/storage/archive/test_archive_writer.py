@@ -266,7 +266,8 @@ def test_recovery_seals_to_the_same_bytes_as_the_writer_would(tmp_path):
     assert contents(recovered) == contents(sealed)
 
 
-def test_cut_at_any_byte_every_whole_record_survives(files: DirectoryStore):
+@pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.slow)])
+def test_cut_at_any_byte_every_whole_record_survives(files: DirectoryStore, step):
     made, _ = fill(files)
     made.abandon()
     (left,) = open_files(files)

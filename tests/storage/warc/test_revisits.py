@@ -211,7 +211,7 @@ def test_what_is_no_warc_is_refused_and_nothing_is_written(files: DirectoryStore
 @pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_recovered(
-    files: DirectoryStore, kind, monkeypatch
+    files: DirectoryStore, kind, step, monkeypatch
 ):
     made = archive(files, kind)
     for number in range(2):
