@@ -62,7 +62,7 @@ _NEAR = rule(
 )
 _NEAR_SIZE = rule(
     _fits_signature,
-    f"must be bands x rows whose product must not be more than the {PERMUTATIONS} of a signature",
+    f"must be bands x rows with a product of at most {PERMUTATIONS}, the numbers in a signature",
 )
 
 
@@ -138,7 +138,7 @@ class IngestConfig:
     commoncrawl: Annotated[
         str,
         _COMMONCRAWL,
-        Key('base of Common Crawl\'s files: or a mirror; or "s3://commoncrawl/" and AWS_* variables'),
+        Key('base URL of Common Crawl\'s files or of a mirror; or "s3://commoncrawl/" and AWS_* variables'),
     ] = "https://data.commoncrawl.org/"
 
 
@@ -329,7 +329,7 @@ def _valid(key: str, setting: Setting, value: Any) -> Any:
         case "literal_error":
             raise InputError(f"{key} must be {error['ctx']['expected']}, not {value!r}")
     inner = error["loc"][:1] if isinstance(value, dict) else ()
-    place = "".join(f'.{key}."{name}"'.removeprefix(f".{key}") for name in inner)
+    place = "".join(f'."{name}"' for name in inner)
     found = error["input"] if inner else value
     wanted = f"a table, written as [{key}{place}]" if inner else _wanted(key, setting)
     raise InputError(f"{key}{place} must be {wanted}, not {_TOML.get(type(found), 'a date')}")

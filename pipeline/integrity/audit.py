@@ -76,7 +76,7 @@ def _records(
         {kind: count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)}
     )
     if counts != sealed:
-        yield f"{warc.name} holds {_format_counts(counts)}; sealed were {_format_counts(sealed)}"
+        yield f"{warc.name} holds {_format_counts(counts)}; {_format_counts(sealed)} were sealed"
     if store.exists(index.name):
         yield from _index(store, warc, index, rows)
 
@@ -141,7 +141,7 @@ def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, IndexKe
         yield str(error)
         return
     if lines != index.rows:
-        yield f"{index.name} has {lines} lines, sealed were {index.rows}"
+        yield f"{index.name} has {lines} lines; {index.rows} were sealed"
     for offset in unseen:
         yield f"{index.name} has no line for the record of {warc.name} at {offset}"
 

@@ -113,7 +113,7 @@ def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:
     sealed = _sealed(manifest)
     if not named and counts != sealed:
         named.append(
-            (f"{warc.name}: warcio counts {_format_counts(counts)}; sealed were {_format_counts(sealed)}", "")
+            (f"{warc.name}: warcio counts {_format_counts(counts)}; {_format_counts(sealed)} were sealed", "")
         )
     ours = "ingested" not in manifest.recipe
     damage = [line for line, why in named if ours and not why]

@@ -277,7 +277,7 @@ def _change(store: Store, output: Output) -> str:
     if not store.exists(output.name):
         return f"{output.name} is missing"
     if (size := store.size(output.name)) != output.bytes:
-        return f"{output.name} has {size} bytes, sealed were {output.bytes}"
+        return f"{output.name} has {size} bytes; {output.bytes} were sealed"
     return f"{output.name}: its bytes are not those that were sealed"
 
 
