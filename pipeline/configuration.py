@@ -236,27 +236,27 @@ def settings_of(section: str) -> list[Setting]:
     kind = SECTIONS[section]
     hints = get_type_hints(kind, include_extras=True)
     found: list[Setting] = []
-    for each in fields(kind):
-        key = _key_of(hints[each.name])
+    for item in fields(kind):
+        key = _key_of(hints[item.name])
         if key is not None:
-            found.append(_setting(each, "", hints[each.name], key))
+            found.append(_setting(item, "", hints[item.name], key))
             continue
-        owner_hints = get_type_hints(hints[each.name], include_extras=True)
-        for inner in fields(hints[each.name]):
+        owner_hints = get_type_hints(hints[item.name], include_extras=True)
+        for inner in fields(hints[item.name]):
             inner_key = _key_of(owner_hints[inner.name])
             if inner_key is not None:
-                found.append(_setting(inner, each.name, owner_hints[inner.name], inner_key))
+                found.append(_setting(inner, item.name, owner_hints[inner.name], inner_key))
     return found
 
 
 def _key_of(annotation: Any) -> Key | None:
-    found = (each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Key))
-    return next(found, None)
+    keys = (mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Key))
+    return next(keys, None)
 
 
 def _setting(item: "Field[Any]", owner: str, annotation: Any, key: Key) -> Setting:
-    made = item.default_factory
-    default = item.default if made is MISSING else made()
+    factory = item.default_factory
+    default = item.default if factory is MISSING else factory()
     return Setting(name=item.name, owner=owner, annotation=annotation, key=key, default=default)
 
 
@@ -269,7 +269,7 @@ def load(directory: Path) -> Config:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"{directory}: no project here, for there is no {FILE}; {_remedy(directory)}"
+            f"{directory}: no project here, because there is no {FILE}; {_remedy(directory)}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None

@@ -107,9 +107,9 @@ def not_seeded_error(crawl: str) -> InputError:
 
 def has_archive(store: Store, crawl: str) -> bool:
     """Return whether a storage holds anything that a crawl of this name has fetched or settled."""
-    made = (
+    listings = (
         store.list(f"{WARC}/{crawl}/{crawl}-"),
         store.list(f"{LOG}/{crawl}/{crawl}-"),
         open_archive_files(store, crawl),
     )
-    return any(True for names in made for _ in names)
+    return any(True for names in listings for _ in names)

@@ -38,7 +38,7 @@ ContextFinder = Callable[[Box], BlockContext]
 def plain(blocks: Iterable[Block]) -> str:
     """Return plain text: one line for each block or row; line breaks of the page are kept."""
     lines = []
-    begun: set[int] = set()
+    begun_items: set[int] = set()
     context_of = _context_finder()
     for row, cells in _rows(blocks, context_of):
         if row is not None:
@@ -46,10 +46,10 @@ def plain(blocks: Iterable[Block]) -> str:
             continue
         for block in cells:
             item = context_of(block.box).item
-            begins = item is not None and item.number not in begun
+            begins = item is not None and item.number not in begun_items
             lines.append(f"- {block.text}" if begins else block.text)
             if item is not None:
-                begun.add(item.number)
+                begun_items.add(item.number)
     return "\n".join(lines)
 
 

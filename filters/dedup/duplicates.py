@@ -6,7 +6,7 @@
    witness itself; the chain ends at a document that stays.
 3. Equal texts are removed first, then equal URLs (an empty URL equals none), then near duplicates: they share a band of
    the MinHash and have an estimated similarity of at least `SIMILARITY`. Each document is compared only with the best
-   document of its bucket. A text empty_url words resembles no other.
+   document of its bucket. A text without words resembles no other.
 4. The result does not depend on the order of the documents.
 
 Memory: a few numbers per document beside the given columns, because bands are processed one at a time.
@@ -23,7 +23,7 @@ from core import InputError
 from filters.dedup.signature import PERMUTATIONS, MinHashes, band_keys, has_shingles
 
 SIMILARITY = 0.7
-"""Least estimated similarity of near duplicates: rejects documents that share a band by chance.
+"""Minimum estimated similarity of near duplicates: rejects documents that share a band by chance.
 
 It lies just below the threshold of 14 bands of 8 rows, (1/14)^(1/8) = 0.72.
 """

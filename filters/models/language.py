@@ -15,7 +15,7 @@ MODEL = "lid.176.ftz"
 LOOKED_AT = 5000
 """Characters that recognition reads: its time grows with them, and more characters do not improve it."""
 THRESHOLD = 0.65
-"""Least score of a language, as in FineWeb (arXiv:2406.17557, section 3.1)."""
+"""Minimum score of a language, as in FineWeb (arXiv:2406.17557, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -215,7 +215,7 @@ def _ingest_batch(job: CommonCrawlJob, crawl: str, batch: tuple[CrawlIndexRow, .
         store,
         row_results.table_name(part),
         len(batch),
-        partial(row_results.write, taken=fetched.results, file=warc),
+        partial(row_results.write, results=fetched.results, file=warc),
     )
     recipe: dict[str, JSON] = {"crawl": crawl, "ranges": digest}
     manifest = Manifest(

@@ -27,7 +27,7 @@ from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_re
 from storage.warc.validator import HTTP_HEAD, check_record
 
 MAX_FAULTS_NAMED = 20
-"""Faults of one file that are named one by one. Of further ones only the number is given."""
+"""Faults of one file that are named one by one. Further faults are only counted."""
 IndexKey = tuple[int, int, str, str, str]
 """Values in which index and record must agree: length, offset, digest, SURT and time."""
 
@@ -38,30 +38,30 @@ def audit_archive(store: Store, manifest: Manifest, references: RevisitReference
     faults = list(_records(store, warc, index, manifest, references))
     yield from faults[:MAX_FAULTS_NAMED]
     if len(faults) > MAX_FAULTS_NAMED:
-        yield f"{warc.name}: {len(faults) - MAX_FAULTS_NAMED} more of the kind"
+        yield f"{warc.name}: {len(faults) - MAX_FAULTS_NAMED} more faults"
 
 
 def _records(
     store: Store, warc: Output, index: Output, manifest: Manifest, references: RevisitReferences
 ) -> Iterator[str]:
-    ours = "ingested" not in manifest.recipe
+    is_own = "ingested" not in manifest.recipe
     counts: Counter[str] = Counter()
     damaged: list[str] = []
     broken: list[str] = []
     rows: dict[int, IndexKey] = {}
 
-    def strictly(member: Member) -> None:
-        if ours and not member.problem and (fault := _fault(store, warc.name, member)):
+    def check_member(member: Member) -> None:
+        if is_own and not member.problem and (fault := _fault(store, warc.name, member)):
             broken.append(f"{warc.name} at {member.offset}: the record {fault}")
 
     try:
         with store.open(warc.name) as file:
-            for record in read_records(file, name=warc.name, on_member=strictly):
+            for record in read_records(file, name=warc.name, on_member=check_member):
                 counts[record.type] += 1
                 if record.type == DAMAGED:
                     damaged.append(f"{warc.name} at {record.offset}: {record.problem}")
                     continue
-                _add_references(references, record, ours=ours)
+                _add_references(references, record, is_own=is_own)
                 row = cdxj.row_of(record, record.ref)
                 if row is not None:
                     rows[row.offset] = _key(row)
@@ -83,7 +83,7 @@ def _records(
 
 def _fault(store: Store, name: str, member: Member) -> str | None:
     if not member.is_whole:
-        return None if _streamed(store, name, member) else "breaks the rule 'block digest'"
+        return None if _verify_long_record(store, name, member) else "breaks the rule 'block digest'"
     try:
         head = check_record(member.data)
     except CorruptData as error:
@@ -95,7 +95,7 @@ def _fault(store: Store, name: str, member: Member) -> str | None:
     return None
 
 
-def _streamed(store: Store, name: str, member: Member) -> bool:
+def _verify_long_record(store: Store, name: str, member: Member) -> bool:
     """Return whether the block digest is right for a record that is too long for memory."""
     with store.open(name) as file:
         file.seek(member.offset)
@@ -117,10 +117,10 @@ def _chunked(data: bytes) -> bytes | None:
     return None if problem else entity
 
 
-def _add_references(references: RevisitReferences, record: ArchivedRecord, *, ours: bool) -> None:
+def _add_references(references: RevisitReferences, record: ArchivedRecord, *, is_own: bool) -> None:
     references.add_record(record.record_id)
     # Archives of other writers may refer to records that were not ingested.
-    if ours and record.revisit and record.revisit.refers_to:
+    if is_own and record.revisit and record.revisit.refers_to:
         references.add_revisit(record.revisit.refers_to, record.ref.file, record.offset)
 
 

@@ -61,7 +61,7 @@ def _verify_storage(
         frontiers = reconcile.settled_pages(project)
         settled, lost = frontiers.answers, list(frontiers.lost.values())
     except Unavailable as error:
-        echo(f"not result: whether all settled pages can be read ({error})", err=True)
+        echo(f"not checked: whether all settled pages can be read ({error})", err=True)
     found = verify.verify_storage(project.store, progress, is_deep=options.deep, settled=settled)
     in_catalog = list(catalog_refresh.faults(project))
     if options.repair:

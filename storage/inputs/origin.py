@@ -41,7 +41,7 @@ class Origin:
 
 
 def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
-    """Return the WARC record of an item as a gzip member; return an `UnusableRecord` if it cannot be record.
+    """Return the WARC record of an item as a gzip member; return an `UnusableRecord` if it cannot be written.
 
     The same item of the same input gives the same bytes.
     """

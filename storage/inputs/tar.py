@@ -128,14 +128,14 @@ def _entry(
     spot = RowLocation(name=name, place=0, fragment=source.path if source else key)
     if source is None:
         return record_of_row(fields or {}, columns, spot)
-    made = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
+    record = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
     if not source.data.strip():
         return UnusableRecord(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
     about = record_of_row({**(fields or {}), "text": "-"}, replace(columns, text="", html=""), spot)
     if isinstance(about, UnusableRecord):
-        return made
+        return record
     facts = about.facts if "id" in about.facts else {**about.facts, "id": key}
-    return replace(made, uri=about.uri, date_ms=about.date_ms, facts=facts)
+    return replace(record, uri=about.uri, date_ms=about.date_ms, facts=facts)
 
 
 def _object(member: _Member | None) -> Mapping[str, Any] | None:

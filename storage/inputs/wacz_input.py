@@ -126,11 +126,11 @@ def _compare(package: ZipFile, there: Mapping[str, ZipInfo], path: str, stated: 
     algorithm, _, digest = stated.rpartition(":")
     if algorithm not in {"sha256", "md5"}:
         _refuse(name, f"{path} has the digest {stated!r}, which is neither sha256 nor md5")
-    made = hashlib.new(algorithm, usedforsecurity=False)
+    computed = hashlib.new(algorithm, usedforsecurity=False)
     with package.open(there[path]) as file:
         while piece := file.read(1 << 20):
-            made.update(piece)
-    if made.hexdigest() != digest.lower():
+            computed.update(piece)
+    if computed.hexdigest() != digest.lower():
         _refuse(name, f"{path} is not as {PACKAGE} has it (its {algorithm} differs)")
 
 
