@@ -38,8 +38,8 @@ NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
 MIN_CHARACTERS_WITH_HEADLINE = 300
 """Minimum number of characters of a best box for which `WITH_HEADLINE` applies."""
 MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
-"""For other boxes of text: the minimum text that an outer box adds, relative to the best box; the minimum share of text in
-a box; and the minimum text of a box, relative to the best box.
+"""For other boxes of text: the minimum text that an outer box adds, relative to the best box; the minimum share of text
+in a box; and the minimum text of a box, relative to the best box.
 """
 
 

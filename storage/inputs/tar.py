@@ -97,8 +97,8 @@ def _guard_sample(
             return list(_sample(sample, name, columns))
     except Failure as failure:
         return [
-            UnusableRecord(place=0, reason=failure.reason, detail=f"{each.path}: {failure}")
-            for each in sample
+            UnusableRecord(place=0, reason=failure.reason, detail=f"{member.path}: {failure}")
+            for member in sample
         ]
 
 
@@ -159,7 +159,7 @@ def _members(file: BinaryIO, name: str) -> Iterator[_Member]:
                 if not info.isdir():
                     yield _member(tar, info)
             last = tape.block(tar.offset)
-        trouble = (
+        problem = (
             ""
             if last == bytes(BLOCK)
             else "its end is missing"
@@ -167,10 +167,10 @@ def _members(file: BinaryIO, name: str) -> Iterator[_Member]:
             else "a header is broken"
         )
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-        trouble = " ".join(str(error).split())
+        problem = " ".join(str(error).split())
         if not count:
-            raise InputError(f"{name} is no tar file ({trouble}); get the file again") from None
-    if trouble:
+            raise InputError(f"{name} is no tar file ({problem}); get the file again") from None
+    if problem:
         yield _Member(path=f"behind member {count}", key="", ending="", data=b"", reason=CUT_OFF)
 
 
