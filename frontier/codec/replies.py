@@ -21,10 +21,10 @@ def decode_lease(row: Sequence[Any], worker: str) -> Lease:
         found = Discovery(
             url=canonicalize("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor="")
         )
-        orphan = expiries > 0
+        recovered = expiries > 0
     else:
         found, attempt = decode_entry(host.decode(), subject)
-        orphan = is_recovered(subject)
+        recovered = is_recovered(subject)
     return Lease.from_discovery(
         found,
         kind=Kind(kind.decode()),
@@ -34,7 +34,7 @@ def decode_lease(row: Sequence[Any], worker: str) -> Lease:
         attempt=attempt,
         robots_version=robots_version,
         held_until_ms=slot_ms,
-        is_recovered=orphan,
+        is_recovered=recovered,
         failure=failure.decode(),
     )
 
@@ -103,9 +103,9 @@ def decode_stats(rows: Sequence[Sequence[Any]]) -> Stats:
     )
 
 
-def decode_gate_state(told: Sequence[Any]) -> GateState:
+def decode_gate_state(reply: Sequence[Any]) -> GateState:
     """Return the state in a reply to `follow` or `flow`."""
-    follower, backlog, limit, estimate, reported_ms, shut = told
+    follower, backlog, limit, estimate, reported_ms, shut = reply
     return GateState(
         follower=follower.decode(),
         backlog=backlog,

@@ -241,9 +241,10 @@ def refetch(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Add the URLs of truncated pages to a crawl, which downloads them in full.
+    """Add the URLs of truncated pages to a crawl.
 
-    Common Crawl truncates long pages, among them a quarter of its PDFs. With --out the URLs are written to a file.
+    The crawl downloads them in full. Common Crawl truncates long pages, among them a quarter of its PDFs. With --out the
+    URLs are written to a file.
 
     \b
     Example:
