@@ -243,8 +243,8 @@ def refetch(
 ) -> None:
     """Add the URLs of truncated pages to a crawl.
 
-    The crawl downloads them in full. Common Crawl truncates long pages, among them a quarter of its PDFs. With --out the
-    URLs are written to a file.
+    The crawl downloads them in full. Common Crawl truncates long pages, among them a quarter of its PDFs. With --out
+    the URLs are written to a file.
 
     \b
     Example:
