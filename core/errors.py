@@ -1,7 +1,7 @@
 """Every error that Thresher raises on purpose.
 
-An exception means that a run is wrong and cannot go on. A failure of one URL, one record or one document is data (an
-outcome, a skip, a verdict with its reason) and never travels as an exception.
+A `ThresherError` means that a run is wrong and cannot go on. A failure of one URL, one record or one document is data
+(an outcome, a skip, a verdict with its reason) and ends no run (`core.failure`).
 """
 
 
@@ -18,7 +18,7 @@ class Unavailable(ThresherError):
 
 
 class Conflict(ThresherError):
-    """Stored work was made from another recipe or other inputs than the present ones."""
+    """Stored work belongs to another recipe, to other inputs, or to another writer than the present ones."""
 
 
 class Interruption(ThresherError):
@@ -26,4 +26,4 @@ class Interruption(ThresherError):
 
 
 class CorruptData(ThresherError):
-    """Stored bytes are not those that were sealed; the text names the file and the offset."""
+    """Stored bytes are missing, or are not those that were sealed. The text names the file."""

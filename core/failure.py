@@ -34,8 +34,9 @@ class Failure(Exception):
     @classmethod
     def from_exception(cls, step: str, error: Exception) -> Self:
         """Return the failure of a step, made from an exception."""
-        said = "".join(
-            each if each.isprintable() else " " for each in _message(error)[:MAX_MESSAGE_CHARACTERS]
+        message = "".join(
+            character if character.isprintable() else " "
+            for character in _message(error)[:MAX_MESSAGE_CHARACTERS]
         )
         places = [
             f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
@@ -43,9 +44,9 @@ class Failure(Exception):
         ]
         name = type(error).__name__
         return cls(
-            f"{step}: {name}: {said} ({' > '.join(places)})",
+            f"{step}: {name}: {message} ({' > '.join(places)})",
             reason=f"{FAILURE_PREFIX}{step}:{name}",
-            traceback=f"{''.join(format_tb(error.__traceback__)[-MAX_TRACEBACK_FRAMES:])}{name}: {said}",
+            traceback=f"{''.join(format_tb(error.__traceback__)[-MAX_TRACEBACK_FRAMES:])}{name}: {message}",
         )
 
 

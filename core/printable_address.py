@@ -28,8 +28,8 @@ def printable_address(address: str) -> str:
     scheme = _SCHEME.match(address)
     if scheme is None:
         return "..."
-    _, _, place = address[scheme.end() :].removeprefix("//").rpartition("@")
-    found = _ADDRESS.fullmatch(f"{scheme[0]}//{place.partition('?')[0].partition('#')[0]}")
+    _, _, without_userinfo = address[scheme.end() :].removeprefix("//").rpartition("@")
+    found = _ADDRESS.fullmatch(f"{scheme[0]}//{without_userinfo.partition('?')[0].partition('#')[0]}")
     has_slashes = address.startswith("//", scheme.end())
     return found[0] if found is not None and has_slashes else f"{scheme[0]}..."
 

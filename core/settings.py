@@ -1,4 +1,4 @@
-"""What a field of a frozen settings value says of its key in `thresher.toml`: its words, and its rules beyond its type.
+"""Declare the keys of `thresher.toml`: the comment of a key, and the rules that its value must keep beyond its type.
 
 1. The package that uses a setting declares it, once: a field of a frozen dataclass with a default. The name of the
    field is the name of the key. A field without `Key` is no key: the code sets it.
@@ -16,7 +16,7 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MI
 
 
 class RuleError(ValueError):
-    """A value breaks a rule. The text goes on from the name of the key: `must not be negative`."""
+    """A value breaks a rule. The text continues the name of the key: `must not be negative`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Return the shortest text of which `parse_size` makes these bytes, in binary units."""
+    """Return the shortest text in binary units that `parse_size` reads as these bytes."""
     for unit in ("GiB", "MiB", "KiB"):
         if size and size % UNITS[unit.upper()] == 0:
             return f"{size // UNITS[unit.upper()]}{unit}"

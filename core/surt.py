@@ -51,7 +51,7 @@ QUERY_SESSION_IDS = (
     re.compile(r"\A(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
     re.compile(r"\A(.*)cfid=(?:(?!cfid=[^&])[^&])++&cftoken=[^&]++(?:&|$)"),
 )
-"""Session ids in queries, likewise."""
+"""Session ids in the lower-case query, with the text before them. Each pattern removes its last match."""
 
 
 def surt(url: str) -> str:
@@ -75,18 +75,19 @@ def surt(url: str) -> str:
         return f"{scheme}:{path or ('/' if query else '')}{query}"
     if scheme != "dns" and (www := WWW_PREFIX.match(host)):
         host = host[www.end() :]
-    shown = f":{port}" if port and port != DEFAULT_PORTS.get(scheme.lower()) else ""
-    return f"{','.join(host.split('.')[::-1])}{shown}){_normalize_path(_resolve_segments(_unescape(path)))}{query}"
+    port_suffix = f":{port}" if port and port != DEFAULT_PORTS.get(scheme.lower()) else ""
+    path = _normalize_path(_resolve_segments(_unescape(path)))
+    return f"{','.join(host.split('.')[::-1])}{port_suffix}){path}{query}"
 
 
 def _split_authority(authority: str) -> tuple[str, int]:
     """Return the host without the brackets of IPv6, and the port; 0 for none."""
-    place = authority.rpartition("@")[2].rstrip(":")
-    if "[" in place:
-        host, _, port = place.partition("[")[2].partition("]")
+    host_and_port = authority.rpartition("@")[2].rstrip(":")
+    if "[" in host_and_port:
+        host, _, port = host_and_port.partition("[")[2].partition("]")
         port = port.partition(":")[2]
     else:
-        host, _, port = place.partition(":")
+        host, _, port = host_and_port.partition(":")
     if not port:
         return host, 0
     if not (port.isdigit() and int(port) <= MAX_PORT):
@@ -97,9 +98,8 @@ def _split_authority(authority: str) -> tuple[str, int]:
 def _normalize_host(host: str) -> str:
     host = _unescape(host)
     if not host.isascii():
-        with suppress(
-            ValueError
-        ):  # if IDNA does not allow the name, the bytes of its UTF-8 are escaped below
+        # If IDNA does not allow the name, the bytes of its UTF-8 are escaped below.
+        with suppress(ValueError):
             host = host.encode("latin-1").decode(errors="ignore").encode("idna").decode("ascii")
     host = host.replace("..", ".").strip(".")
     return _dotted_ipv4(host) or _escape(host).lower()
@@ -111,15 +111,15 @@ def _dotted_ipv4(host: str) -> str:
         return ""
     *heads, last = host.split(".")
     try:
-        above = [int(number, 8 if number.startswith("0") else 10) for number in heads]
+        leading = [int(number, 8 if number.startswith("0") else 10) for number in heads]
         value = int(last, 8 if heads and last.startswith("0") else 10)
     except ValueError:  # an 8 or 9 in an octal number
         return ""
     if not heads:
         value %= 1 << 32
-    if any(number > 255 for number in above) or value >= 1 << 8 * (4 - len(above)):
+    if any(number > 255 for number in leading) or value >= 1 << 8 * (4 - len(leading)):
         return ""
-    return ".".join(map(str, (*above, *value.to_bytes(4 - len(above)))))
+    return ".".join(map(str, (*leading, *value.to_bytes(4 - len(leading)))))
 
 
 def _resolve_segments(path: str) -> str:

@@ -35,15 +35,9 @@ LOOKED_AT = 65_536
 """Bytes of one tag in which attributes are searched; the link of an `<a>` is found anywhere in its tag."""
 FOLLOWED_RELS = frozenset(
     {
-        *(
-            "alternate",
-            "author",
-            "canonical",
-            "help",
-            "license",
-            "next",
-            "prev",
-        ),  # HTML standard, section 4.6.7
+        # HTML standard, section 4.6.7
+        *("alternate", "author", "canonical", "help", "license", "next", "prev"),
+        # HTML 4.01, section 6.12, and its successors
         *(
             "appendix",
             "bookmark",
@@ -55,7 +49,7 @@ FOLLOWED_RELS = frozenset(
             "section",
             "start",
         ),
-        *("subsection", "first", "last", "up"),  # HTML 4.01, section 6.12, and its successors
+        *("subsection", "first", "last", "up"),
     }
 )
 
@@ -69,7 +63,7 @@ _MORE = rf"(?:=(?:\"[^\"]*+\"?+|{_SPACE}*+{_VALUE}?+)[^=>]*+)*+"
 _REST = rf"[^=>]*+{_MORE}"
 _HREF = r"[hH][rR][eE][fF]"
 _OTHERS = rf"(?:[\t\n\f\r /]*+(?!{_HREF}[\t\n\f\r />=]){_NAME}(?:{_SPACE}*+={_SPACE}*+{_VALUE}?+)?+)*+"
-_CAUGHT = r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
+_CAPTURED = r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
 _COMMENT = r"!--(?:-?+>|[^-]*+(?:-(?!-!?>)[^-]*+)*+)"
 
 
@@ -85,17 +79,17 @@ _RAW = (
     )
     + rf"|(?i:iframe)>{_raw('iframe')}"
 )
-_TOLD = r"(?i:a|area|base|link|meta|i?frame)[\t\n\f\r /]"
+_LINK_TAGS = r"(?i:a|area|base|link|meta|i?frame)[\t\n\f\r /]"
 _PLAIN = (
     r"(?:[c-eghjkopqruvwyzC-EGHJKOPQRUVWYZ]|[sS](?![cCtT])|[tT](?![eEiI])|[lL](?![iI][nN])|[bB](?![aA])|[iI](?![fF])"
     rf"|[mM](?![eE])|[nN](?![oO])|[aA](?![rR\t\n\f\r /])|[fF](?![rR])|[xX](?![mM]))[^=>]*+(?:>|=\"[^\"]*+\">|{_MORE})"
 )
 _TAG = re.compile(
     # Skipped
-    rf"[^<]*+(?:<(?:/|{_PLAIN}|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_TOLD})[a-zA-Z]{_REST}"
+    rf"[^<]*+(?:<(?:/|{_PLAIN}|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_LINK_TAGS})[a-zA-Z]{_REST}"
     rf"|(?![a-zA-Z!?/]))[^<]*+)*+"
     # Captured
-    rf"(?:<[aA](?:[rR][eE][aA])?+(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAUGHT}{_REST}"
+    rf"(?:<[aA](?:[rR][eE][aA])?+(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAPTURED}{_REST}"
     rf"|<((?i:base|link|meta|frame))(?=[\t\n\f\r /])({_REST})"
     rf"|<((?i:iframe))(?=[\t\n\f\r /])({_REST})>?+{_raw('iframe')}"
     rf"|<[a-zA-Z]{_REST}|\Z)".encode()
@@ -120,7 +114,7 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _SAFE_IN_QUERY = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"#<>'")
 _REPLACEMENT = "\ufffd".encode()
 """Replacement of a NUL (HTML standard, attribute value states)."""
-_OF_A = 3
+_LAST_GROUP_OF_A = 3
 """The last group of `_TAG` that captures the link of an `<a>`; later groups capture name and attributes of others."""
 _BLANK = "".join(map(chr, range(0x21)))
 """Characters that the URL parser strips (URL standard, basic URL parser, step 1)."""
@@ -166,15 +160,15 @@ def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
     """
     found: dict[bytes, None] = {}
     metas: list[tuple[str, str]] = []
-    base, left = "", 0
-    for tag in _TAG.finditer(_shown(html)):
-        which = tag.lastindex
-        if which is None:
+    base, truncated = "", 0
+    for tag in _TAG.finditer(_without_templates(html)):
+        group = tag.lastindex
+        if group is None:
             continue
-        if which <= _OF_A:
-            href = tag[which]
+        if group <= _LAST_GROUP_OF_A:
+            href = tag[group]
         else:
-            kind, rest = tag[which - 1], tag[which]
+            kind, rest = tag[group - 1], tag[group]
             facts = (
                 _read_element(kind, rest) if len(rest) <= _SHORT else _read_element.__wrapped__(kind, rest)
             )
@@ -187,15 +181,15 @@ def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
         if len(found) < LIMIT:
             found[href] = None
         elif href not in found:
-            left += 1
-    hrefs = dict.fromkeys(_written(href for href in found if len(href) <= LONGEST))
+            truncated += 1
+    hrefs = dict.fromkeys(_decode_hrefs(href for href in found if len(href) <= LONGEST))
     hrefs.pop("", None)
     if codec:
-        hrefs = dict.fromkeys(_queried(href, codec) for href in hrefs)
-    return PageLinks(base=_base_url(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
+        hrefs = dict.fromkeys(_encode_query(href, codec) for href in hrefs)
+    return PageLinks(base=_base_url(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=truncated)
 
 
-def _shown(html: bytes) -> bytes:
+def _without_templates(html: bytes) -> bytes:
     """Return the page without the content of templates that are not shadow roots (HTML standard, section 4.12.3)."""
     if b"<template" not in html.lower():
         return html
@@ -220,16 +214,16 @@ def _shown(html: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _written(hrefs: Iterable[bytes]) -> list[str]:
+def _decode_hrefs(hrefs: Iterable[bytes]) -> list[str]:
     """Return the values of attributes without fragments and surrounding blanks.
 
     All of them are decoded in one pass, because every page has many.
     """
-    text = _FRAGMENT.sub("", _read(b"\0".join(href.replace(b"\0", _REPLACEMENT) for href in hrefs)))
-    return [one.strip(_BLANK) for one in text.split("\0")]
+    text = _FRAGMENT.sub("", _decode_value(b"\0".join(href.replace(b"\0", _REPLACEMENT) for href in hrefs)))
+    return [href.strip(_BLANK) for href in text.split("\0")]
 
 
-def _read(value: bytes) -> str:
+def _decode_value(value: bytes) -> str:
     """Return the text of an attribute's value that has no NUL (HTML standard, named character reference state)."""
     text = value.decode(errors="replace")
     return _REFERENCE.sub(_replace_reference, text) if "&" in text else text
@@ -257,7 +251,7 @@ def _attributes(rest: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(rest[:LOOKED_AT]):
         value = (double or single or bare).replace(b"\0", _REPLACEMENT)
-        found.setdefault(name.decode(errors="replace").lower(), _read(value))
+        found.setdefault(name.decode(errors="replace").lower(), _decode_value(value))
     return found
 
 
@@ -270,21 +264,21 @@ def _refresh_target(content: str) -> str:
     return target.partition(quote)[0] if quote else target
 
 
-def _queried(href: str, codec: str) -> str:
+def _encode_query(href: str, codec: str) -> str:
     """Return the link with its query in the page's own encoding (URL standard, percent-encode after encoding)."""
     if href.isascii() or "?" not in href:
         return href
     path, _, query = href.partition("?")
-    return f"{path}?{_FOREIGN.sub(lambda some: _quoted(some[0], codec), query)}"
+    return f"{path}?{_FOREIGN.sub(lambda some: _percent_encode(some[0], codec), query)}"
 
 
-def _quoted(text: str, codec: str) -> str:
+def _percent_encode(text: str, codec: str) -> str:
     try:
         return quote(text.encode(codec), safe=_SAFE_IN_QUERY)
     except UnicodeEncodeError:
         if len(text) == 1:
             return f"%26%23{ord(text)}%3B"
-        return "".join(_quoted(character, codec) for character in text)
+        return "".join(_percent_encode(character, codec) for character in text)
 
 
 def _target(kind: bytes, attributes: dict[str, str]) -> str:

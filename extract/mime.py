@@ -3,8 +3,8 @@
 1. A known signature at the beginning decides: PDF, pictures, sound, archives, and HTML if no other type was declared.
 2. Otherwise the declared type counts if the bytes can be of that type: a declared text with bytes that no text has is
    `BINARY`.
-3. If no type was declared, or only a type for any bytes, a payload that begins with markup is HTML, and one without
-   such bytes is text.
+3. If no type was declared, or only a type for any bytes, a payload that begins with markup is HTML. Without markup it
+   is text, or `BINARY` if it has bytes that no text has.
 """
 
 import re
@@ -73,11 +73,11 @@ def sniff_type(payload: bytes, declared: str) -> str:
     `declared` is its declared type in lower case without parameters; empty if none was declared.
     """
     start = payload[:RESOURCE_HEADER]
-    signed = _type_by_signature(start)
-    if signed == ZIP and declared not in UNKNOWN and not _TEXTUAL.match(declared):
+    signature_type = _type_by_signature(start)
+    if signature_type == ZIP and declared not in UNKNOWN and not _TEXTUAL.match(declared):
         return declared  # many formats are ZIP archives: office documents, books
-    if signed:
-        return signed
+    if signature_type:
+        return signature_type
     if declared in UNKNOWN:
         return HTML if _MARKUP.match(start) else PLAIN if _is_text(start) else BINARY
     if declared in {"text/xml", "application/xml"}:

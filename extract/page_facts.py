@@ -1,8 +1,8 @@
 """Read the facts that a page states about itself: title, author, date, language, licence, its own URL. Nothing is
 guessed.
 
-The markup states each fact in a form of its own. If it does not, the fact is empty; if it states one twice, the first
-counts.
+Each fact is read from the markup that is made for it. Without such markup the fact is empty. If the page states a fact
+twice, the first counts.
 """
 
 import json
@@ -87,43 +87,43 @@ class PageFacts:
     """Name in lower case and content of each <meta> that the caller named."""
 
 
-def read_page_facts(said: Iterable[MetadataElement], url: str, wanted: Container[str]) -> PageFacts:
-    """Return the facts in the elements of the page at `url`. `wanted` names the <meta>s that are returned unchanged."""
-    every = list(said)
+def read_page_facts(metadata: Iterable[MetadataElement], url: str, meta_names: Container[str]) -> PageFacts:
+    """Return the facts in the elements of the page at `url`. Return the <meta>s in `meta_names` unchanged."""
+    elements = list(metadata)
     meta: dict[str, str] = {}
     metas: list[tuple[str, str]] = []
     authors: list[str] = []
-    for each in every:
-        content = each.attributes.get("content")
-        if each.tag != "meta" or content is None:
+    for element in elements:
+        content = element.attributes.get("content")
+        if element.tag != "meta" or content is None:
             continue
-        named = each.attributes.get("name", "").strip().lower()
-        if named in wanted:
-            metas.append((named, content))
-        name = named or _first(each, "property", "itemprop", "http-equiv").strip().lower()
+        meta_name = element.attributes.get("name", "").strip().lower()
+        if meta_name in meta_names:
+            metas.append((meta_name, content))
+        name = meta_name or _first(element, "property", "itemprop", "http-equiv").strip().lower()
         meta.setdefault(name, content.strip())
         if name in AUTHORS and "://" not in content:
             authors.append(content)
-    linked = list(_linked(every))
+    json_ld = list(_json_ld_nodes(elements))
     return PageFacts(
-        title=_title(every, meta),
-        author=_author([*authors, *(name for node in linked for name in _authors(node))]),
-        date=_date(every, meta, linked),
-        language=_language(every, meta),
-        license=_license(every, meta),
-        canonical_url=_canonical(every, meta, url),
-        kind=page_kind(meta, linked, url),
+        title=_title(elements, meta),
+        author=_author([*authors, *(name for node in json_ld for name in _authors(node))]),
+        date=_date(elements, meta, json_ld),
+        language=_language(elements, meta),
+        license=_license(elements, meta),
+        canonical_url=_canonical(elements, meta, url),
+        kind=page_kind(meta, json_ld, url),
         metas=tuple(metas),
     )
 
 
-def _first(said: MetadataElement, *names: str) -> str:
-    return next((said.attributes[name] for name in names if name in said.attributes), "")
+def _first(element: MetadataElement, *names: str) -> str:
+    return next((element.attributes[name] for name in names if name in element.attributes), "")
 
 
-def _title(said: list[MetadataElement], meta: dict[str, str]) -> str:
+def _title(elements: list[MetadataElement], meta: dict[str, str]) -> str:
     stated = [
-        *(each.text for each in said if each.tag == "title"),
+        *(element.text for element in elements if element.tag == "title"),
         meta.get("og:title", ""),
         meta.get("twitter:title", ""),
     ]
@@ -139,36 +139,36 @@ def _author(stated: Iterable[str]) -> str:
     return "; ".join(list(names.values())[:MOST_AUTHORS])
 
 
-def _date(said: list[MetadataElement], meta: dict[str, str], linked: list[dict[str, Any]]) -> str:
+def _date(elements: list[MetadataElement], meta: dict[str, str], json_ld: list[dict[str, Any]]) -> str:
     stated = [meta[name] for name in DATES if name in meta]
-    stated += [node["datePublished"] for node in linked if isinstance(node.get("datePublished"), str)]
-    stated += [each.attributes.get("datetime", "") for each in said if each.tag == "time"]
-    return next(filter(None, (day(_DAY.match(each)) for each in stated)), "")
+    stated += [node["datePublished"] for node in json_ld if isinstance(node.get("datePublished"), str)]
+    stated += [element.attributes.get("datetime", "") for element in elements if element.tag == "time"]
+    return next(filter(None, (day(_DAY.match(text)) for text in stated)), "")
 
 
-def _language(said: list[MetadataElement], meta: dict[str, str]) -> str:
-    root = next((each for each in said if each.tag == "html"), None)
+def _language(elements: list[MetadataElement], meta: dict[str, str]) -> str:
+    root = next((element for element in elements if element.tag == "html"), None)
     stated = "" if root is None else _first(root, "lang", "xml:lang")
     found = LANGUAGE.fullmatch((stated or meta.get("content-language", "")).strip())
     return found[0] if found else ""
 
 
-def _license(said: list[MetadataElement], meta: dict[str, str]) -> str:
+def _license(elements: list[MetadataElement], meta: dict[str, str]) -> str:
     """Return the licence that a marked link or a <meta> states. An unmarked link may apply to anything on the page."""
     stated = [
-        each.attributes.get("href", "")
-        for each in said
-        if "license" in each.attributes.get("rel", "").lower().split()
+        element.attributes.get("href", "")
+        for element in elements
+        if "license" in element.attributes.get("rel", "").lower().split()
     ]
     stated += [meta[name] for name in LICENSES if name in meta]
     return next(filter(None, map(creative_commons, stated)), "")
 
 
-def _canonical(said: list[MetadataElement], meta: dict[str, str], url: str) -> str:
+def _canonical(elements: list[MetadataElement], meta: dict[str, str], url: str) -> str:
     stated = [
-        each.attributes.get("href", "")
-        for each in said
-        if each.tag == "link" and "canonical" in each.attributes.get("rel", "").lower().split()
+        element.attributes.get("href", "")
+        for element in elements
+        if element.tag == "link" and "canonical" in element.attributes.get("rel", "").lower().split()
     ]
     for written in (*stated, meta.get("og:url", "")):
         try:
@@ -181,32 +181,32 @@ def _canonical(said: list[MetadataElement], meta: dict[str, str], url: str) -> s
     return ""
 
 
-def _linked(said: Iterable[MetadataElement]) -> Iterator[dict[str, Any]]:
+def _json_ld_nodes(elements: Iterable[MetadataElement]) -> Iterator[dict[str, Any]]:
     """Yield the nodes of the page's JSON-LD (schema.org), outer nodes first."""
-    for each in said:
-        if each.tag == "script" and len(each.text) <= LONGEST_JSON:
+    for element in elements:
+        if element.tag == "script" and len(element.text) <= LONGEST_JSON:
             try:
-                yield from _nodes(json.loads(each.text, strict=False), DEEPEST_JSON)
+                yield from _nodes(json.loads(element.text, strict=False), DEEPEST_JSON)
             except (ValueError, RecursionError):
                 continue
 
 
-def _nodes(value: Any, deep: int) -> Iterator[dict[str, Any]]:
-    if not deep:
+def _nodes(value: Any, max_depth: int) -> Iterator[dict[str, Any]]:
+    if not max_depth:
         return
     if isinstance(value, list):
-        for each in value:
-            yield from _nodes(each, deep - 1)
+        for child in value:
+            yield from _nodes(child, max_depth - 1)
     elif isinstance(value, dict):
         yield value
-        for each in value.values():
-            if isinstance(each, dict | list):
-                yield from _nodes(each, deep - 1)
+        for child in value.values():
+            if isinstance(child, dict | list):
+                yield from _nodes(child, max_depth - 1)
 
 
 def _authors(node: dict[str, Any]) -> Iterator[str]:
     stated = node.get("author")
-    for each in stated if isinstance(stated, list) else [stated]:
-        name = each.get("name") if isinstance(each, dict) else each
+    for author in stated if isinstance(stated, list) else [stated]:
+        name = author.get("name") if isinstance(author, dict) else author
         if isinstance(name, str) and "://" not in name:
             yield name

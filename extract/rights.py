@@ -30,7 +30,7 @@ METAS = frozenset(("robots", PRODUCT_TOKEN, RESERVED, "tdm-policy"))
 LONGEST_POLICY = 2_000
 """Characters of a policy's URL at most."""
 
-_MEANS = {"none": ("noindex", "nofollow"), "nocache": ("noarchive",)}
+_SYNONYMS = {"none": ("noindex", "nofollow"), "nocache": ("noarchive",)}
 _NAMED = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
 _WITH_VALUE = frozenset((EXPIRED, "max-snippet", "max-image-preview", "max-video-preview"))
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\s*,", re.IGNORECASE)
@@ -50,7 +50,7 @@ class Rights:
     def refusal(self, obey: Iterable[str]) -> str | None:
         """Return the reason code of the first statement in `obey` that the page makes; None if it makes none."""
         stated = {*self.robots, *((RESERVED,) if self.tdm_reservation == "1" else ())}
-        return next((each.replace("-", "_") for each in obey if each in stated), None)
+        return next((statement.replace("-", "_") for statement in obey if statement in stated), None)
 
 
 def rights(
@@ -59,8 +59,8 @@ def rights(
     """Return the rights in the headers and <meta>s (name in lower case, content) of a page fetched at `at_ms`."""
     robots: set[str] = set()
     tdm: dict[str, str] = {}
-    for written, value in headers:
-        name = written.lower()
+    for header, value in headers:
+        name = header.lower()
         if name == "x-robots-tag":
             robots.update(_directives(value, at_ms))
         elif name.startswith("tdm-"):
@@ -85,29 +85,29 @@ def _set_tdm_field(tdm: dict[str, str], name: str, value: str) -> None:
 
 
 def _directives(value: str, at_ms: int) -> Iterator[str]:
-    ours = True
+    applies = True
     # A comma after a weekday does not separate directives, so weekdays are removed.
     for part in _WEEKDAY.sub("", value).split(","):
-        said = part
-        named = _NAMED.fullmatch(said)
+        directive = part
+        named = _NAMED.fullmatch(directive)
         if named is not None and named[1].lower() not in _WITH_VALUE:
-            ours, said = named[1].lower() in {PRODUCT_TOKEN, "robots"}, named[2]
-            named = _NAMED.fullmatch(said)
-        if not ours:
+            applies, directive = named[1].lower() in {PRODUCT_TOKEN, "robots"}, named[2]
+            named = _NAMED.fullmatch(directive)
+        if not applies:
             continue
         if named is not None:
             if named[1].lower() == EXPIRED and _has_passed(named[2], at_ms):
                 yield EXPIRED
             continue
-        for word in said.lower().split():
-            yield from (each for each in _MEANS.get(word, (word,)) if each in DIRECTIVES)
+        for word in directive.lower().split():
+            yield from (name for name in _SYNONYMS.get(word, (word,)) if name in DIRECTIVES)
 
 
-def _has_passed(written: str, at_ms: int) -> bool:
-    """Return whether the date `written` had passed at `at_ms`; a date that cannot be read never has."""
+def _has_passed(date_text: str, at_ms: int) -> bool:
+    """Return whether the date `date_text` had passed at `at_ms`; a date that cannot be read never has."""
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            date = read(written.strip())
+            date = read(date_text.strip())
         except (ValueError, OverflowError):
             continue
         moment = date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -40,16 +40,17 @@ class RepeatedNgrams:
     def repeated_characters(self) -> int:
         """Return the characters, without spaces, of all n-grams that occurred earlier in the text. None counts twice.
 
-        The text is scanned from its start; after a repeated n-gram, the scan continues behind it, as in datatrove.
+        The text is scanned from its start. After a repeated n-gram the scan continues behind its last word, as in
+        datatrove.
         """
         seen: set[int] = set()
-        characters = free = 0
+        characters = resume = 0
         for place, gram in zip(self.places.tolist(), self.grams.tolist(), strict=True):
-            if place < free:
+            if place < resume:
                 continue
             if gram in seen:
                 characters += self._characters(place)
-                free = place + self.n
+                resume = place + self.n
             seen.add(gram)
         return characters
 
@@ -67,8 +68,8 @@ def repeated_ngrams(tokens: Sequence[str]) -> Iterator[RepeatedNgrams]:
     n = 1
     while True:
         n += 1
-        whole = places + n <= len(tokens)
-        places, grams = places[whole], grams[whole]
+        fits = places + n <= len(tokens)
+        places, grams = places[fits], grams[fits]
         # A key is smaller than tokens x tokens, so 64 bits are exact below 3e9 tokens.
         places, grams = _repeated_keys(places, grams * len(numbers) + identities[places + n - 1])
         yield RepeatedNgrams(n=n, places=places, grams=grams, ends=ends)
@@ -80,11 +81,11 @@ def _repeated_keys(places: IntArray, keys: IntArray) -> tuple[IntArray, IntArray
         return places, keys
     order = keys.argsort(kind="stable")
     ordered = keys[order]
-    news = np.empty(len(keys), dtype=bool)
-    news[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=news[1:])
-    runs = news.cumsum() - 1
-    again = np.bincount(runs)[runs] > 1
-    kept = order[again]
-    back = kept.argsort(kind="stable")
-    return places[kept[back]], runs[again][back]
+    starts_run = np.empty(len(keys), dtype=bool)
+    starts_run[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=starts_run[1:])
+    runs = starts_run.cumsum() - 1
+    is_repeated = np.bincount(runs)[runs] > 1
+    repeated = order[is_repeated]
+    by_place = repeated.argsort(kind="stable")
+    return places[repeated[by_place]], runs[is_repeated][by_place]

@@ -37,7 +37,7 @@ class AnalyzedText:
 
         In other scripts a character counts as a word, so limits on the length of words and lines do not apply.
         """
-        return 2 * sum(map(is_unspaced, self.words)) <= len(self.words) if not self.text.isascii() else True
+        return self.text.isascii() or 2 * sum(map(is_unspaced, self.words)) <= len(self.words)
 
     @cached_property
     def lines(self) -> list[str]:

@@ -39,9 +39,9 @@ class UrlBlocklist:
         if not self.prefixes:
             return False
         path = parts.path.lower()  # the list is in lower case
-        at = f"{host}{path}"
-        ends = [len(host) + found.end() for found in re.finditer("/", path)]
-        return at in self.prefixes or any(at[:end] in self.prefixes for end in ends)
+        address = f"{host}{path}"
+        folder_ends = [len(host) + slash.end() for slash in re.finditer("/", path)]
+        return address in self.prefixes or any(address[:end] in self.prefixes for end in folder_ends)
 
 
 def parse_blocklist(lines: Iterable[str]) -> UrlBlocklist:
@@ -59,7 +59,7 @@ def parse_blocklist(lines: Iterable[str]) -> UrlBlocklist:
         hosts = _HOSTS.fullmatch(text)
         entry = _ENTRY.fullmatch(hosts[1] if hosts else text)
         if entry is None or ("." not in entry[1] and not hosts):
-            raise ValueError(f"line {number}: {line.strip()[:80]!r} is no domain and no address")
+            raise ValueError(f"line {number}: {line.strip()[:80]!r} is neither a domain nor a URL prefix")
         host = entry[1].strip(".")
         if entry[2] and entry[2] != "/":
             prefixes.add(f"{host}{entry[2].partition('?')[0]}")

@@ -50,12 +50,12 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 def tokens(text: str) -> list[str]:
     """Return the words and symbols of a text, in order."""
-    return _found(text, _PLAIN_TOKEN, _MARKED_TOKEN)
+    return _find_all(text, _PLAIN_TOKEN, _MARKED_TOKEN)
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text, in order, without symbols."""
-    return _found(text, _PLAIN_WORD, _MARKED_WORD)
+    return _find_all(text, _PLAIN_WORD, _MARKED_WORD)
 
 
 def is_word(token: str) -> bool:
@@ -68,7 +68,7 @@ def is_unspaced(token: str) -> bool:
     return _UNSPACED.match(token) is not None and is_word(token)
 
 
-def _found(text: str, plain: re.Pattern[str], marked: re.Pattern[str]) -> list[str]:
+def _find_all(text: str, plain: re.Pattern[str], marked: re.Pattern[str]) -> list[str]:
     if text.isascii():
         return plain.findall(text)
     if _UNSPACED.search(text):

@@ -1,8 +1,7 @@
-"""How a browser is started so that it has nothing to take: no network, no files but its own, and the user nobody if we
-are root.
+"""Start a browser that can reach no network and no files but its own, as the user nobody if we are root.
 
 The browser's own sandbox, which needs user namespaces, keeps its pages from the rest. The walls here stand around all
-of the browser and hold if a page breaks out of that sandbox. The caller that starts the browser gets a launcher
+of the browser, and hold even if a page breaks out of that sandbox. The caller that starts the browser gets a launcher
 (`write_launcher`), a program to start in its place.
 """
 

@@ -12,15 +12,15 @@ def spawn_main(pipe: int, lifeline: int, orphan_signal: int) -> None:
     """Run the function that the parent sends. `pipe` and `lifeline` are descriptors; `orphan_signal` is the signal that
     this process gets when its parent is gone.
     """
-    _tie(lifeline, orphan_signal)
+    _signal_when_orphaned(lifeline, orphan_signal)
     connection = Connection(pipe)
     work, args = pickle.loads(connection.recv_bytes())  # noqa: S301 - our own parent's
     work(connection, *args)
 
 
-def _tie(lifeline: int, signum: int) -> None:
-    """Make the kernel send the signal when the other end of the lifeline closes: no thread of this process must run for
-    that.
+def _signal_when_orphaned(lifeline: int, signum: int) -> None:
+    """Make the kernel send this process the signal when the other end of the lifeline closes. No thread of the process
+    has to run for that.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signum)

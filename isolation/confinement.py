@@ -65,7 +65,7 @@ def confine(limits: ConfinementLimits) -> Confinement:
     except (OSError, ImportError) as error:
         landlock = 0
         lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {RISK_WITHOUT_LANDLOCK}")
-    who = privileges.drop_privileges(can_be_nobody=is_open)
+    user = privileges.drop_privileges(can_be_nobody=is_open)
     _set_limits(limits)
     try:
         if seccomp:
@@ -75,7 +75,7 @@ def confine(limits: ConfinementLimits) -> Confinement:
         lacks.append(
             f"no seccomp ({error}; the kernel or the container takes no filter): {RISK_WITHOUT_SECCOMP}"
         )
-    return Confinement(user=who, landlock=landlock, seccomp=seccomp, lacks=tuple(lacks))
+    return Confinement(user=user, landlock=landlock, seccomp=seccomp, lacks=tuple(lacks))
 
 
 def _silence_output() -> None:
@@ -87,11 +87,11 @@ def _silence_output() -> None:
 
 
 def _set_limits(limits: ConfinementLimits) -> None:
-    for which, most in (
+    for resource_id, maximum in (
         (resource.RLIMIT_DATA, limits.memory_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NPROC, 0),  # not one more, whatever other processes the user has
         (resource.RLIMIT_NOFILE, MAX_DESCRIPTORS),
     ):
-        set_resource_limit(which, most)
+        set_resource_limit(resource_id, maximum)

@@ -1,7 +1,8 @@
 """The files that a confined process may open, restricted by Landlock.
 
 A parser may read code: modules and character sets are imported when they are first needed, and C libraries look for
-their tables. Any user may read that. Project directories, home directories, keys, /proc and /etc are not among it.
+their tables. Any user may read these files. A parser may read no project directory, home directory or key, nothing in
+/proc, and nothing else in /etc.
 """
 
 import os
@@ -38,7 +39,7 @@ def code_paths() -> AllowedPaths:
 
     A source tree may hold a project too, so only its packages may be read.
     """
-    own = tuple(Path(sysconfig.get_path(name)) for name in PYTHON_PATH_NAMES)
+    installed = tuple(Path(sysconfig.get_path(name)) for name in PYTHON_PATH_NAMES)
     # An editable installation is not on the path: imported modules, such as this one, show where it is.
     roots = (
         *map(Path, sys.path),
@@ -51,35 +52,36 @@ def code_paths() -> AllowedPaths:
     trees = tuple(
         path
         for path in dict.fromkeys(roots)
-        if path.is_dir() and not any(path.is_relative_to(each) for each in own)
+        if path.is_dir() and not any(path.is_relative_to(place) for place in installed)
     )
     modules = (module for tree in trees for module in _importable(tree))
-    return AllowedPaths(readable=(*own, *modules, *map(Path, SYSTEM_PATHS)), listable=trees)
+    return AllowedPaths(readable=(*installed, *modules, *map(Path, SYSTEM_PATHS)), listable=trees)
 
 
 def restrict(allowed: AllowedPaths) -> int:
-    """Let this thread, and every process that it starts, open nothing but those paths. If the kernel can deny that
-    (version 6 of its interface), they cannot signal processes outside either, nor speak to listeners at abstract
-    sockets.
+    """Let this thread, and every process that it starts, open nothing but those paths.
+
+    If the kernel can deny it (version 6 of its interface), they can neither signal processes outside nor connect to
+    abstract sockets.
 
     Return the version of the kernel's interface. Raise `OSError` if the kernel has no Landlock.
     """
     from landlockpy import AccessFS, Ruleset, Scope  # noqa: PLC0415 - it exists only on Linux
 
-    of_file = AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.EXECUTE | AccessFS.TRUNCATE
+    file_rights = AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.EXECUTE | AccessFS.TRUNCATE
     read = AccessFS.READ_FILE | AccessFS.READ_DIR
-    every = ~AccessFS.NONE & ~AccessFS.EXECUTE & ~AccessFS.MAKE_CHAR & ~AccessFS.MAKE_BLOCK
+    write = ~AccessFS.NONE & ~AccessFS.EXECUTE & ~AccessFS.MAKE_CHAR & ~AccessFS.MAKE_BLOCK
     rights = (
         (allowed.readable, read),
         (allowed.listable, AccessFS.READ_DIR),
         (allowed.executable, read | AccessFS.EXECUTE),
-        (allowed.writable, every),
+        (allowed.writable, write),
     )
     with Ruleset(scoped=Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL) as rules:
-        for paths, right in rights:
+        for paths, path_rights in rights:
             for path in paths:
                 if path.exists():
-                    rules.allow_path(path, right if path.is_dir() else right & of_file)
+                    rules.allow_path(path, path_rights if path.is_dir() else path_rights & file_rights)
         rules.restrict()
         return rules.abi_version
 

@@ -1,4 +1,4 @@
-"""`probe_confinement`: which walls hold for a confined process of this machine, found out by confining one."""
+"""`probe_confinement`: which walls hold for a confined process of this machine. It confines a process to find out."""
 
 import os
 import select
@@ -25,10 +25,10 @@ def probe_confinement() -> Confinement:
 
     A process with one thread confines a copy of itself: that takes some 10 ms of CPU, a new interpreter with its
     modules 100 ms. A copy of a process with several threads has only one of them, and locks that the others held stay
-    locked for ever; so that process starts a new interpreter.
+    locked for ever. So a process with several threads starts a new interpreter.
     """
     has_one_thread = len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208 - there is nothing to join
-    report, exitcode = _of_copy() if has_one_thread else _of_new()
+    report, exitcode = _probe_in_fork() if has_one_thread else _probe_in_new_process()
     if not report:
         raise Unavailable(
             f"a worker process ended before it could start (exit code {exitcode}); look at its output above"
@@ -36,14 +36,14 @@ def probe_confinement() -> Confinement:
     return msgspec.msgpack.decode(report, type=Confinement)
 
 
-def _of_copy() -> tuple[bytes, int]:
+def _probe_in_fork() -> tuple[bytes, int]:
     """Return the report of a copy of this process, and the copy's exit code."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
         exitcode = 1
         try:
-            os.write(theirs, _confined())
+            os.write(theirs, _confine_and_report())
             exitcode = 0
         except BaseException:  # noqa: BLE001 - this is the end of the copy, whatever it was
             traceback.print_exc()
@@ -57,7 +57,7 @@ def _of_copy() -> tuple[bytes, int]:
     return report, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _of_new() -> tuple[bytes, int]:
+def _probe_in_new_process() -> tuple[bytes, int]:
     """Return the report of a new process, and its exit code."""
     process = WorkerProcess(_report, is_confined=True)
     report = b""
@@ -68,8 +68,8 @@ def _of_new() -> tuple[bytes, int]:
 
 
 def _report(pipe: Connection) -> None:
-    pipe.send_bytes(_confined())
+    pipe.send_bytes(_confine_and_report())
 
 
-def _confined() -> bytes:
+def _confine_and_report() -> bytes:
     return msgspec.msgpack.encode(confine(ConfinementLimits(memory_bytes=PROBE_MEMORY_BYTES)))

@@ -132,7 +132,7 @@ def parser_rules(pid: int) -> Iterator[SyscallRule]:
         yield SyscallRule("fcntl", (ArgumentCondition(1, MASK_32, command),))
     for request in IOCTL_REQUESTS:
         yield SyscallRule("ioctl", (ArgumentCondition(1, MASK_32, request),))
-    # No limit counts shared memory.
+    # Private mappings only: no memory limit counts shared ones.
     yield SyscallRule("mmap", (ArgumentCondition(3, mmap.MAP_SHARED, 0),))
     # It may read its own limits, but set none, and read none of another process.
     yield SyscallRule("prlimit64", (ArgumentCondition(0, MASK_32, 0), ArgumentCondition(2, MASK_64, 0)))

@@ -52,9 +52,9 @@ class WorkerProcess:
         it inherits under the same numbers. Raise `OSError` if no process can be started.
         """
         ours, theirs = socket.socketpair()
-        held, self._lifeline = os.pipe()
+        child_lifeline, self._lifeline = os.pipe()
         try:
-            inherited = (theirs.fileno(), held)
+            inherited = (theirs.fileno(), child_lifeline)
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own code
                 [
                     sys.executable,
@@ -78,7 +78,7 @@ class WorkerProcess:
             raise
         finally:
             theirs.close()
-            os.close(held)
+            os.close(child_lifeline)
         self.pipe = Connection(ours.detach())
         with suppress(OSError):  # it is dead already: a reader of the pipe notices
             self.pipe.send_bytes(pickle.dumps((target, args)))
@@ -112,8 +112,8 @@ class WorkerProcess:
 
     @contextmanager
     def within(self, limit_s: float) -> Iterator[None]:
-        """Kill the process if the body takes longer than `limit_s` seconds. So no call of the body waits for ever:
-        neither for the end of a message that the process has begun, nor for room in a pipe that it does not read.
+        """Kill the process if the body takes longer than `limit_s` seconds. So the body waits for ever neither for the
+        end of a message that the process has begun, nor for room in a pipe that the process does not read.
         """
         limit = Timer(limit_s, self.signal, (signal.SIGKILL,))
         limit.daemon = True

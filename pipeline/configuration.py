@@ -62,7 +62,7 @@ _NEAR = rule(
 )
 _NEAR_SIZE = rule(
     _fits_signature,
-    f"must be bands x rows whose product must not be more than the {PERMUTATIONS} of a signature",
+    f"must be bands x rows with a product of at most {PERMUTATIONS}, the numbers in a signature",
 )
 
 
@@ -138,7 +138,7 @@ class IngestConfig:
     commoncrawl: Annotated[
         str,
         _COMMONCRAWL,
-        Key('base of Common Crawl\'s files: or a mirror; or "s3://commoncrawl/" and AWS_* variables'),
+        Key('base URL of Common Crawl\'s files or of a mirror; or "s3://commoncrawl/" and AWS_* variables'),
     ] = "https://data.commoncrawl.org/"
 
 
@@ -236,27 +236,27 @@ def settings_of(section: str) -> list[Setting]:
     kind = SECTIONS[section]
     hints = get_type_hints(kind, include_extras=True)
     found: list[Setting] = []
-    for each in fields(kind):
-        key = _key_of(hints[each.name])
+    for item in fields(kind):
+        key = _key_of(hints[item.name])
         if key is not None:
-            found.append(_setting(each, "", hints[each.name], key))
+            found.append(_setting(item, "", hints[item.name], key))
             continue
-        owner_hints = get_type_hints(hints[each.name], include_extras=True)
-        for inner in fields(hints[each.name]):
+        owner_hints = get_type_hints(hints[item.name], include_extras=True)
+        for inner in fields(hints[item.name]):
             inner_key = _key_of(owner_hints[inner.name])
             if inner_key is not None:
-                found.append(_setting(inner, each.name, owner_hints[inner.name], inner_key))
+                found.append(_setting(inner, item.name, owner_hints[inner.name], inner_key))
     return found
 
 
 def _key_of(annotation: Any) -> Key | None:
-    found = (each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Key))
-    return next(found, None)
+    keys = (mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Key))
+    return next(keys, None)
 
 
 def _setting(item: "Field[Any]", owner: str, annotation: Any, key: Key) -> Setting:
-    made = item.default_factory
-    default = item.default if made is MISSING else made()
+    factory = item.default_factory
+    default = item.default if factory is MISSING else factory()
     return Setting(name=item.name, owner=owner, annotation=annotation, key=key, default=default)
 
 
@@ -269,7 +269,7 @@ def load(directory: Path) -> Config:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"{directory}: no project here, for there is no {FILE}; {_remedy(directory)}"
+            f"{directory}: no project here, because there is no {FILE}; {_remedy(directory)}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
@@ -329,7 +329,7 @@ def _valid(key: str, setting: Setting, value: Any) -> Any:
         case "literal_error":
             raise InputError(f"{key} must be {error['ctx']['expected']}, not {value!r}")
     inner = error["loc"][:1] if isinstance(value, dict) else ()
-    place = "".join(f'.{key}."{name}"'.removeprefix(f".{key}") for name in inner)
+    place = "".join(f'."{name}"' for name in inner)
     found = error["input"] if inner else value
     wanted = f"a table, written as [{key}{place}]" if inner else _wanted(key, setting)
     raise InputError(f"{key}{place} must be {wanted}, not {_TOML.get(type(found), 'a date')}")

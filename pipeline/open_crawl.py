@@ -38,7 +38,7 @@ class Every(Generic[T]):
 
 
 async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
-    """Ask the frontier of every crawl of a server. A lost frontier does not keep the others from responding."""
+    """Ask the frontier of every crawl of a server. A lost frontier does not stop the others."""
     answers, lost = {}, {}
     for name in await crawl_names(link):
         frontier = Frontier(link, name)
@@ -75,8 +75,8 @@ async def open_crawl(
             " would be fetched again; make the frontier from the archive with"
             f" `thresher frontier rebuild {crawl}`, or use another name for the crawl"
         )
-    here = StorageId(id=ensure_storage_id(store), uri=store.uri)
-    return await frontier.open(project.settings, storage=here, update=update)
+    storage = StorageId(id=ensure_storage_id(store), uri=store.uri)
+    return await frontier.open(project.settings, storage=storage, update=update)
 
 
 async def find_crawl(project: OpenProject, link: Link, crawl: str) -> Frontier:
@@ -107,9 +107,9 @@ def not_seeded_error(crawl: str) -> InputError:
 
 def has_archive(store: Store, crawl: str) -> bool:
     """Return whether a storage holds anything that a crawl of this name has fetched or settled."""
-    made = (
+    listings = (
         store.list(f"{WARC}/{crawl}/{crawl}-"),
         store.list(f"{LOG}/{crawl}/{crawl}-"),
         open_archive_files(store, crawl),
     )
-    return any(True for names in made for _ in names)
+    return any(True for names in listings for _ in names)

@@ -35,7 +35,9 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, kw_only=True)
 class OpenProject:
-    """The project that a command works on. Opening one touches no disk; its members do."""
+    """The project that a command works on. Opening it reads only thresher.toml; its members open
+    the rest on first use.
+    """
 
     config: Config
 
@@ -111,7 +113,7 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
-            _ = self.confinement
+            _ = self.confinement  # prints its warnings before a worker starts
             with local_worker_pool(workers or len(os.sched_getaffinity(0))) as local:
                 yield local
         else:
@@ -124,7 +126,7 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
-            _ = self.confinement
+            _ = self.confinement  # prints its warnings before a worker starts
             yield LocalCrawlWorker
         else:
             one_machine = self.config.project.redis == EMBEDDED

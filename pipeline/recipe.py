@@ -54,7 +54,7 @@ def run_all(  # noqa: PLR0913 - the options of the command
     `workers` is the number of worker processes after the crawl; None for one per CPU. `update` replaces the crawl's
     settings with those of the project.
     """
-    _ = project.config.contact
+    _ = project.config.contact  # raises if none is set
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
     process.step(project.config.filters)
     vocabulary = load_tokenizer_file(tokenizer)
@@ -117,8 +117,8 @@ def export_dataset(
     with export.write_lock(directory), record_run(project, export.step(plan), names) as record:
         shards, record.summary = export.make_shards(plan, directory, pool=pool, progress=progress)
         tokens = sum(shard.tokens for shard in shards)
-        counted = TokenCounts(tokenizer=tokenizer.name, tokens=tokens, text_bytes=plan.text_bytes)
-        funnel = report.funnel_of(project, names, counted)
+        token_counts = TokenCounts(tokenizer=tokenizer.name, tokens=tokens, text_bytes=plan.text_bytes)
+        funnel = report.funnel_of(project, names, token_counts)
         dataset = export.finish(plan, directory, shards, funnel)
     export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

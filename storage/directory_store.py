@@ -49,8 +49,8 @@ class DirectoryStore:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Staged]:
-        """Give a private file on the storage's own disk for the bytes of the future object `name`. It is removed at the
-        end of the context, published or not. Raise `Unavailable` if the disk has no room for what the context writes.
+        """Yield a private file on the storage's own disk for the bytes of the future object `name`. The file is removed
+        at the end of the context, published or not. Raise `Unavailable` if the disk has no room for the bytes.
         """
         self.path(name)
         with disk_errors_as_unavailable(self.root):

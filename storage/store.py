@@ -56,7 +56,7 @@ class Store(Readable, Protocol):
         ...
 
     def stage(self, name: str) -> "AbstractContextManager[Staged]":
-        """Give a private local file for the bytes of the future object `name`. The file is removed at the end of the
+        """Yield a private local file for the bytes of the future object `name`. The file is removed at the end of the
         context, published or not.
         """
         ...

@@ -20,9 +20,9 @@ TOO_LITTLE = 100
 PASSES = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
 """For each pass: whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned."""
 LONG, FAIR = 80, 40
-"""Least characters of a block that reads like text: in general, and if it ends like a sentence."""
+"""Minimum characters of a block that reads like text: in general, and if it ends like a sentence."""
 MOST_LINKED = 0.33
-"""Largest share of links in a block that reads like text."""
+"""Maximum share of links in the characters of a block that reads like text."""
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Tags of boxes that may be clutter within the content."""
 NOTICE_PAGE_SHARE = 0.5
@@ -36,10 +36,10 @@ article.
 NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
 """Share of the page's text with which the best box suffices: in general, and if the headline precedes it directly."""
 MIN_CHARACTERS_WITH_HEADLINE = 300
-"""Least characters of a best box for which `WITH_HEADLINE` applies."""
+"""Minimum number of characters of a best box for which `WITH_HEADLINE` applies."""
 MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
-"""For other boxes of text: least text that an outer box adds, relative to the best box; least share of text in a box;
-and least text of a box, relative to the best box.
+"""For other boxes of text: the minimum text that an outer box adds, relative to the best box; the minimum share of text
+in a box; and the minimum text of a box, relative to the best box.
 """
 
 
@@ -49,17 +49,18 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     In a discussion, readers' comments are content. Discussions, references and products are taken as a whole, not only
     the parts that read like an article.
     """
-    gone = excluded_boxes(
+    excluded = excluded_boxes(
         page.boxes,
         lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
     )
+    # The characters of running text in each block.
     good = [block.length if _is_text(block) else 0 for block in page.blocks]
     notices = _notices(page.blocks, sum(good))
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
-        out = _unlikely(page, good, gone, kind) if strict else gone
-        scores = Scores(page, good, out, notices, weighed=weighed)
-        found = _content(scores, title, kind, gone, cleaned=cleaned)
+        excluded_in_pass = _unlikely(page, good, excluded, kind) if strict else excluded
+        scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
+        found = _content(scores, title, kind, excluded, cleaned=cleaned)
         size = _size(found)
         if size >= ENOUGH:
             return found
@@ -88,35 +89,37 @@ def _notices(blocks: Sequence[Block], text: int) -> frozenset[int]:
     return found if sum(blocks[number].length for number in found) < NOTICE_PAGE_SHARE * text else frozenset()
 
 
-def _unlikely(page: ParsedPage, good: Sequence[int], gone: Sequence[bool], kind: PageKind) -> list[bool]:
-    """Return for each box whether it is ruled out: it is in `gone`, or its names suggest other parts of the page.
+def _unlikely(page: ParsedPage, good: Sequence[int], excluded: Sequence[bool], kind: PageKind) -> list[bool]:
+    """Return for each box whether it is ruled out: it is in `excluded`, or its names suggest other parts of the page.
 
     A box that has too large a share of the text is not ruled out for its names.
     """
-    discussed = kind == "discussion"
+    is_discussion = kind == "discussion"
     sums = [0]
     for block, size in zip(page.blocks, good, strict=True):
-        sums.append(sums[-1] + (0 if gone[block.box.number] else size))
+        sums.append(sums[-1] + (0 if excluded[block.box.number] else size))
     return excluded_boxes(
         page.boxes,
         lambda box: (
-            gone[box.number]
+            excluded[box.number]
             or (
                 sums[box.last] - sums[box.first] < box.unlikely * sums[-1]
-                and not (discussed and box.comments)
+                and not (is_discussion and box.comments)
             )
         ),
     )
 
 
 def _content(
-    scores: Scores, title: str, kind: PageKind, gone: Sequence[bool], *, cleaned: bool
+    scores: Scores, title: str, kind: PageKind, excluded: Sequence[bool], *, cleaned: bool
 ) -> list[Block]:
     top = scores.best()
     if top is None:
         return []
     if _is_whole(kind) or (
-        kind == "page" and _plain(scores, top) < MIN_BEST_BOX_SHARE * _plain(scores, scores.page.boxes[0])
+        kind == "page"
+        and _unlinked_characters(scores, top)
+        < MIN_BEST_BOX_SHARE * _unlinked_characters(scores, scores.page.boxes[0])
     ):
         top = _widen(scores, top)
     blocks = scores.page.blocks
@@ -129,15 +132,15 @@ def _content(
                 for number in range(box.first, box.last):
                     taken[number] = taken[number] and blocks[number].tag == "pre" and box.tag != "form"
     trim.trim_end(blocks, taken, top.last, comments=kind != "discussion")
-    trim.add_headline(blocks, taken, title, gone)
-    return [block for block, each in zip(blocks, taken, strict=True) if each]
+    trim.add_headline(blocks, taken, title, excluded)
+    return [block for block, is_taken in zip(blocks, taken, strict=True) if is_taken]
 
 
 def _is_whole(kind: PageKind) -> bool:
     return kind not in {"article", "page"}
 
 
-def _plain(scores: Scores, box: Box) -> int:
+def _unlinked_characters(scores: Scores, box: Box) -> int:
     """Return the number of characters that are not links."""
     return scores.text[box.number] - scores.link[box.number]
 
@@ -145,8 +148,10 @@ def _plain(scores: Scores, box: Box) -> int:
 def _widen(scores: Scores, top: Box) -> Box:
     """Return the innermost of the best box and its ancestors that has nearly all of the page's text beside links."""
     outermost = scores.page.boxes[0]
-    enough = WHOLE_PAGE_SHARE * _plain(scores, outermost)
-    return next((box for box in (top, *ancestors(top)) if _plain(scores, box) >= enough), outermost)
+    enough = WHOLE_PAGE_SHARE * _unlinked_characters(scores, outermost)
+    return next(
+        (box for box in (top, *ancestors(top)) if _unlinked_characters(scores, box) >= enough), outermost
+    )
 
 
 def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
@@ -154,20 +159,20 @@ def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
     first = next((number for number in range(top.first, top.last) if scores.live[number]), top.first)
     head = headline(title, scores.page.blocks, first)
     size = scores.good(top)
-    begins_here = head is not None and abs(first - head) < AHEAD and size > MIN_CHARACTERS_WITH_HEADLINE
-    if size >= (WITH_HEADLINE if begins_here else NEARLY_ALL) * scores.all_good:
+    is_after_headline = head is not None and abs(first - head) < AHEAD and size > MIN_CHARACTERS_WITH_HEADLINE
+    if size >= (WITH_HEADLINE if is_after_headline else NEARLY_ALL) * scores.all_good:
         return
     inner = top
     for box in ancestors(top):
         if scores.good(box) - scores.good(inner) > MIN_GAIN * size:
-            for each in box.children:
-                good = scores.good(each)
+            for child in box.children:
+                good = scores.good(child)
                 if (
-                    each is not inner
+                    child is not inner
                     and good
-                    and good >= max(MIN_TEXT_SHARE * scores.text[each.number], MIN_RELATIVE_SIZE * size)
+                    and good >= max(MIN_TEXT_SHARE * scores.text[child.number], MIN_RELATIVE_SIZE * size)
                 ):
-                    yield each
+                    yield child
         inner = box
 
 

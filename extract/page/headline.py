@@ -10,9 +10,9 @@ LONGEST = 250
 AHEAD = 12
 """Blocks after the start of the content in which the headline is searched."""
 SHARE = 0.8
-"""Least share of a line's words that are words of the title."""
+"""Minimum share of a line's words that are words of the title."""
 COVERED = 0.3
-"""Least share of the title's words that a line must contain if it is not an <h1>."""
+"""Minimum share of the title's words that a line must contain if it is not an <h1>."""
 _WORD = re.compile(r"\w+")
 _BONUS = {"h1": 0.5, "h2": 0.35, "h3": 0.35}
 
@@ -21,8 +21,8 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
     """Return the number of the headline's block, if the content begins with block `first`; return None if there is
     none.
     """
-    wanted = set(_WORD.findall(title.lower()))
-    if not wanted:
+    title_words = set(_WORD.findall(title.lower()))
+    if not title_words:
         return None
     best, best_score = None, 0.0
     for number, block in enumerate(blocks[: first + AHEAD + 1]):
@@ -32,8 +32,8 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
         heading = block.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}
         if not words or (not heading and len(words) < 3):
             continue
-        common = len(words & wanted)
-        covered = common / len(wanted)
+        common = len(words & title_words)
+        covered = common / len(title_words)
         if common < SHARE * len(words) or (covered < COVERED and block.tag != "h1"):
             continue
         score = covered + _BONUS.get(block.tag, 0) - (0.3 if number > first else 0)

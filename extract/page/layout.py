@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from extract.page.boxes import Block, Box
 
-MOST_CELL = 200
-"""Characters of a cell of a row at most."""
+MAX_CELL_CHARACTERS = 200
+"""A row with a longer cell is not written as a row."""
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 SHORTEST_FENCE = 3
 
@@ -38,18 +38,18 @@ ContextFinder = Callable[[Box], BlockContext]
 def plain(blocks: Iterable[Block]) -> str:
     """Return plain text: one line for each block or row; line breaks of the page are kept."""
     lines = []
-    begun: set[int] = set()
-    placed = _places()
-    for row, cells in _rows(blocks, placed):
+    begun_items: set[int] = set()
+    context_of = _context_finder()
+    for row, cells in _rows(blocks, context_of):
         if row is not None:
             lines.append(" | ".join(_one_line(cell) for cell in cells))
             continue
         for block in cells:
-            item = placed(block.box).item
-            begins = item is not None and item.number not in begun
+            item = context_of(block.box).item
+            begins = item is not None and item.number not in begun_items
             lines.append(f"- {block.text}" if begins else block.text)
             if item is not None:
-                begun.add(item.number)
+                begun_items.add(item.number)
     return "\n".join(lines)
 
 
@@ -58,13 +58,13 @@ def markdown(blocks: Iterable[Block]) -> str:
     written: list[str] = []
     columns: dict[int, int] = {}  # column in which the text of an item begins, by its number
     counted: Counter[int] = Counter()
-    placed = _places()
+    context_of = _context_finder()
     before: Box | None = None  # the item that has just begun, or the table of the previous row
-    for row, cells in _rows(blocks, placed):
+    for row, cells in _rows(blocks, context_of):
         if row is not None:
-            texts = [text.replace("|", "\\|") for text in _columns(row, cells, placed)]
+            texts = [text.replace("|", "\\|") for text in _cell_texts(row, cells, context_of)]
             line = f"| {' | '.join(texts)} |"
-            table = placed(row).table
+            table = context_of(row).table
             if table is not None and table is before:
                 written.append(f"\n{line}")
             else:
@@ -72,35 +72,35 @@ def markdown(blocks: Iterable[Block]) -> str:
             before = table
             continue
         for block in cells:
-            place = placed(block.box)
-            item, marker = place.item, ""
-            column = 0 if item is None else _column(item, columns, placed)
+            context = context_of(block.box)
+            item, marker = context.item, ""
+            column = 0 if item is None else _column(item, columns, context_of)
             begins = item is not None and item.number not in columns
             if item is not None and begins:
                 marker = " " * column + f"{_marker(item, counted)} "
                 column = columns[item.number] = len(marker)
             is_tight = begins and before is not None and before.tag == "li"
-            written += ["\n" if is_tight else "\n\n", _item(block, place, marker or " " * column, column)]
+            written += ["\n" if is_tight else "\n\n", _item(block, context, marker or " " * column, column)]
             before = item if begins else None
     return "".join(written).strip("\n")
 
 
-def _places() -> ContextFinder:
+def _context_finder() -> ContextFinder:
     """Return a function that finds the context of a box; it visits each box only once."""
     known: dict[int, BlockContext] = {}
 
-    def place(box: Box) -> BlockContext:
+    def find_context(box: Box) -> BlockContext:
         found = known.get(box.number)
         if found is None:
-            found = known[box.number] = _inner(
-                BlockContext() if box.parent is None else place(box.parent), box
+            found = known[box.number] = _inner_context(
+                BlockContext() if box.parent is None else find_context(box.parent), box
             )
         return found
 
-    return place
+    return find_context
 
 
-def _inner(around: BlockContext, box: Box) -> BlockContext:
+def _inner_context(around: BlockContext, box: Box) -> BlockContext:
     match box.tag:
         case "li":
             return around._replace(item=box)
@@ -115,38 +115,38 @@ def _inner(around: BlockContext, box: Box) -> BlockContext:
     return around
 
 
-def _rows(blocks: Iterable[Block], placed: ContextFinder) -> Iterator[tuple[Box | None, list[Block]]]:
+def _rows(blocks: Iterable[Block], context_of: ContextFinder) -> Iterator[tuple[Box | None, list[Block]]]:
     """Yield the blocks of each row of a table with the box of the row, and all other blocks with None."""
-    for row, group in groupby(blocks, key=lambda block: placed(block.box).row):
+    for row, group in groupby(blocks, key=lambda block: context_of(block.box).row):
         cells = list(group)
-        yield (row if row is not None and _is_row(cells, placed) else None), cells
+        yield (row if row is not None and _is_row(cells, context_of) else None), cells
 
 
-def _is_row(cells: list[Block], placed: ContextFinder) -> bool:
+def _is_row(cells: list[Block], context_of: ContextFinder) -> bool:
     return (
         len(cells) > 1
         and all(block.tag != "pre" for block in cells)
-        and len({_cell(block, placed) for block in cells}) == len(cells)
-        and max(block.length for block in cells) <= MOST_CELL
+        and len({_cell(block, context_of) for block in cells}) == len(cells)
+        and max(block.length for block in cells) <= MAX_CELL_CHARACTERS
     )
 
 
-def _cell(block: Block, placed: ContextFinder) -> int:
-    return (placed(block.box).cell or block.box).number
+def _cell(block: Block, context_of: ContextFinder) -> int:
+    return (context_of(block.box).cell or block.box).number
 
 
-def _columns(row: Box, cells: list[Block], placed: ContextFinder) -> list[str]:
+def _cell_texts(row: Box, cells: list[Block], context_of: ContextFinder) -> list[str]:
     """Return the texts of a row by column; an empty cell gives an empty text."""
-    texts = {_cell(block, placed): _one_line(block) for block in cells}
+    texts = {_cell(block, context_of): _one_line(block) for block in cells}
     columns = [box.number for box in row.children if box.tag in {"td", "th"}]
     return [texts.get(column, "") for column in (columns if texts.keys() <= set(columns) else texts)]
 
 
-def _column(item: Box, columns: dict[int, int], placed: ContextFinder) -> int:
+def _column(item: Box, columns: dict[int, int], context_of: ContextFinder) -> int:
     """Return the column of an item: of its text if it has begun, otherwise of its marker, below its parent's text."""
     around: Box | None = item
     while around is not None and around.number not in columns:
-        around = None if around.parent is None else placed(around.parent).item
+        around = None if around.parent is None else context_of(around.parent).item
     return 0 if around is None else columns[around.number]
 
 
@@ -158,9 +158,9 @@ def _marker(item: Box, counted: Counter[int]) -> str:
     return f"{counted[inside.number]}."
 
 
-def _item(block: Block, place: BlockContext, start: str, column: int) -> str:
+def _item(block: Block, context: BlockContext, start: str, column: int) -> str:
     """Return a block after `start`, its marker or indentation. A quotation is inside the item or around it."""
-    text, quotation, item = _marked(block), place.quotation, place.item
+    text, quotation, item = _marked(block), context.quotation, context.item
     is_within = quotation is not None and (item is None or quotation.depth > item.depth)
     if is_within:
         text = _quoted(text)

@@ -58,17 +58,17 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 )
 
 
-def page_kind(meta: Mapping[str, str], linked: Iterable[Mapping[str, Any]], url: str) -> PageKind:
-    """Return the kind of a page with these <meta>s (by name in lower case), nodes of JSON-LD and URL."""
+def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url: str) -> PageKind:
+    """Return the kind of a page with these <meta>s (by name in lower case), JSON-LD nodes and URL."""
     generator = meta.get("generator", "")
-    for of, pattern in _GENERATORS:
+    for kind, pattern in _GENERATORS:
         if pattern.search(generator):
-            return of
-    for node in linked:
+            return kind
+    for node in json_ld:
         types = node.get("@type")
         for name in types if isinstance(types, list) else [types]:
             if isinstance(name, str) and (found := _TYPES.get(name.lower())):
                 return found
     if found := _OPEN_GRAPH.get(meta.get("og:type", "").lower()):
         return found
-    return next((of for of, pattern in _PATHS if pattern.search(url)), "page")
+    return next((kind for kind, pattern in _PATHS if pattern.search(url)), "page")

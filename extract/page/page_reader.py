@@ -187,7 +187,7 @@ class Reader:
 
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin a box; within a <pre>, begin a line."""
-        # Some pages hide their <body> until a script has run, so that is ignored.
+        # Some pages hide their <body> until a script has run, so a hidden <body> is read.
         if attributes and tag != "body" and _is_hidden(attributes):
             self._hidden_depth = 1
             return
@@ -210,7 +210,7 @@ class Reader:
             around.children = [box]
         self._ends.append(self._box_ends)
         if attributes:
-            _name(box, attributes)
+            _apply_class_hints(box, attributes)
         if tag in UNLIKELY_TAGS:
             box.unlikely = ALWAYS_UNLIKELY
 
@@ -285,10 +285,10 @@ class Reader:
         """Break the line; a second break in a row begins a new block."""
         self._ends.append(None)
         pieces = self._pieces
-        behind_another = pieces and (
+        follows_break = pieces and (
             pieces[-1] == NEW_LINE or (len(pieces) > 1 and pieces[-2] == NEW_LINE and pieces[-1].isspace())
         )
-        if behind_another and not self._verbatim:
+        if follows_break and not self._verbatim:
             self._flush()
         else:
             pieces.append(NEW_LINE)
@@ -369,7 +369,7 @@ class Reader:
         pass
 
 
-def _name(box: Box, attributes: Mapping[str, str]) -> None:
+def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
     if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
         box.weight, unlikely, comments, box.is_boilerplate = hints

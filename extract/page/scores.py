@@ -21,6 +21,7 @@ BASE = {
 }  # fmt: skip
 """Points of a box for its tag."""
 RANKED = 5
+"""Number of boxes with the highest scores that are compared as rivals."""
 RIVAL = 0.75
 """Share of the best score from which on a box is a rival of the best one."""
 RIVALS = 3
@@ -78,14 +79,14 @@ class Scores:
             return
         points = 2 + block.commas + min(block.length // 100, 3)
         box = inner if inner.children else inner.parent
-        for share in ANCESTOR_DIVISORS:
+        for divisor in ANCESTOR_DIVISORS:
             if box is None:
                 return
             score = self._points[box.number]
             if score is None:
                 score = self._base(box)
                 self._candidates.append(box)
-            self._points[box.number] = score + points / share
+            self._points[box.number] = score + points / divisor
             box = box.parent
 
     def _base(self, box: Box) -> float:
@@ -141,7 +142,7 @@ class Scores:
     def _better_ancestor(self, top: Box) -> Box:
         """Return the first ancestor with a rising score, unless scores fall to a third before it; otherwise `top`."""
         last = self.score(top)
-        least = last / 3
+        min_score = last / 3
         for box in ancestors(top):
             if box.tag == "body":
                 break
@@ -149,7 +150,7 @@ class Scores:
                 score = self.score(box)
                 if score > last:
                     return box
-                if score < least:
+                if score < min_score:
                     break
                 last = score
         return top

@@ -8,9 +8,9 @@ from extract.page.boxes import Block
 from extract.page.headline import AHEAD, headline
 
 BEFORE = 0.5
-"""Least share of the text before a line that can end the content."""
+"""Minimum share of the text before a line that can end the content."""
 LEAST_BEFORE = 100
-"""Least characters before a line that can end the content."""
+"""Minimum number of characters before a line that can end the content."""
 MANY = 3
 """Number of such lines from which on they belong to several articles on one page; then none ends the content."""
 LONGEST_LEAD = 700
@@ -38,7 +38,9 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
         enough = max(BEFORE * _size(blocks, taken), LEAST_BEFORE)
         sizes = [
             0,
-            *accumulate(block.length if each else 0 for block, each in zip(blocks, taken, strict=True)),
+            *accumulate(
+                block.length if is_taken else 0 for block, is_taken in zip(blocks, taken, strict=True)
+            ),
         ]
         end = next((number for number in ends if sizes[number] >= enough), last)
         taken[end:last] = [False] * max(0, last - end)
@@ -50,26 +52,26 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
             taken[number] = False
 
 
-def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, gone: Sequence[bool]) -> None:
+def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded: Sequence[bool]) -> None:
     """Add the headline, and the teaser between it and the content; remove a little text before the headline.
 
-    Boxes in `gone` hold no teaser.
+    Boxes in `excluded` hold no teaser.
     """
-    first = next((number for number, each in enumerate(taken) if each), None)
+    first = next((number for number, is_taken in enumerate(taken) if is_taken), None)
     head = None if first is None else headline(title, blocks, first)
     if first is None or head is None:
         return
     if head < first:
         taken[head] = True
         for number in range(head + 1, first) if first - head <= AHEAD else ():
-            taken[number] = not gone[blocks[number].box.number] and _is_lead(blocks[number])
+            taken[number] = not excluded[blocks[number].box.number] and _is_lead(blocks[number])
     elif head > first and _size(blocks[:head], taken) < STRAY * _size(blocks, taken):
         taken[first:head] = [False] * (head - first)
         taken[head] = True
 
 
 def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
-    return sum(block.length for block, each in zip(blocks, taken, strict=False) if each)
+    return sum(block.length for block, is_taken in zip(blocks, taken, strict=False) if is_taken)
 
 
 def _is_lead(block: Block) -> bool:

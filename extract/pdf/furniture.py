@@ -45,13 +45,13 @@ def remove_furniture(pages: Sequence[PdfPageText]) -> list[tuple[Line, ...]]:
         repeated |= _numbers([edge[side] for edge in edges])
     found = []
     for number, page in enumerate(pages):
-        gone: set[int] = set()
+        removed: set[int] = set()
         for edge in edges[number]:
             for line in edge:
                 if (number, id(line)) not in repeated:
                     break
-                gone.add(id(line))
-        found.append(tuple(line for line in page.lines if id(line) not in gone) if gone else page.lines)
+                removed.add(id(line))
+        found.append(tuple(line for line in page.lines if id(line) not in removed) if removed else page.lines)
     return found
 
 

@@ -18,8 +18,8 @@ from extract.pdf.page_text import HYPHEN
 SOFT = "\u00ad"
 LONGEST = 40
 """Characters of a word at most; a longer one is not looked up in the document."""
-FEWEST = 2
-"""Least letters of a part that can be a word of its own."""
+MIN_PART_LETTERS = 2
+"""Minimum number of letters of a part that can be a word of its own."""
 
 _HYPHENS = frozenset(f"-\u2010{SOFT}{HYPHEN}")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
@@ -39,13 +39,13 @@ class Lexicon:
 def lexicon(lines: Iterable[str]) -> Lexicon:
     """Return the words of a document; parts of words that are hyphenated at line ends do not count."""
     words: set[str] = set()
-    parted = False
+    was_hyphenated = False
     for line in lines:
         found = _WORD.findall(line.lower())
-        if parted:
+        if was_hyphenated:
             found = found[1:]
-        parted = ends_hyphenated(line)
-        words.update(found[:-1] if parted else found)
+        was_hyphenated = ends_hyphenated(line)
+        words.update(found[:-1] if was_hyphenated else found)
     return Lexicon(words=frozenset(words))
 
 
@@ -77,4 +77,4 @@ def _keeps(word: str, rest: str, lexicon: Lexicon) -> bool:
         return False
     if f"{first}-{second}" in lexicon.words:
         return True
-    return min(len(first), len(second)) >= FEWEST and {first, second} <= lexicon.words
+    return min(len(first), len(second)) >= MIN_PART_LETTERS and {first, second} <= lexicon.words

@@ -25,20 +25,20 @@ LEADING = 1.35
 LEAST_STEP = 1.2
 """Distance in line heights up to which lines are of one paragraph, as the lines of a heading are."""
 INDENT = 0.7
-"""Least indentation in line heights."""
+"""Minimum indentation in line heights."""
 OTHER_SIZE = 1.25
 """Ratio of line heights beyond which letters have another size, as those of a heading."""
 ROOM = 0.6
 """Line heights that must be free beside the width of the word, because right margins are ragged."""
 LEAST = 40
-"""Least characters of a paragraph that may continue after the end of its page or column."""
+"""Minimum number of characters of a paragraph that may continue after the end of its page or column."""
 TAIL = 12
 """Characters at the end of a line that show how it ends."""
 
 _ENDED = re.compile(r"[.!?:;…。！？：؟۔।]['\"”’»)\]]*$")
 _BROKEN_OFF = re.compile(r"[^\W\d_,]$|,$|\w-$")
 _ITEM = re.compile(r"(?:[•●○■▪◦‣·*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
-_LED = re.compile(r"(?<![.…·])(?<![.…·] )(?: ?[.…·]){3,}+\s*+[\divxl]++$")
+_CONTENTS_LINE = re.compile(r"(?<![.…·])(?<![.…·] )(?: ?[.…·]){3,}+\s*+[\divxl]++$")
 """A line of a table of contents."""
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
@@ -50,7 +50,7 @@ def paragraphs(blocks: Sequence[LineBlock], lexicon: Lexicon) -> list[str]:
         if block.is_table:
             found.append("\n".join(line.text for line in block.lines))
         else:
-            found += _of_block(block.lines, lexicon)
+            found += _block_paragraphs(block.lines, lexicon)
     return found
 
 
@@ -58,21 +58,21 @@ def join_continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
     """Return the paragraphs, with those joined that continue on the next page or column."""
     found: list[list[str]] = []
     for paragraph in paragraphs:
-        if found and _goes_on(found[-1][-1], paragraph):
-            found[-1][-1] = _linked(found[-1][-1], paragraph, lexicon)
+        if found and _continues(found[-1][-1], paragraph):
+            found[-1][-1] = _with_separator(found[-1][-1], paragraph, lexicon)
             found[-1].append(paragraph)
         else:
             found.append([paragraph])
     return ["".join(parts) for parts in found]
 
 
-def _goes_on(before: str, after: str) -> bool:
+def _continues(before: str, after: str) -> bool:
     if "\n" in before or len(before) < LEAST or not after[:1].islower():
         return False
     return _BROKEN_OFF.search(before[-2:]) is not None or ends_hyphenated(before)
 
 
-def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
+def _block_paragraphs(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
     right, left = max(line.right for line in lines), min(line.left for line in lines)
     steps = [below.top - above.top for above, below in pairwise(lines) if below.top > above.top]
     usual = statistics.median_low(steps) if steps else 0.0
@@ -83,10 +83,10 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
     for above, line in pairwise(lines):
         parts = found[-1]
         ends = _ITEM.match(line.text) is not None or _had_room(above, line, end, from_right=from_right)
-        if _begins(above, line, usual, begin, from_right=from_right):
+        if _begins_paragraph(above, line, usual, begin, from_right=from_right):
             found.append([line.text])
         elif ends_hyphenated(above.text) or not ends:
-            parts[-1] = _linked(parts[-1], line.text, lexicon)
+            parts[-1] = _with_separator(parts[-1], line.text, lexicon)
             parts.append(line.text)
         elif _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
             found.append([line.text])
@@ -95,7 +95,7 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
     return ["".join(parts) for parts in found]
 
 
-def _begins(above: Line, line: Line, usual: float, edge: float, *, from_right: bool) -> bool:
+def _begins_paragraph(above: Line, line: Line, usual: float, edge: float, *, from_right: bool) -> bool:
     """Return whether `line` begins a paragraph."""
     high, low = line.bottom - line.top, above.bottom - above.top
     step = line.top - above.top
@@ -113,15 +113,15 @@ def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool
     first = line.text.split(" ", 1)[0]
     width = (line.right - line.left) * len(first) / max(1, len(line.text))
     left_over = above.left - edge if from_right else edge - above.right
-    if _LED.search(above.text[-TAIL:]):
+    if _CONTENTS_LINE.search(above.text[-TAIL:]):
         return True
     return left_over > width + ROOM * (line.bottom - line.top)
 
 
-def _linked(before: str, after: str, lexicon: Lexicon) -> str:
+def _with_separator(before: str, after: str, lexicon: Lexicon) -> str:
     """Return a line with the separator before the line that continues it."""
-    parted = join_hyphenated(before, after, lexicon)
-    if parted is not None:
-        return parted
+    joined = join_hyphenated(before, after, lexicon)
+    if joined is not None:
+        return joined
     is_wide = _WIDE.match(before[-1:]) and _WIDE.match(after[:1])
     return before if is_wide else f"{before} "

@@ -39,27 +39,30 @@ def packet(payload: bytes) -> str:
     return payload[begin:end].decode(errors="replace") if end > 0 else ""
 
 
-def title(book: PdfDocument, packet: str) -> str:
+def title(document: PdfDocument, packet: str) -> str:
     """Return `Title`, otherwise `dc:title`; return `""` if both are missing or file names."""
-    return next(filter(None, map(_clean_value, (book.info("Title"), *_items(packet, "dc:title")[:1]))), "")
-
-
-def author(book: PdfDocument, packet: str) -> str:
-    """Return `Author` as written; otherwise the names of `dc:creator`, separated by `; `."""
     return next(
-        filter(None, map(_clean_value, (book.info("Author"), "; ".join(_items(packet, "dc:creator"))))), ""
+        filter(None, map(_clean_value, (document.info("Title"), *_items(packet, "dc:title")[:1]))), ""
     )
 
 
-def date(book: PdfDocument, packet: str) -> str:
+def author(document: PdfDocument, packet: str) -> str:
+    """Return `Author` as written; otherwise the names of `dc:creator`, separated by `; `."""
+    return next(
+        filter(None, map(_clean_value, (document.info("Author"), "; ".join(_items(packet, "dc:creator"))))),
+        "",
+    )
+
+
+def date(document: PdfDocument, packet: str) -> str:
     """Return the day of `CreationDate` (ISO 32000-1, 7.9.4), otherwise of `xmp:CreateDate`; `""` if neither is one."""
     stated = re.search(r"xmp:CreateDate(?:=\"|>)([^<\"]{4,40})", packet)
-    return day(_DATE.match(book.info("CreationDate"))) or day(_DATE.match(stated[1]) if stated else None)
+    return day(_DATE.match(document.info("CreationDate"))) or day(_DATE.match(stated[1]) if stated else None)
 
 
-def language(book: PdfDocument, packet: str) -> str:
+def language(document: PdfDocument, packet: str) -> str:
     """Return `Lang` of the catalog, otherwise the first `dc:language`; return `""` if neither is a language."""
-    for stated in (book.language(), *_items(packet, "dc:language")[:1]):
+    for stated in (document.language(), *_items(packet, "dc:language")[:1]):
         if found := LANGUAGE.fullmatch(stated.strip()):
             return found[0] if found[0].lower() != "x-default" else ""
     return ""

@@ -18,7 +18,7 @@ WIDEST_SPACE = 1.2
 NARROW_SPACE = 0.5
 """Largest space, in word heights, between separately written pieces of a line; smaller than between columns."""
 OVERLAP = 0.5
-"""Least vertical overlap of two words of a line, as a share of the smaller height; indices and exponents are shifted.
+"""Minimum vertical overlap of two words of a line, as a share of the smaller height; indices and exponents are shifted.
 """
 TOUCHING = 0.12
 """Largest space, in word heights, between separately written letters of one word."""

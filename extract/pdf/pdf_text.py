@@ -33,6 +33,7 @@ MOST_CHARACTERS = 10_000_000
 time.
 """
 LINE = 20
+"""Characters that a line counts as, besides its own (`MOST_CHARACTERS`)."""
 MOST_OBJECTS = 5_000_000
 """Objects of a document at most: they take 10 s. Of 1,002 real pages, the fullest has 66,357 objects."""
 MIN_PAGE_CHARACTERS = 40
@@ -59,7 +60,7 @@ _REASONS: dict[PdfPageKind, str] = {
 def extract(payload: bytes, *, truncated: bool = False) -> PdfExtraction | Skip:
     """Return the text of a PDF, or a `Skip`. No document makes it raise.
 
-    `truncated` tells that the payload is known to be cut off. If it is, or if it has no end, the readable pages are
+    `truncated` says that the payload is known to be cut off. If it is, or if it has no end, the readable pages are
     returned and the lost pages counted; if none is readable, the reason is `truncated_pdf`. Other reasons: `not_pdf`,
     `too_large`, `too_complex`, `encrypted`, `broken_pdf`, `scanned_pdf`, `garbled_pdf`, `no_text`.
     """
@@ -69,31 +70,35 @@ def extract(payload: bytes, *, truncated: bool = False) -> PdfExtraction | Skip:
         return Skip(reason="too_large")
     if is_bomb(payload):
         return Skip(reason="too_complex")
-    with open_document(payload) as book:
-        why = book if isinstance(book, str) else "broken_pdf"
-        found = Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload)
+    with open_document(payload) as document:
+        reason = document if isinstance(document, str) else "broken_pdf"
+        found = (
+            Skip(reason=reason)
+            if isinstance(document, str) or not document.pages
+            else _extract_document(document, payload)
+        )
     if isinstance(found, Skip) and found.reason == "broken_pdf" and (truncated or is_cut_off(payload)):
         return Skip(reason="truncated_pdf")
     return found
 
 
-def _extracted(book: PdfDocument, payload: bytes) -> PdfExtraction | Skip:
-    pages = list(_pages(book))
+def _extract_document(document: PdfDocument, payload: bytes) -> PdfExtraction | Skip:
+    pages = list(_pages(document))
     text = _text(pages)
     kinds = Counter(page.kind for page in pages)
-    kinds["beyond"] += book.pages - len(pages)
+    kinds["beyond"] += document.pages - len(pages)
     if not text:
         reasons = [(kinds[kind], reason) for kind, reason in _REASONS.items() if kinds[kind]]
         return Skip(reason=max(reasons, key=lambda counted: counted[0])[1] if reasons else "no_text")
     packet = pdf_facts.packet(payload)
     return PdfExtraction(
         text=text,
-        title=pdf_facts.title(book, packet),
-        author=pdf_facts.author(book, packet),
-        date=pdf_facts.date(book, packet),
-        declared_language=pdf_facts.language(book, packet),
+        title=pdf_facts.title(document, packet),
+        author=pdf_facts.author(document, packet),
+        date=pdf_facts.date(document, packet),
+        declared_language=pdf_facts.language(document, packet),
         license=pdf_facts.license_(packet),
-        pages=book.pages,
+        pages=document.pages,
         scanned=kinds["scanned"],
         garbled=kinds["garbled"],
         beyond=kinds["beyond"],
@@ -107,11 +112,11 @@ def is_cut_off(payload: bytes) -> bool:
     return TRAILER not in payload[-TRAILER_WITHIN:]
 
 
-def _pages(book: PdfDocument) -> Iterator[PdfPageText]:
+def _pages(document: PdfDocument) -> Iterator[PdfPageText]:
     """Yield the pages until the document exceeds a bound."""
     steps = objects = characters = 0
-    for number in range(min(book.pages, MOST_PAGES)):
-        with book.page(number) as sheet:
+    for number in range(min(document.pages, MOST_PAGES)):
+        with document.page(number) as sheet:
             if sheet is None:
                 yield PdfPageText(kind="lost")
                 continue
@@ -128,20 +133,20 @@ def _pages(book: PdfDocument) -> Iterator[PdfPageText]:
             yield page
 
 
-def _page(sheet: PdfPage, pictured: float, objects: int) -> PdfPageText:
+def _page(sheet: PdfPage, image_share: float, objects: int) -> PdfPageText:
     words = sheet.words()
     if words is None:
         return PdfPageText(kind="beyond")
     text = " ".join(word.text for word in words).replace(HYPHEN, "-")
     characters = sum(len(word.text) for word in words)
-    if characters < MIN_PAGE_CHARACTERS and pictured >= MIN_SCAN_IMAGE_SHARE:
+    if characters < MIN_PAGE_CHARACTERS and image_share >= MIN_SCAN_IMAGE_SHARE:
         return PdfPageText(kind="scanned")
     if not words:
         return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank")
     if is_garbled(text, unmapped=sum(word.unmapped for word in words) / len(words)):
         return PdfPageText(kind="garbled")
-    found, aside = build_lines(words)
-    return PdfPageText(kind="text", lines=found, rotated_text=aside, height=sheet.height)
+    lines, rotated_text = build_lines(words)
+    return PdfPageText(kind="text", lines=lines, rotated_text=rotated_text, height=sheet.height)
 
 
 def _text(pages: Sequence[PdfPageText]) -> str:

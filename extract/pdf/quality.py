@@ -22,8 +22,8 @@ ENOUGH_LETTERS = 150
 FEW_LETTERS = 12
 """The same number for a page whose fonts have no map."""
 FEWEST_VOWELS = 0.25
-"""Least share of vowels in the Latin letters. Of 310 languages in Latin script, the least is 0.33. With letters shifted
-by three, as in the most common fonts without a map, most languages have 0.13.
+"""Minimum share of vowels in the Latin letters. Of 310 languages in Latin script, the smallest share is 0.33. With
+letters shifted by three, as in the most common fonts without a map, most languages have 0.13.
 """
 
 _UNREADABLE = re.compile(

@@ -17,15 +17,15 @@ from extract.pdf.page_text import Line
 from extract.pdf.pdf_lines import height, is_right_to_left, rows
 
 GUTTER = 0.55
-"""Least distance between columns, in line heights."""
+"""Minimum distance between columns, in line heights."""
 MAX_INDENT_GUTTERS = 4.0
 """Gutters by which a line of a column may be indented or outdented."""
 FEWEST_LINES = 3
-"""Least lines of a column."""
+"""Minimum number of lines of a column."""
 FEWEST_WORDS = 2.5
-"""Least words of a column's line on average; cells of tables have fewer."""
+"""Minimum number of words of a column's line on average; cells of tables have fewer."""
 WIDE = 8.0
-"""Least width of a column's line on average, in line heights, if spaces do not separate words."""
+"""Minimum width of a column's line on average, in line heights, if spaces do not separate words."""
 MOST_GAPS = 16
 """Vertical white spaces through a row or a band that are considered: the widest."""
 ALIGNED = 0.15

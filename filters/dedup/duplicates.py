@@ -23,7 +23,7 @@ from core import InputError
 from filters.dedup.signature import PERMUTATIONS, MinHashes, band_keys, has_shingles
 
 SIMILARITY = 0.7
-"""Least estimated similarity of near duplicates: rejects documents that share a band by chance.
+"""Minimum estimated similarity of near duplicates: rejects documents that share a band by chance.
 
 It lies just below the threshold of 14 bands of 8 rows, (1/14)^(1/8) = 0.72.
 """
@@ -111,25 +111,25 @@ def find_removals(signatures: SignatureColumns, bands_and_rows: tuple[int, int] 
     # From here on documents are numbered by rank: 0 is the best.
     order = np.lexsort((_dense_ranks(signatures.ids), urls, -signatures.text_bytes))
     forest = _WitnessForest(len(ids))
-    everyone = np.arange(len(ids))
+    all_documents = np.arange(len(ids))
     minhashes = signatures.minhashes
-    gone, witness = _match_equal(
-        everyone, np.frombuffer(b"".join(signatures.text_hashes), dtype="V16")[order]
+    removed, witness = _match_equal(
+        all_documents, np.frombuffer(b"".join(signatures.text_hashes), dtype="V16")[order]
     )
-    forest.remove(gone, witness, np.ones(len(gone)), "exact")
-    without = 0 if "" in signatures.urls else -1
-    staying = everyone[(forest.witness < 0) & (urls[order] != without)]
-    gone, witness = _match_equal(staying, urls[order[staying]])
-    forest.remove(gone, witness, _similarity(minhashes, order[gone], order[witness]), "url")
+    forest.remove(removed, witness, np.ones(len(removed)), "exact")
+    empty_url = 0 if "" in signatures.urls else -1
+    remaining = all_documents[(forest.witness < 0) & (urls[order] != empty_url)]
+    removed, witness = _match_equal(remaining, urls[order[remaining]])
+    forest.remove(removed, witness, _similarity(minhashes, order[removed], order[witness]), "url")
     if bands:
-        staying = everyone[(forest.witness < 0) & has_shingles(minhashes)[order]]
+        remaining = all_documents[(forest.witness < 0) & has_shingles(minhashes)[order]]
         for band in range(bands):
-            gone, witness = _match_equal(staying, band_keys(minhashes, band, rows)[order[staying]])
-            similarity = _similarity(minhashes, order[gone], order[witness])
+            removed, witness = _match_equal(remaining, band_keys(minhashes, band, rows)[order[remaining]])
+            similarity = _similarity(minhashes, order[removed], order[witness])
             alike = similarity >= SIMILARITY
-            forest.remove(gone[alike], witness[alike], similarity[alike], "near")
+            forest.remove(removed[alike], witness[alike], similarity[alike], "near")
     sizes = forest.cluster_sizes()
-    gone = np.flatnonzero(forest.witness >= 0)
+    removed = np.flatnonzero(forest.witness >= 0)
     return [
         Removal(
             id=str(ids[order[number]]),
@@ -138,7 +138,7 @@ def find_removals(signatures: SignatureColumns, bands_and_rows: tuple[int, int] 
             similarity=float(forest.similarity[number]),
             cluster_size=int(sizes[number]),
         )
-        for number in gone[ids[order[gone]].argsort()]
+        for number in removed[ids[order[removed]].argsort()]
     ]
 
 

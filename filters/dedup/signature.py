@@ -51,15 +51,17 @@ def minhash(text: str) -> MinHashes:
 
     A text without a word has no shingles: all its numbers are `EMPTY_HASH`, and `has_shingles` returns False for it.
     """
-    found = words(_fold(text))
-    hashes = {word: xxhash.xxh3_64_intdigest(word.encode(errors="surrogatepass")) for word in set(found)}
-    shingles = _shingles(np.fromiter(map(hashes.__getitem__, found), dtype=np.uint64, count=len(found)))
-    least = np.full(PERMUTATIONS, EMPTY_HASH, dtype=np.uint32)
+    text_words = words(_fold(text))
+    hashes = {word: xxhash.xxh3_64_intdigest(word.encode(errors="surrogatepass")) for word in set(text_words)}
+    shingles = _shingles(
+        np.fromiter(map(hashes.__getitem__, text_words), dtype=np.uint64, count=len(text_words))
+    )
+    minimums = np.full(PERMUTATIONS, EMPTY_HASH, dtype=np.uint32)
     for start in range(0, len(shingles), CHUNK):
         chunk = shingles[start : start + CHUNK, None]
         permuted = ((chunk * HASH_FACTORS + HASH_TERMS) >> HALF_BITS).astype(np.uint32)
-        least = np.minimum(least, permuted.min(axis=0))
-    return least
+        minimums = np.minimum(minimums, permuted.min(axis=0))
+    return minimums
 
 
 def has_shingles(minhashes: MinHashes) -> npt.NDArray[np.bool_]:

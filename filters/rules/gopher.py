@@ -40,7 +40,7 @@ class GopherQuality:
     most_ellipses: float = 0.3
     fewest_with_letter: float = 0.8
     fewest_stop_words: int = 2
-    """Least number of distinct stop words; applies to English texts only."""
+    """Minimum number of distinct stop words; applies to English texts only."""
     unknown_is_english: bool = False
     """Whether the rule on stop words also applies to texts of unknown language."""
 

@@ -20,17 +20,17 @@ def own_rules(names: Sequence[str], taken: Sequence[str] = ()) -> tuple[Rule, ..
     """
     rules = tuple(map(_rule, names))
     counts = Counter([*taken, *(rule.name for rule in rules)])
-    for written, rule in zip(names, rules, strict=True):
+    for spec, rule in zip(names, rules, strict=True):
         if counts[rule.name] > 1:
             raise InputError(
-                f"filters.rules: {written}: there is a rule of the name {rule.name!r} already; give it another `name`"
+                f"filters.rules: {spec}: another rule has the name {rule.name!r}; give this one another `name`"
             )
     return rules
 
 
-def _rule(written: str) -> Rule:
-    where = f"filters.rules: {written}"
-    module, _, name = written.partition(":")
+def _rule(spec: str) -> Rule:
+    where = f"filters.rules: {spec}"
+    module, _, name = spec.partition(":")
     if not module or not name.isidentifier():
         raise InputError(f"{where}: name it package.module:Class")
     try:
@@ -49,5 +49,5 @@ def _rule(written: str) -> Rule:
             if missing
             else "it is not callable, or its `name` is no identifier"
         )
-        raise InputError(f"{where}: {problem}; a rule is what `thresher.Rule` says")
+        raise InputError(f"{where}: {problem}; a rule must be as `thresher.Rule` describes it")
     return rule  # type: ignore[no-any-return]  # its attributes were checked above

@@ -19,8 +19,6 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
     # datatrove's order for FineWeb; C4 without the rule of terminal punctuation.
     "fineweb": (GopherRepetition(), GopherQuality(), C4(terminal=False), FineWeb()),
 }
-
-
 RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
 """Names that stand in the place of a rule for records that other stages drop."""
 
@@ -36,11 +34,11 @@ def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ())
     first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
     # In an English dataset, the rule on English stop words applies even if the language was not recognised.
     english = tuple(languages) == ("en",)
-    asked = (
+    adapted = (
         replace(rule, unknown_is_english=english) if isinstance(rule, GopherQuality) else rule
         for rule in PRESETS[preset]
     )
-    rules = (*first, *asked)
+    rules = (*first, *adapted)
     return (*rules, *own_rules(own, (*RESERVED_NAMES, *(rule.name for rule in rules))))
 
 

@@ -211,7 +211,7 @@ def rescrape(
     from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
 
-    at = OpenProject.at(project)
+    opened = OpenProject.at(project)
     plan = RescrapePlan(
         crawl=check_name(name),
         domains=tuple(domains or ()),
@@ -221,12 +221,12 @@ def rescrape(
         scope=scope,
         max_depth=depth,
     )
-    found = run_rescrape(at, plan, update=update)
+    found = run_rescrape(opened, plan, update=update)
     line = f"{name}: {found.pages:,} pages to fetch again, {found.added:,} added, {found.known:,} known"
     if add_only:
         print_result(as_json, asdict(found), line)
         return
-    crawled = run_crawl(at, name, CrawlLimits(workers=workers, max_time_s=max_time), stderr_progress())
+    crawled = run_crawl(opened, name, CrawlLimits(workers=workers, max_time_s=max_time), stderr_progress())
     text = "\n".join((line, *crawl_summary.lines(name, crawled)))
     print_result(as_json, {**crawl_summary.body(crawled), **asdict(found)}, text)
     end_crawl(crawled)
@@ -241,26 +241,26 @@ def refetch(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Download truncated pages of a source in full.
+    """Add the URLs of truncated pages to a crawl.
 
-    Common Crawl truncates long pages, and a quarter of its PDFs. Their URLs are added to a crawl or written to a file.
+    The crawl downloads them in full. Common Crawl truncates long pages, among them a quarter of its PDFs. With --out
+    the URLs are written to a file.
 
     \b
     Example:
       thresher refetch cc --crawl whole && thresher crawl whole
       thresher refetch cc --out truncated.txt
     """
-    from core import InputError
     from pipeline.commands import results
     from pipeline.crawls.refetch import refetch_truncated as run_refetch
     from pipeline.crawls.refetch import write_urls
     from pipeline.open_project import OpenProject
 
-    at = OpenProject.at(project)
+    opened = OpenProject.at(project)
     if bool(crawl) == (out is not None):
         raise InputError("refetch: give either --crawl NAME or --out FILE")
     if out is not None:
-        count = write_urls(at, check_name(name), out)
+        count = write_urls(opened, check_name(name), out)
         print_result(
             as_json,
             {"out": str(out), "urls": count},
@@ -268,7 +268,7 @@ def refetch(
         )
         return
     refusals = Refusals()
-    seeded = run_refetch(at, check_name(name), check_name(crawl), refusals.show)
+    seeded = run_refetch(opened, check_name(name), check_name(crawl), refusals.show)
     refusals.end()
     print_result(as_json, asdict(seeded), results.seed_line(seeded, crawl))
 

@@ -117,16 +117,16 @@ def rebuild_command(
     from pipeline.terminal.reasons import counted
 
     plan = RebuildPlan(crawl=check_name(name), anew=anew, reach=LinkScope(scope=scope, max_depth=depth))
-    made = run_rebuild(
+    rebuilt = run_rebuild(
         OpenProject.at(project), plan, workers or usable_cores(), stderr_progress(), update=update
     )
-    outcomes = {outcome: count for outcome, count in made.stats.outcomes.items() if count}
-    line = f"{name}: {counted(outcomes) or 'nothing settled'}; {made.stats.waiting:,} wait"
-    if made.unlogged:
-        line += f"; {made.unlogged:,} archived pages are in no log" + (
+    outcomes = {outcome: count for outcome, count in rebuilt.stats.outcomes.items() if count}
+    line = f"{name}: {counted(outcomes) or 'nothing settled'}; {rebuilt.stats.waiting:,} wait"
+    if rebuilt.unlogged:
+        line += f"; {rebuilt.unlogged:,} archived pages are in no log" + (
             "" if scope else ", and their links are not followed (--scope)"
         )
-    print_result(as_json, {**asdict(made.stats), "no_log": made.unlogged}, line)
+    print_result(as_json, {**asdict(rebuilt.stats), "no_log": rebuilt.unlogged}, line)
 
 
 @app.command(name="hold")
@@ -166,7 +166,7 @@ def resume_command(
     from pipeline.open_project import OpenProject
 
     operator_commands.resume(OpenProject.at(project), name, host)
-    print_result(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
+    print_result(as_json, {"resumed": host}, f"{name}: {host} is crawled again, at its own pace")
 
 
 @app.command(name="drop")
@@ -217,7 +217,7 @@ def prefer_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the hosts of a domain before others, or after them.
+    """Crawl the hosts of a domain before others, or after them.
 
     \b
     Example:

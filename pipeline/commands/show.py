@@ -40,19 +40,23 @@ def show_command(
     from pipeline.reports.history import url_history
 
     try:
-        wanted = canonicalize(url)
+        canonical = canonicalize(url)
     except InvalidUrl as error:
         raise InputError(f"show {url!r}: is no URL ({error}); give http:// or https://") from None
     opened = OpenProject.at(project)
     found = [
-        each for each in url_history(opened, wanted, tuple(map(check_name, names or ()))) if not each.is_empty
+        source
+        for source in url_history(opened, canonical, tuple(map(check_name, names or ())))
+        if not source.is_empty
     ]
-    lines = [line for each in found for line in _lines(each, wanted.text)]
-    body = {"url": wanted.text, "sources": [_body(each) for each in found]}
+    lines = [line for source in found for line in _lines(source, canonical.text)]
+    body = {"url": canonical.text, "sources": [_body(source) for source in found]}
     print_result(
         as_json,
         body,
-        "\n".join(lines) if lines else f"{wanted.text}: unknown; no crawl has found it, no ingest holds it",
+        "\n".join(lines)
+        if lines
+        else f"{canonical.text}: unknown; no crawl has found it, no ingest holds it",
     )
 
 

@@ -69,8 +69,8 @@ def process(
         process_sources = follow_sources if follow else recipe.process_sources
         ran = process_sources(opened, chosen, pool, stderr_progress())
     print_result(as_json, asdict(ran), results.step_line(ran))
-    for each in ran.quarantined:
-        echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
+    for part in ran.quarantined:
+        echo(f"thresher: part {part.part} is in quarantine: {part.reason}", err=True)
     if ran.quarantined:
         raise typer.Exit(1)
 
@@ -153,7 +153,9 @@ def export_wacz_command(
     from pipeline.reports.wacz_export import export_wacz
     from pipeline.terminal.progress import stderr_progress
 
-    made = export_wacz(OpenProject.at(project).store, check_name(name), out, title, stderr_progress())
-    anew = f" ({made.recompressed} recompressed with gzip)" if made.recompressed else ""
-    line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
-    print_result(as_json, {"file": str(out), **asdict(made)}, line)
+    result = export_wacz(OpenProject.at(project).store, check_name(name), out, title, stderr_progress())
+    anew = f" ({result.recompressed} recompressed with gzip)" if result.recompressed else ""
+    line = (
+        f"wrote {out}: {result.pages:,} pages in {result.archives} WARC files{anew}, {result.bytes:,} bytes"
+    )
+    print_result(as_json, {"file": str(out), **asdict(result)}, line)

@@ -1,6 +1,6 @@
-"""The frontier commands: what an operator orders while a crawl runs, or between two runs.
+"""The frontier commands, by which an operator steers a crawl while it runs or between two runs.
 
-Orders are stored in the frontier. They hold for every worker from its next lease on, and for later runs.
+They are stored in the frontier. They hold for every worker from its next lease on, and for later runs.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def drop(project: OpenProject, crawl: str, scope: str) -> int:
 
 
 def prefer(project: OpenProject, crawl: str, domains: list[str], rank: str) -> None:
-    """Ask the hosts of registered domains before or after others. `rank` is `first`, `rich`, `usual` or `last`."""
+    """Crawl the hosts of registered domains before or after others. `rank` is `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
     query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
 
@@ -71,15 +71,15 @@ def _unknown_host_error(crawl: str, host: str) -> InputError:
     return InputError(f"crawl {crawl!r}: knows no host {host!r}; give the name as in its URLs, without port")
 
 
-def query_frontier(project: OpenProject, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
-    """Return the response of a crawl's frontier to a question. Raise `InputError` if nothing is seeded."""
+def query_frontier(project: OpenProject, crawl: str, query: Callable[[Frontier], Awaitable[T]]) -> T:
+    """Return the result of a query to a crawl's frontier. Raise `InputError` if nothing is seeded."""
 
-    async def answer(address: str) -> T:
+    async def run_query(address: str) -> T:
         link = await connect(address)
         try:
-            return await question(await find_crawl(project, link, crawl))
+            return await query(await find_crawl(project, link, crawl))
         finally:
             await link.aclose()
 
     with project.frontier_address() as address:
-        return asyncio.run(answer(address))
+        return asyncio.run(run_query(address))

@@ -230,16 +230,16 @@ async def _process_in_workers(run: _Run, work: _FileWork, files: Sequence[str]) 
     workers, rebuild = run.workers, run.frontier.rebuild
     shares = [files[first :: workers.count] for first in range(min(workers.count, len(files)))]
     running = [workers.start(pickle_call(_run_worker, run.job, work, share)) for share in shares]
-    before, shown = len(await rebuild.start()), 0
+    before, counted = len(await rebuild.start()), 0
     try:
         looked = time.monotonic()
         while running:
             await asyncio.sleep(POLL_S)
             running = [worker for worker in running if not _has_exited(worker)]
             if not running or time.monotonic() - looked >= PROGRESS_INTERVAL_S:
-                looked, made = time.monotonic(), len(await rebuild.start()) - before
-                run.progress.advance(by=made - shown)
-                shown = made
+                looked, finished = time.monotonic(), len(await rebuild.start()) - before
+                run.progress.advance(by=finished - counted)
+                counted = finished
     finally:
         for worker in running:
             worker.signal(signal.SIGTERM)

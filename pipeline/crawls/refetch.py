@@ -1,7 +1,7 @@
-"""The refetch command: download pages that a source holds only truncated into a crawl of their own.
+"""The refetch command: give a crawl the URLs of pages that a source holds only in truncated form.
 
 1. Common Crawl truncates payloads (at 1 MiB, later at 5 MiB), among them a quarter of all PDFs. The process step has
-   recorded which: documents from truncated records, and truncated records that could not be read at all.
+   recorded them: documents from truncated records, and truncated records that could not be read at all.
 2. Their URLs go into the frontier of a crawl, or into a list for `thresher seed`. Links on them are not followed.
 3. URLs that the crawl knows are not requested again, so the command may be killed and typed again, and may be repeated
    after more ingests.
@@ -52,14 +52,14 @@ def write_urls(project: OpenProject, source: str, out: Path) -> int:
     Raise `InputError` as `refetch_truncated` does, and if the file cannot be written.
     """
     count = 0
-    found = _require_urls(project, source)
-    part = out.with_name(f"{out.name}.part")
+    urls = _require_urls(project, source)
+    unfinished = out.with_name(f"{out.name}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            for url in found:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            for url in urls:
                 file.write(f"{url}\n")
                 count += 1
-        part.replace(out)
+        unfinished.replace(out)
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written ({error}); give another file") from None
     return count
@@ -73,12 +73,12 @@ def truncated_urls(store: Store, source: str) -> Iterator[str]:
         for warc, index in (process.archive_outputs(archive.outputs),)
     }
     for part in manifests(store, process.NAME, source):
-        made = {output.name.partition("/")[0]: output for output in part.outputs}
-        documents = tables.read(store, made["documents"], _DOCUMENTS)
+        outputs = {output.name.partition("/")[0]: output for output in part.outputs}
+        documents = tables.read(store, outputs["documents"], _DOCUMENTS)
         for url, reason in zip(_texts(documents, "url"), _texts(documents, "truncated"), strict=True):
             if reason:
                 yield url
-        verdicts = tables.read(store, made["verdicts"], _VERDICTS)
+        verdicts = tables.read(store, outputs["verdicts"], _VERDICTS)
         unread = {
             identity
             for identity, reason in zip(_texts(verdicts, "id"), _texts(verdicts, "reason"), strict=True)
@@ -108,11 +108,11 @@ def _require_urls(project: OpenProject, source: str) -> Iterator[str]:
             f"refetch {source}: nothing is archived under that name; `thresher status` lists the names"
         )
     process.require_processed(project.store, [source], project.config.filters)
-    found = truncated_urls(project.store, source)
-    first = next(found, None)
+    urls = truncated_urls(project.store, source)
+    first = next(urls, None)
     if first is None:
         raise InputError(f"{source}: nothing archived in it is truncated; there is nothing to fetch")
-    return chain([first], found)
+    return chain([first], urls)
 
 
 def _seed(number: int, url: str) -> seed_files.Seed:

@@ -1,4 +1,4 @@
-"""The rescrape command: archived pages of a crawl wait once more, each with the validators of its newest capture.
+"""The rescrape command: queue archived pages of a crawl once more, each with the validators of its newest capture.
 
 1. The indexes beside the archive say which pages a crawl has and what their newest captures are. The log says when each
    page was requested last. The frontier keeps no text of settled pages.
@@ -87,10 +87,11 @@ async def _rescrape(
         pages = 0
         total = AddResult(added=0, known=0)
         query_order = frontier.crawl.settings.policy.query_order
-        want, settled = _page_selector(project, plan, query_order), partial(_settled, query_order)
-        with newest_captures(project.store, plan.crawl, want, settled) as pages_found:
-            found = _discoveries(pages_found, plan)
-            while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
+        page_capture = _page_selector(project, plan, query_order)
+        page_settlement = partial(_page_settlement, query_order)
+        with newest_captures(project.store, plan.crawl, page_capture, page_settlement) as captures:
+            discoveries = _discoveries(captures, plan)
+            while batch := await asyncio.to_thread(lambda: list(islice(discoveries, BATCH))):
                 pages += len(batch)
                 total = _sum(total, await frontier.add(batch, revive=True))
                 await tail.spill()
@@ -104,13 +105,13 @@ async def _rescrape(
 
 def _discoveries(pages: Iterator[NewestCapture], plan: RescrapePlan) -> Iterator[Discovery]:
     before = _timestamp(time.time() - plan.older_than_s)
-    for row, asked_ms in islice((page for page in pages if page.row.timestamp <= before), plan.budget):
+    for row, requested_ms in islice((page for page in pages if page.row.timestamp <= before), plan.budget):
         url = canonicalize(row.url)
         yield Discovery(
             url=url,
             scope=Scope.of(plan.scope, url),
             max_depth=plan.max_depth,
-            generation=asked_ms,
+            generation=requested_ms,
             listed=True,
             state=request_state_of(row),
         )
@@ -121,7 +122,7 @@ def _page_selector(
 ) -> Callable[[CdxjRow], PageCapture | None]:
     shares = yields.kept_shares(project, plan.crawl) if plan.from_report else None
 
-    def want(row: CdxjRow) -> PageCapture | None:
+    def page_capture(row: CdxjRow) -> PageCapture | None:
         try:
             url = canonicalize(row.url)
         except InvalidUrl:
@@ -139,10 +140,10 @@ def _page_selector(
             page_key(url.text, url.host, query_order), priority=-share, is_capture=is_capture, is_gone=is_gone
         )
 
-    return want
+    return page_capture
 
 
-def _settled(query_order: HostSwitch, line: LogLine) -> PageSettlement | None:
+def _page_settlement(query_order: HostSwitch, line: LogLine) -> PageSettlement | None:
     try:
         url = discovery_from_line(line).url
     except CorruptData:  # no frontier of this version requested it

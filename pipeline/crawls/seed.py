@@ -43,7 +43,7 @@ class SeedSummary:
     refused: int
     reasons: dict[str, int]
     discarded: dict[str, int] = field(default_factory=dict)
-    """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, a scope is barred."""
+    """Seeds that the crawl does not accept, by reason: a budget is spent, a host is dead, a scope is barred."""
 
 
 def parse_revisit(text: str) -> int:
@@ -68,7 +68,7 @@ def seed_file(
     """Add every seed, and hand each refused line to `on_refused`. Known seeds change nothing.
 
     `update` replaces the crawl's settings with those of the project. Raise `InputError` if the source cannot be read or
-    holds no URL. If it breaks off, the seeds before that point are added first.
+    holds no URL. If the source ends too early, the seeds before that point are added first.
     """
     return add_seeds(
         project, seed_files.read_seeds(source, links=links), plan, source, on_refused, update=update
@@ -114,7 +114,7 @@ async def _seed(  # noqa: PLR0913 - the parameters of `add_seeds`, and an addres
                     reasons[line.reason] += 1
                     on_refused(line)
             result = await frontier.add(
-                [replace(found, generation=generation) for found in _discoveries(batch, plan)],
+                [replace(discovery, generation=generation) for discovery in _discoveries(batch, plan)],
                 revive=plan.again,
             )
             added, known = added + result.added, known + result.known
@@ -141,7 +141,7 @@ async def _seed(  # noqa: PLR0913 - the parameters of `add_seeds`, and an addres
 
 
 def _batches(lines: Iterator[seed_files.Seed]) -> Iterator[tuple[list[seed_files.Seed], InputError | None]]:
-    """Yield the seeds in batches. The last batch comes with the error if the source breaks off."""
+    """Yield the seeds in batches. The last batch comes with the error if the source ends too early."""
     batch: list[seed_files.Seed] = []
     try:
         for line in lines:

@@ -50,9 +50,9 @@ def _count_documents(project: OpenProject, crawl: str) -> tuple[Counter[str], Co
     removed = _removed_ids(project, crawl)
     documents, kept = Counter[str](), Counter[str]()
     for manifest in manifests(project.store, "process", crawl):
-        made = {output.name.partition("/")[0]: output for output in manifest.outputs}
-        keep = _kept_ids(project.store, made["verdicts"])
-        found = tables.read(project.store, made["documents"], _URLS)
+        outputs = {output.name.partition("/")[0]: output for output in manifest.outputs}
+        keep = _kept_ids(project.store, outputs["verdicts"])
+        found = tables.read(project.store, outputs["documents"], _URLS)
         for id_, url in zip(_texts(found, "id"), _texts(found, "url"), strict=True):
             domain = registered_domain(canonicalize(url).host)
             documents[domain] += 1

@@ -1,7 +1,9 @@
-"""One attempt at one part: the task that travels to a worker process, and its outcome.
+"""One attempt at one part: the task, the two forms in which it is sent, and its outcome.
 
-A work function is a function of a module. It tells its `ItemTracker` which item it is at. If a native parser takes the
-process down, the engine knows which item did it. The next attempt skips items that have crashed before.
+The engine makes a `Task`. The parent of a worker process gets its `Assignment`, and the worker process itself gets the
+`Attempt` within. A work function is a function of a module. It tells its `ItemTracker` which item it is at, so if a
+native parser takes the process down, the engine knows which item did it. The next attempt skips items that have crashed
+before.
 """
 
 import pickle
@@ -35,7 +37,7 @@ class ItemTracker:
         """Items that took a worker down: the work skips them, and records that as their reason."""
 
     def start_item(self, item: int) -> None:
-        """Set the current item. Its number finds it again in the part, such as an offset."""
+        """Set the current item. `item` identifies it within the part; it may be an offset."""
         self._mark.value = item
 
     def __repr__(self) -> str:
@@ -44,7 +46,7 @@ class ItemTracker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOutputs:
-    """The counts and outputs that a worker made of a part."""
+    """The result of a work function: the counts of a part, and the outputs that it wrote."""
 
     counts: Mapping[str, int]
     outputs: tuple[Output, ...]
@@ -55,7 +57,7 @@ WorkFunction = Callable[[PartStore, Step, Part, ItemTracker], PartOutputs]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt at one part, as its worker process gets it."""
+    """What the worker process gets: the work, its part, and the items to skip."""
 
     step: Step
     part: Part
@@ -65,9 +67,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """One attempt at one part, as it travels to the parent of the worker process.
+    """What the parent of the worker process gets.
 
-    The parent need not know the work, only what it may read and write, and what to seal.
+    The parent does not import the work. It knows what the work may read and write, and what to seal.
     """
 
     attempt: bytes
@@ -89,7 +91,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One attempt at one part."""
+    """One attempt at one part, as the engine makes it."""
 
     store: Store
     step: Step
@@ -98,7 +100,7 @@ class Task:
     crashing_items: frozenset[int] = frozenset()
 
     def assignment(self) -> Assignment:
-        """Return the form of the task that travels."""
+        """Return the form of the task that is sent to the parent of a worker process."""
         part = self.part
         attempt = Attempt(
             step=self.step, part=replace(part, stores={}), work=self.work, crashing_items=self.crashing_items

@@ -7,7 +7,7 @@ Rules
 2. A lock tells whether a worker of this machine is alive; a heartbeat in the frontier tells it of any other.
 3. The first SIGINT or SIGTERM drains: no new lease; requests in flight are archived and settled; files are sealed. A
    second one stops at once, and only open leases are lost.
-4. A worker that dies, or may have been given up by others, is recovered and replaced. A worker that reports an error
+4. A worker that dies, or that others may have taken for dead, is recovered and replaced. A worker that reports an error
    ends the crawl with that error.
 5. Every command adds the start requests of a user's spider before any worker starts (`pipeline.fleet.spider_seeds`).
    Known URLs change nothing.
@@ -111,7 +111,7 @@ def crawl(  # noqa: PLR0913 - the options of the command
 
     `update` replaces the crawl's settings with those of the project. `verbose` shows every line of the crawl's log.
     """
-    _ = project.config.contact
+    _ = project.config.contact  # raises if none is set, before anything is started
     with project.frontier_address() as address, project.worker_factory() as factory:
         asyncio.run(_check_crawl(project, name, address, update=update, can_create=spider is not None))
         if spider is not None:
@@ -122,7 +122,7 @@ def crawl(  # noqa: PLR0913 - the options of the command
 async def _check_crawl(
     project: OpenProject, name: str, address: str, *, update: bool, can_create: bool
 ) -> None:
-    """Check the crawl before user code runs. With `can_create` it need not be seeded."""
+    """Check the crawl before user code runs. Raise `InputError` if it has no seeds, unless `can_create` is set."""
     link = await connect(address)
     try:
         await (open_crawl.open_crawl if can_create else open_crawl.open_seeded_crawl)(
@@ -148,24 +148,28 @@ async def _crawl(  # noqa: PLR0913 - the options of the command, and what serves
         frontier = await open_crawl.open_seeded_crawl(project, link, name)
         follower = LogFollower(project.store, name) if verbose else None
         await recover_dead_workers(project, frontier, name)
-        begun = await frontier.stats()
-        goals = _absolute_limits(limits, begun)
+        initial_stats = await frontier.stats()
+        goals = _absolute_limits(limits, initial_stats)
         config = _worker_config(project, name, address, goals, spider)
-        shown = CrawlProgress(
+        crawl_progress = CrawlProgress(
             frontier, progress, follower, max_pages=goals.max_pages, max_requests=goals.max_requests
         )
         with _interrupts() as interrupts:
             start = partial(_start_worker, project, config, worker_factory)
             async with _maintain_frontier(project, frontier, name):
-                await _supervise(project, frontier, name, start, limits.workers, interrupts, shown)
+                await _supervise(project, frontier, name, start, limits.workers, interrupts, crawl_progress)
         if interrupts.count > 1:
             # A worker that was stopped at once leaves its lock like a crashed one.
             liveness.remove_stale_locks(project.state_directory, name)
-        await shown.print_log()  # lines that were sealed at the end
+        await crawl_progress.print_log()  # lines that were sealed at the end
         stats = await frontier.stats()
         holds = await _holds_by_reason(frontier) if not stats.is_drained else {}
         return CrawlSummary(
-            before=begun, stats=stats, interrupted=interrupts.count > 0, holds=holds, outage=shown.outage
+            before=initial_stats,
+            stats=stats,
+            interrupted=interrupts.count > 0,
+            holds=holds,
+            outage=crawl_progress.outage,
         )
     finally:
         await link.aclose()
@@ -173,17 +177,19 @@ async def _crawl(  # noqa: PLR0913 - the options of the command, and what serves
 
 @asynccontextmanager
 async def _maintain_frontier(project: OpenProject, frontier: Frontier, name: str) -> AsyncIterator[None]:
-    """Run tail and log for the time of the context. An error in them ends the context and is raised."""
+    """Keep the frontier's tail and the crawl's log up to date during the context. An error in either ends the context
+    and is raised.
+    """
     tail = frontier.tail(project.store)
-    log = OutboxRelay(frontier, tail, project.store, name)
+    outbox = OutboxRelay(frontier, tail, project.store, name)
     try:
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(tail.run(f"keeper-{uuid4()}", log.log_due))
+            upkeep = group.create_task(tail.run(f"keeper-{uuid4()}", outbox.log_due))
             yield
-            keeping.cancel()
+            upkeep.cancel()
     except* ThresherError as errors:
         raise errors.exceptions[0] from None
-    await log.log_all()
+    await outbox.log_all()
 
 
 async def _supervise(  # noqa: PLR0913 - the parts that `_crawl` has started
@@ -210,7 +216,9 @@ async def _supervise(  # noqa: PLR0913 - the parts that `_crawl` has started
                 await recover_dead_workers(project, frontier, name, ended)
                 recovered_s = time.monotonic()
             for worker, worker_exit in [
-                (each, worker_exit) for each in running if (worker_exit := each.handle.poll()) is not None
+                (worker, worker_exit)
+                for worker in running
+                if (worker_exit := worker.handle.poll()) is not None
             ]:
                 running.remove(worker)
                 died = worker_exit.error is None and worker_exit.exitcode not in {0, EXIT_SPIDER_CLOSED}
@@ -220,8 +228,8 @@ async def _supervise(  # noqa: PLR0913 - the parts that `_crawl` has started
                     ended[worker.name] = died and is_crash
                 if died and (interrupts.count or error is not None):
                     continue
-                # A worker that slept and was given up is no sign of a fault. Neither is a page that kills its reader,
-                # because the page is read in a process of its own from then on and kills no second worker.
+                # A worker that slept and was taken for dead is no sign of a fault. Neither is a page that kills its
+                # reader, because the page is read in a process of its own from then on and kills no second worker.
                 replaced += (
                     died
                     and worker_exit.exitcode != EXIT_PRESUMED_DEAD
@@ -248,12 +256,12 @@ async def _holds_by_reason(frontier: Frontier) -> dict[str, int]:
     return dict(Counter(reason for reason in resting if reason != "address"))
 
 
-def _fault(name: str, worker_exit: WorkerExit, died: int) -> ThresherError | None:
+def _fault(name: str, worker_exit: WorkerExit, replaced: int) -> ThresherError | None:
     """Return the error that ends the crawl, if any: the one that a worker reported, or that too many died."""
-    if worker_exit.error is None and died > MAX_REPLACEMENTS:
+    if worker_exit.error is None and replaced > MAX_REPLACEMENTS:
         return ThresherError(
-            f"crawl {name}: {died} workers died, the last with exit code {worker_exit.exitcode}; fix what their output"
-            " above names, and run the same command again"
+            f"crawl {name}: {replaced} workers died, the last with exit code {worker_exit.exitcode}; fix what their"
+            " output above names, and run the same command again"
         )
     return worker_exit.error
 
@@ -264,8 +272,8 @@ async def _was_killed_by_page(
     """Return whether a worker died while it read a page. Show the cause of its death, if it is known."""
     page = ""
     if worker_exit.page_token > NO_PAGE:
-        held = await frontier.workers.leases(worker)
-        page = next((lease.url.wire for lease in held if lease.token == worker_exit.page_token), "")
+        leases = await frontier.workers.leases(worker)
+        page = next((lease.url.wire for lease in leases if lease.token == worker_exit.page_token), "")
     line = f"worker {worker} died with exit code {worker_exit.exitcode}"
     if worker_exit.stalled_s is not None:
         line = f"worker {worker} was ended: its event loop was stalled for {worker_exit.stalled_s:.0f} s"

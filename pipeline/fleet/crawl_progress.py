@@ -10,8 +10,10 @@ from pipeline.terminal.progress import Progress
 from pipeline.terminal.rate import Rate, format_duration
 from storage.crawllog.log_reader import LogFollower
 
-LEAST_S = 1.0
-"""Seconds. A shorter estimate is not shown, because the last pages wait for their second attempt, not for others."""
+MIN_ESTIMATE_S = 1.0
+"""Seconds. A shorter estimate of the time left is not shown, because the last pages wait for their retry and not for
+other pages.
+"""
 LOG_INTERVAL_S = 1.0
 """Seconds between two searches for new log lines. In a bucket each search costs a request or more."""
 
@@ -47,7 +49,7 @@ class CrawlProgress:
 
     async def update(self) -> None:
         """Show the current state of the crawl."""
-        stats, flow = await self._frontier.stats(), await self._frontier.backlog.gate_state()
+        stats, gate_state = await self._frontier.stats(), await self._frontier.backlog.gate_state()
         settled = sum(stats.outcomes.values())
         self._rate.update(time.monotonic(), settled)
         by, self._settled = settled - self._settled, settled
@@ -56,7 +58,7 @@ class CrawlProgress:
         # The report of a worker disappears with the worker, so the last one is kept.
         self.outage = outage or ("" if by else self.outage)
         self._progress.advance(
-            status_line(stats, flow, self._rate, left, outage),
+            status_line(stats, gate_state, self._rate, left, outage),
             by=by,
             total=settled - self._before + left,
         )
@@ -92,19 +94,21 @@ def remaining(stats: Stats, *, max_pages: int | None = None, max_requests: int |
     return min(left)
 
 
-def status_line(stats: Stats, flow: GateState | None, pace: Rate, pages_left: int, outage: str = "") -> str:
+def status_line(
+    stats: Stats, gate_state: GateState | None, rate: Rate, pages_left: int, outage: str = ""
+) -> str:
     """Return the state as one line, the most important first, because a terminal may cut its end off.
 
     The estimate covers known pages. Pages that they lead to take longer.
     """
     held = stats.held - stats.dead  # a host that was given up is counted in both
     hosts = f"{stats.hosts:,} {'host' if stats.hosts == 1 else 'hosts'}"
-    parts = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
+    parts = [f"{rate.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
     if outage:
         return f"waits: {outage}; {', '.join(parts)}"
-    remaining_s = pace.remaining_s(pages_left)
-    if pages_left and remaining_s is not None and remaining_s >= LEAST_S:
+    remaining_s = rate.remaining_s(pages_left)
+    if pages_left and remaining_s is not None and remaining_s >= MIN_ESTIMATE_S:
         parts.append(f"~{format_duration(remaining_s)} left")
-    if flow is not None and flow.shut:
-        parts.append(f"waits for {flow.follower} to process")
+    if gate_state is not None and gate_state.shut:
+        parts.append(f"waits for {gate_state.follower} to process")
     return ", ".join(parts)

@@ -57,59 +57,61 @@ class CrawlSummary:
         return self.stats.waiting + self.stats.later + self.stats.leased
 
 
-def body(crawled: CrawlSummary) -> dict[str, Any]:
+def body(summary: CrawlSummary) -> dict[str, Any]:
     """Return the summary for programs: the frontier's state, and under `run` what this command did."""
     return {
-        **asdict(crawled.stats),
-        "drained": crawled.stats.is_drained,
-        "interrupted": crawled.interrupted,
-        "holds": dict(crawled.holds),
-        "outage": crawled.outage,
-        "run": {"requests": crawled.requests, "outcomes": crawled.outcomes, "reasons": crawled.reasons},
+        **asdict(summary.stats),
+        "drained": summary.stats.is_drained,
+        "interrupted": summary.interrupted,
+        "holds": dict(summary.holds),
+        "outage": summary.outage,
+        "run": {"requests": summary.requests, "outcomes": summary.outcomes, "reasons": summary.reasons},
     }
 
 
-def lines(name: str, crawled: CrawlSummary) -> list[str]:
+def lines(name: str, summary: CrawlSummary) -> list[str]:
     """Return the summary for people. The first line alone says whether all is well."""
-    settled = {outcome: count for outcome, count in crawled.outcomes.items() if count}
+    settled = {outcome: count for outcome, count in summary.outcomes.items() if count}
     fetched = settled.get(Outcome.FETCHED, 0) + settled.get(Outcome.UNCHANGED, 0)
     if fetched:
         result = ", ".join(f"{settled[outcome]:,} {outcome}" for outcome in Outcome if outcome in settled)
     else:
-        result = f"nothing fetched{_nothing_fetched_reason(crawled, settled)}"
-    by = (
-        f" ({crawled.requests:,} {'request' if crawled.requests == 1 else 'requests'})"
-        if crawled.requests
+        result = f"nothing fetched{_nothing_fetched_reason(summary, settled)}"
+    requests = (
+        f" ({summary.requests:,} {'request' if summary.requests == 1 else 'requests'})"
+        if summary.requests
         else ""
     )
-    first = f"{name}: {result}{by}; {_state(crawled)}"
-    return [first, *_reason_lines(crawled), *_hold_lines(name, crawled)]
+    first = f"{name}: {result}{requests}; {_state(summary)}"
+    return [first, *_reason_lines(summary), *_hold_lines(name, summary)]
 
 
-def _nothing_fetched_reason(crawled: CrawlSummary, settled: Mapping[str, int]) -> str:
-    causes = [crawled.outage] if crawled.outage else []
+def _nothing_fetched_reason(summary: CrawlSummary, settled: Mapping[str, int]) -> str:
+    causes = [summary.outage] if summary.outage else []
     causes += [f"{count:,} {outcome}" for outcome, count in sorted(settled.items())]
-    if held := sum(crawled.holds.values()):
+    if held := sum(summary.holds.values()):
         causes.append(f"{held:,} {'host' if held == 1 else 'hosts'} held")
-    frequent = Counter({code.partition(":")[2]: count for code, count in crawled.reasons.items()})
-    frequent.update(crawled.holds)
+    frequent = Counter({code.partition(":")[2]: count for code, count in summary.reasons.items()})
+    frequent.update(summary.holds)
     causes += [describe(code) for code, _ in _ordered(frequent)[:1]]
-    return f": {', '.join(causes)}" if causes else ", because nothing waited" if not crawled.remaining else ""
+    if causes:
+        return f": {', '.join(causes)}"
+    return "" if summary.remaining else ", because nothing waited"
 
 
-def _state(crawled: CrawlSummary) -> str:
-    stats = crawled.stats
+def _state(summary: CrawlSummary) -> str:
+    stats = summary.stats
     if stats.is_drained:
         return "the frontier is drained"
-    wait = f"{crawled.remaining:,} URLs wait" if crawled.remaining != 1 else "1 URL waits"
-    return f"{'interrupted; ' if crawled.interrupted else ''}{wait}, run again to continue"
+    wait = f"{summary.remaining:,} URLs wait" if summary.remaining != 1 else "1 URL waits"
+    return f"{'interrupted; ' if summary.interrupted else ''}{wait}, run again to continue"
 
 
-def _reason_lines(crawled: CrawlSummary) -> Iterator[str]:
+def _reason_lines(summary: CrawlSummary) -> Iterator[str]:
     found = Counter(
         {
             code: count
-            for code, count in crawled.reasons.items()
+            for code, count in summary.reasons.items()
             if code.partition(":")[0] in REASONED_OUTCOMES
         }
     )
@@ -123,12 +125,12 @@ def _reason_lines(crawled: CrawlSummary) -> Iterator[str]:
         yield f"  {rest:,} more for other reasons"
 
 
-def _hold_lines(name: str, crawled: CrawlSummary) -> Iterator[str]:
-    for code, count in _ordered(Counter(crawled.holds))[:REASONS_SHOWN]:
+def _hold_lines(name: str, summary: CrawlSummary) -> Iterator[str]:
+    for code, count in _ordered(Counter(summary.holds))[:REASONS_SHOWN]:
         yield f"  {count:,} {'host' if count == 1 else 'hosts'} held: {describe_with_code(code)}"
-    if crawled.outage:
-        yield f"  waited for the web: {crawled.outage}"
-    if crawled.holds and not crawled.stats.is_drained:
+    if summary.outage:
+        yield f"  waited for the web: {summary.outage}"
+    if summary.holds and not summary.stats.is_drained:
         yield f"  until when: thresher frontier hosts {name}"
 
 

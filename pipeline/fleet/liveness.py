@@ -3,8 +3,8 @@
 1. A worker id is LOCATION-RUN, eight hexadecimal digits each. The location says which kernel runs the worker, and in
    which directory it keeps its lock. A lock is trusted only if both are the same as here. A run is used once.
 2. The lock of a dead process is free at once. Process ids are never trusted.
-3. The frontier decides about workers at other locations (`Workers.alive`): a worker is dead when its time is
-   over.
+3. The frontier decides about workers at other locations (`Workers.alive`): a worker is dead when its last
+   heartbeat is older than its time to live (`WORKER_TTL_S`).
 4. A worker whose process was seen to end is dead, whatever heartbeats say.
 """
 
@@ -22,6 +22,7 @@ WORKER_TTL_S = 30.0
 """Seconds for which a worker counts as alive after a heartbeat. It sends one every third of this time."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 HALF = 8
+"""Hexadecimal digits of each half of a worker id."""
 
 
 def new_worker_id(state: Path) -> str:
@@ -56,7 +57,7 @@ async def dead_workers(
     workers: set[str],
     exits: frozenset[str] | set[str] = frozenset(),
 ) -> set[str]:
-    """Return the dead ones of some workers. The processes of the workers in `exits` were seen to end."""
+    """Return which of `workers` are dead. The processes of the workers in `exits` were seen to end."""
     home = f"{_location_id(state)}-"
     ours = {worker for worker in workers if worker.startswith(home)}
     free = {worker for worker in ours if not _is_locked(_lock(state, crawl, worker))}
@@ -65,7 +66,10 @@ async def dead_workers(
 
 
 def crashed_workers(state: Path, crawl: str) -> set[str]:
-    """Return the workers of this machine that crashed: their locks are left, which others remove at their end."""
+    """Return the workers of this machine that crashed: their locks are left.
+
+    A worker that ends properly removes its lock.
+    """
     locks = (state / "workers" / crawl).glob("*.lock")
     return {lock.stem for lock in locks if not _is_locked(lock)}
 

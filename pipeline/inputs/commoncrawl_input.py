@@ -96,7 +96,7 @@ def open_client(config: Config) -> Iterator[SourceClient]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonCrawlJob:
-    """Where records of Common Crawl come from, and the source of the storage that they go to."""
+    """One ingest from Common Crawl: `client` reads the records, and they are stored as the source `source`."""
 
     store: Store
     source: str
@@ -116,8 +116,10 @@ def ingest_files(
     not respond for long. Files sealed before stay.
     """
     files = [path for argument in arguments for path in selected_paths(job.client, argument, selection)]
-    held = {str(manifest.recipe.get("ingested")) for manifest in manifests(job.store, STEP_NAME, job.source)}
-    new = [path for path in dict.fromkeys(files) if path not in held]
+    ingested = {
+        str(manifest.recipe.get("ingested")) for manifest in manifests(job.store, STEP_NAME, job.source)
+    }
+    new = [path for path in dict.fromkeys(files) if path not in ingested]
 
     def report(result: IngestResult) -> None:
         on_result(result)
@@ -126,21 +128,21 @@ def ingest_files(
     job.progress.start(f"ingest {job.source}", len(new))
     try:
         inputs = (InputFile(name=path, open=partial(_download, job.client, path)) for path in new)
-        done = ingest(job.store, job.source, inputs, on_result=report)
+        summary = ingest(job.store, job.source, inputs, on_result=report)
     finally:
         job.progress.stop()
-    done.known += len(files) - len(new)
-    return done
+    summary.known += len(files) - len(new)
+    return summary
 
 
 def ingest_selections(
     job: CommonCrawlJob, arguments: Iterable[str], selection: CommonCrawlSelection
 ) -> SelectionSummary:
     """Ingest single records of one or more crawls. Raise the errors of `ingest_files`."""
-    found = SelectionSummary()
-    for each in [index_selection(argument, selection) for argument in arguments]:
-        found += ingest_selection(job, each, selection.index)
-    return found
+    summary = SelectionSummary()
+    for crawl_selection in [index_selection(argument, selection) for argument in arguments]:
+        summary += ingest_selection(job, crawl_selection, selection.index)
+    return summary
 
 
 def ingest_selection(
@@ -149,27 +151,33 @@ def ingest_selection(
     """Ingest the records of a selection that the source lacks, at most `rows_a_file` in one archive file."""
     store, source, progress = job.store, job.source, job.progress
     recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
-    made = fingerprint(SELECTION, recipe, ())
-    part = f"{source}/{selection.crawl}-{made[:FINGERPRINT_DIGITS]}"
-    if store.exists(done := manifest_name(SELECTION_NAME, part)):
-        rows = load_manifest(store, done).counts["rows"]
+    recipe_fingerprint = fingerprint(SELECTION, recipe, ())
+    part = f"{source}/{selection.crawl}-{recipe_fingerprint[:FINGERPRINT_DIGITS]}"
+    if store.exists(sealed := manifest_name(SELECTION_NAME, part)):
+        rows = load_manifest(store, sealed).counts["rows"]
         return SelectionSummary(found=rows, known=rows)
-    met: Counter[str] = Counter({"rows": 0})
+    counts: Counter[str] = Counter({"rows": 0})
     wanted = islice(_rows(job.client, selection, index), selection.limit)
     known = row_results.known_ranges(store, source)
-    found = SelectionSummary()
+    summary = SelectionSummary()
     progress.start(f"ingest {source}", None)
     try:
-        for batch in batches(_new_rows(wanted, known, met), rows_a_file):
-            found += _ingest_batch(job, selection.crawl, batch)
-            progress.advance(f"{found.added:,} records added", len(batch))
+        for batch in batches(_new_rows(wanted, known, counts), rows_a_file):
+            summary += _ingest_batch(job, selection.crawl, batch)
+            progress.advance(f"{summary.added:,} records added", len(batch))
     finally:
         progress.stop()
     manifest = Manifest(
-        step=SELECTION, part=part, fingerprint=made, recipe=recipe, inputs=(), outputs=(), counts=dict(met)
+        step=SELECTION,
+        part=part,
+        fingerprint=recipe_fingerprint,
+        recipe=recipe,
+        inputs=(),
+        outputs=(),
+        counts=dict(counts),
     )
     seal(store, manifest)
-    return found + SelectionSummary(found=met["known"], known=met["known"])
+    return summary + SelectionSummary(found=counts["known"], known=counts["known"])
 
 
 def _rows(client: SourceClient, selection: Selection, index: IndexName) -> Iterator[CrawlIndexRow]:
@@ -182,20 +190,20 @@ def _rows(client: SourceClient, selection: Selection, index: IndexName) -> Itera
 
 
 def _new_rows(
-    rows: Iterable[CrawlIndexRow], known: row_results.KnownRanges, met: Counter[str]
+    rows: Iterable[CrawlIndexRow], known: row_results.KnownRanges, counts: Counter[str]
 ) -> Iterator[CrawlIndexRow]:
     for row in rows:
-        met["rows"] += 1
+        counts["rows"] += 1
         if row in known:
-            met["known"] += 1
+            counts["known"] += 1
         else:
             yield row
 
 
 def _ingest_batch(job: CommonCrawlJob, crawl: str, batch: tuple[CrawlIndexRow, ...]) -> SelectionSummary:
     """Ingest one batch: its archive file first, then the table that makes it known."""
-    store, ranges = job.store, batch_digest(batch)
-    part = f"{job.source}/{crawl}-{ranges[:FINGERPRINT_DIGITS]}"
+    store, digest = job.store, batch_digest(batch)
+    part = f"{job.source}/{crawl}-{digest[:FINGERPRINT_DIGITS]}"
     warc = f"warc/{part}.warc.gz"
     with store.stage(warc) as staged:
         fetched = fetch_batch(job.client, batch, staged.path, warc, crawl)
@@ -207,9 +215,9 @@ def _ingest_batch(job: CommonCrawlJob, crawl: str, batch: tuple[CrawlIndexRow, .
         store,
         row_results.table_name(part),
         len(batch),
-        partial(row_results.write, taken=fetched.results, file=warc),
+        partial(row_results.write, results=fetched.results, file=warc),
     )
-    recipe: dict[str, JSON] = {"crawl": crawl, "ranges": ranges}
+    recipe: dict[str, JSON] = {"crawl": crawl, "ranges": digest}
     manifest = Manifest(
         step=row_results.STEP,
         part=part,
@@ -224,12 +232,12 @@ def _ingest_batch(job: CommonCrawlJob, crawl: str, batch: tuple[CrawlIndexRow, .
 
 
 def _seal_archive(
-    store: Store, part: str, warc: str, made: Path, fetched: BatchResult, unusable: Counter[str]
+    store: Store, part: str, warc: str, staged: Path, fetched: BatchResult, unusable: Counter[str]
 ) -> None:
     """Publish the archive file of a batch with its index and its Manifest."""
     lines = fetched.lines
     outputs = (
-        put_output(store, warc, fetched.counts.total(), partial(shutil.copyfile, made)),
+        put_output(store, warc, fetched.counts.total(), partial(shutil.copyfile, staged)),
         put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)),
     )
     # The same Manifest as `storage.archive.reseal` gives a file that has lost its seal.

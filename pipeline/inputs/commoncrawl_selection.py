@@ -49,23 +49,23 @@ def is_commoncrawl(argument: str) -> bool:
 def selected_paths(client: "SourceClient", argument: str, selection: CommonCrawlSelection) -> tuple[str, ...]:
     """Return the paths of the selected files, in their order. Raise `InputError` if there is none."""
     if argument.startswith(SCHEME):
-        listed = paths_list(*address(argument))
-        named = paths.archives(paths.read_list(client, listed), f"{client.uri}{listed}")
+        list_path = paths_list(*address(argument))
+        archives = paths.archives(paths.read_list(client, list_path), f"{client.uri}{list_path}")
     elif is_commoncrawl(argument):
-        named = paths.read_local(Path(argument))
+        archives = paths.read_local(Path(argument))
     else:
         raise InputError(
             f"ingest {argument}: is not from Common Crawl as the others are; ingest it by itself"
         )
-    found = tuple(paths.select_paths(named, segments=selection.segments, files=selection.files))
-    if not found:
-        of = (
+    selected = tuple(paths.select_paths(archives, segments=selection.segments, files=selection.files))
+    if not selected:
+        excluded = (
             f" is in the segments {', '.join(sorted(selection.segments))}"
             if selection.segments
             else " is named"
         )
-        raise InputError(f"ingest {argument}: no file{of}; look into the list of its paths")
-    return found
+        raise InputError(f"ingest {argument}: no file{excluded}; look into the list of its paths")
+    return selected
 
 
 def index_selection(argument: str, selection: CommonCrawlSelection) -> Selection:
@@ -81,7 +81,7 @@ def index_selection(argument: str, selection: CommonCrawlSelection) -> Selection
         )
     if selection.files is not None or selection.segments:
         raise InputError("--files and --segment select whole files; leave them out to select single records")
-    made = Selection(
+    answerable = Selection(
         crawl=crawl,
         domains=frozenset(map(_host, selection.domains)),
         prefixes=tuple(sorted(set(selection.prefixes))),
@@ -90,8 +90,8 @@ def index_selection(argument: str, selection: CommonCrawlSelection) -> Selection
         languages=frozenset(selection.languages),
         limit=selection.limit,
     )
-    made.spans()  # raises for an invalid selection, before any request
-    return made
+    answerable.spans()  # raises for an invalid selection, before any request
+    return answerable
 
 
 def _host(domain: str) -> str:

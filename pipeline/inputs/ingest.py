@@ -129,15 +129,15 @@ def ingest(
     options: IngestOptions | None = None,
     on_result: Callable[[IngestResult], None] = lambda _: None,
 ) -> IngestSummary:
-    """Ingest every file, and hand the result of each to `on_result`. A refused file does not keep the others out.
+    """Ingest every file, and hand the result of each to `on_result`. A refused file does not stop the others.
 
     The result of a small file comes when the archive file that it shares is sealed.
     """
     options = options or IngestOptions()
-    done = IngestSummary()
+    summary = IngestSummary()
 
     def report(result: IngestResult) -> None:
-        done.add(result)
+        summary.add(result)
         on_result(result)
 
     shared_archive.seal_unsealed(store, source)
@@ -157,7 +157,7 @@ def ingest(
             _seal_small(target, waiting, report)
             raise
         _seal_small(target, waiting, report)
-    return done
+    return summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +252,7 @@ def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestRes
 
 def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, file: BinaryIO) -> IngestResult:
     """Seal a file in archive files of its own, or those of them that are not sealed yet."""
-    made = list(
+    manifests = list(
         ingest_volumes(
             target.store,
             target.source,
@@ -263,10 +263,12 @@ def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, fil
     )
     entry = target.inventory.find(origin.identity)
     counts = Counter(entry.counts if entry and entry.read_options is None else {})
-    for manifest in made:
+    for manifest in manifests:
         counts.update(manifest.counts)
     target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
-    return IngestResult(name=name, kind=kind.short_name, status="added" if made else "known", counts=counts)
+    return IngestResult(
+        name=name, kind=kind.short_name, status="added" if manifests else "known", counts=counts
+    )
 
 
 def _seal_small(
@@ -274,21 +276,25 @@ def _seal_small(
 ) -> None:
     """Seal the small files that wait, and report their results. A single one gets an archive file of its own."""
     if len(pending) == 1:
-        (one,) = pending
+        (only,) = pending
         target.small.clear()
         try:
-            with one.file.open() as path, path.open("rb") as file:
-                _require_unchanged(one.file.name, path, one.origin.identity)
-                on_result(_seal_alone(target, one.file.name, one.origin, one.kind, file))
+            with only.file.open() as path, path.open("rb") as file:
+                _require_unchanged(only.file.name, path, only.origin.identity)
+                on_result(_seal_alone(target, only.file.name, only.origin, only.kind, file))
         except InputError as error:
-            on_result(_refusal(one.file, error))
+            on_result(_refusal(only.file, error))
     elif pending:
-        counts = [listed.counts for listed in target.small.listed]
+        all_counts = [listed.counts for listed in target.small.listed]
         target.small.seal(target.store)
-        for one, found in zip(pending, counts, strict=True):
+        for small, counts in zip(pending, all_counts, strict=True):
             on_result(
                 IngestResult(
-                    name=one.file.name, kind=one.kind.short_name, status="added", counts=found, is_shared=True
+                    name=small.file.name,
+                    kind=small.kind.short_name,
+                    status="added",
+                    counts=counts,
+                    is_shared=True,
                 )
             )
     pending.clear()
@@ -311,15 +317,15 @@ def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) 
         suffix = next((end for mark, end in SUFFIXES.items() if head.startswith(mark)), ".warc.gz")
         warc = f"warc/{part}{suffix}"
         try:
-            found = read_contents(file, warc)
+            contents = read_contents(file, warc)
         except InputError:
             return None
-    if not found.counts.keys() - {DAMAGED} or found.problems[MANY_RECORDS]:
+    if not contents.counts.keys() - {DAMAGED} or contents.problems[MANY_RECORDS]:
         return None
     copy = put_output(store, warc, 0, partial(shutil.copyfile, path))
     if f"sha256:{copy.sha256}" != identity:
         raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
-    return seal_contents(store, part, copy, found, {"ingested": name})
+    return seal_contents(store, part, copy, contents, {"ingested": name})
 
 
 def _free_part_name(store: Store, source: str, name: str) -> str:

@@ -19,10 +19,10 @@ from storage.store import Store
 if TYPE_CHECKING:
     from pipeline.inputs.commoncrawl_input import SelectionSummary
 
-ONE_BY_ONE = 20
+MAX_SINGLE_LINES = 20
 """Up to this many small files or index files get a line each. More share one line."""
-MOST_WAITING = 10_000
-"""Maximum number of files that wait to share one line."""
+MAX_WAITING = 10_000
+"""Number of files that may wait to share one line."""
 
 
 def run_ingest(
@@ -31,9 +31,9 @@ def run_ingest(
     """Ingest every input, and print the results. End the command with exit code 2 if one was refused."""
     store.sweep()
     lines = IngestPrinter(partial(echo, err=True))
-    done = ingest(store, source, locate_inputs(inputs), options, lines.add)
+    summary = ingest(store, source, locate_inputs(inputs), options, lines.add)
     lines.flush()
-    _print_summary(source, done, as_json)
+    _print_summary(source, summary, as_json)
 
 
 def run_commoncrawl(
@@ -53,48 +53,50 @@ def run_commoncrawl(
             print_result(as_json, asdict(selected), selection_line(source, selected))
             return
         lines = IngestPrinter(partial(echo, err=True))
-        done = commoncrawl_input.ingest_files(job, inputs, selection, lines.add)
+        summary = commoncrawl_input.ingest_files(job, inputs, selection, lines.add)
         lines.flush()
-    _print_summary(source, done, as_json)
+    _print_summary(source, summary, as_json)
 
 
 class IngestPrinter:
     """Prints one line per file, and one line for many small files or index files together."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, print_line: Callable[[str], None]) -> None:
+        self._print_line = print_line
         self._waiting: dict[tuple[str, str], list[IngestResult]] = {}
 
     def add(self, result: IngestResult) -> None:
         """Print the result of a file, now or together with similar ones."""
         if result.status == "index" or (result.is_shared and not result.unusable):
-            same = self._waiting.setdefault((result.kind, result.status), [])
-            same.append(result)
-            if len(same) >= MOST_WAITING:
+            similar = self._waiting.setdefault((result.kind, result.status), [])
+            similar.append(result)
+            if len(similar) >= MAX_WAITING:
                 self.flush()
         else:
-            self._say(result_line(result))
+            self._print_line(result_line(result))
 
     def flush(self) -> None:
         """Print the results that wait."""
-        for same in self._waiting.values():
-            for text in map(result_line, same) if len(same) <= ONE_BY_ONE else (group_line(same),):
-                self._say(text)
+        for similar in self._waiting.values():
+            for text in (
+                map(result_line, similar) if len(similar) <= MAX_SINGLE_LINES else (group_line(similar),)
+            ):
+                self._print_line(text)
         self._waiting.clear()
 
 
-def _print_summary(source: str, done: IngestSummary, as_json: bool) -> None:
-    body: dict[str, Any] = asdict(done) | {"unusable": dict(done.unusable)}  # asdict breaks Counters
-    if done.refused:
-        body["error"] = done.refused[0]["reason"]
-    refused = f"; {len(done.refused)} refused" if done.refused else ""
-    indexes = f"; {done.indexes} index files passed over" if done.indexes else ""
+def _print_summary(source: str, summary: IngestSummary, as_json: bool) -> None:
+    body: dict[str, Any] = asdict(summary) | {"unusable": dict(summary.unusable)}  # asdict breaks Counters
+    if summary.refused:
+        body["error"] = summary.refused[0]["reason"]
+    refused = f"; {len(summary.refused)} refused" if summary.refused else ""
+    indexes = f"; {summary.indexes} index files passed over" if summary.indexes else ""
     line = (
-        f"{source}: {done.added} files added, {done.known} known{refused}{indexes}; {done.records:,} records, "
-        f"{done.entries:,} of them to be processed{_format_unusable(done.unusable)}"
+        f"{source}: {summary.added} files added, {summary.known} known{refused}{indexes}; {summary.records:,} records, "
+        f"{summary.entries:,} of them to be processed{_format_unusable(summary.unusable)}"
     )
     print_result(as_json, body, line)
-    if done.refused:
+    if summary.refused:
         raise typer.Exit(2)
 
 
@@ -116,14 +118,14 @@ def result_line(result: IngestResult) -> str:
     return f"{result.name} ({result.kind}): {result.status}, {sums}{_format_unusable(result.unusable)}"
 
 
-def group_line(same: Sequence[IngestResult]) -> str:
+def group_line(similar: Sequence[IngestResult]) -> str:
     """Return the line about many files of one kind."""
-    first = same[0]
+    first = similar[0]
     if first.status == "index":
-        return f"{len(same):,} index files such as {first.name}: passed over, they hold no text"
-    records, entries = sum(one.records for one in same), sum(one.entries for one in same)
+        return f"{len(similar):,} index files such as {first.name}: passed over, they hold no text"
+    records, entries = sum(one.records for one in similar), sum(one.entries for one in similar)
     sums = f"{records:,} records, {entries:,} to be processed"
-    return f"{len(same):,} small files such as {first.name} ({first.kind}): {first.status}, {sums}"
+    return f"{len(similar):,} small files such as {first.name} ({first.kind}): {first.status}, {sums}"
 
 
 def _format_unusable(unusable: Mapping[str, int]) -> str:

@@ -17,7 +17,7 @@ from storage.manifest import JSON, Manifest, manifests
 from storage.store import Store
 
 _TABLE = """
-CREATE TABLE known (identity TEXT PRIMARY KEY, name TEXT, stem TEXT, counts TEXT, how TEXT) WITHOUT ROWID;
+CREATE TABLE known (identity TEXT PRIMARY KEY, name TEXT, stem TEXT, counts TEXT, read_options TEXT) WITHOUT ROWID;
 CREATE INDEX names ON known (name);
 """
 
@@ -63,23 +63,31 @@ class Inventory:
     def find(self, identity: str) -> InventoryEntry | None:
         """Return the input with that digest."""
         row = self._database.execute(
-            "SELECT name, stem, counts, how FROM known WHERE identity = ?", (identity,)
+            "SELECT name, stem, counts, read_options FROM known WHERE identity = ?", (identity,)
         ).fetchone()
         if row is None:
             return None
-        name, stem, counts, how = row
-        return InventoryEntry(name=name, stem=stem, counts=json.loads(counts), read_options=json.loads(how))
+        name, stem, counts, read_options = row
+        return InventoryEntry(
+            name=name, stem=stem, counts=json.loads(counts), read_options=json.loads(read_options)
+        )
 
     def has_name(self, name: str) -> bool:
         """Return whether an input has that name."""
         found = self._database.execute("SELECT 1 FROM known WHERE name = ?", (name,)).fetchone()
         return found is not None
 
-    def put(self, identity: str, held: InventoryEntry) -> None:
+    def put(self, identity: str, entry: InventoryEntry) -> None:
         """Add an input, or replace its entry."""
         self._database.execute(
             "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?)",
-            (identity, held.name, held.stem, json.dumps(dict(held.counts)), json.dumps(held.read_options)),
+            (
+                identity,
+                entry.name,
+                entry.stem,
+                json.dumps(dict(entry.counts)),
+                json.dumps(entry.read_options),
+            ),
         )
 
     def _add_listed(self, archive: str, store: Store) -> None:

@@ -44,7 +44,7 @@ class InputFile:
     is_from_directory: bool = False
     """Whether the argument was a directory or a prefix, and not the file itself."""
     is_derived: bool = False
-    """Whether it lies in a storage of Thresher and is not an archive file but a table, a Manifest, ..."""
+    """Whether it lies in a storage of Thresher and is not an archive file but, for example, a table or a Manifest."""
 
 
 def locate_inputs(arguments: Iterable[str | Path]) -> Iterator[InputFile]:
@@ -62,24 +62,28 @@ def _files(argument: str) -> Iterator[InputFile]:
     path = Path(argument)
     if path.is_dir():
         count = 0
-        for below, is_derived in _walk(path):
+        for file, is_derived in _walk(path):
             count += 1
-            yield _file(below, below.relative_to(path).as_posix(), is_below=True, is_derived=is_derived)
+            yield _file(
+                file, file.relative_to(path).as_posix(), is_from_directory=True, is_derived=is_derived
+            )
         if not count:
             raise InputError(f"ingest {argument}: there is no file in this directory")
         return
     pattern = path.relative_to(path.anchor).as_posix()
-    found = sorted((one, one.name) for one in Path(path.anchor).glob(pattern) if one.is_file())
-    if not found:
+    matches = sorted((match, match.name) for match in Path(path.anchor).glob(pattern) if match.is_file())
+    if not matches:
         raise InputError(f"ingest {argument}: no such file")
-    for local, name in found:
+    for local, name in matches:
         yield _file(local, name)
 
 
 def _walk(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, bool]]:
     """Yield the files in the order of an object store: a directory sorts by its name with the slash."""
     with os.scandir(directory) as scan:
-        entries = sorted((f"{one.name}/" if one.is_dir() else one.name, Path(one.path)) for one in scan)
+        entries = sorted(
+            (f"{entry.name}/" if entry.is_dir() else entry.name, Path(entry.path)) for entry in scan
+        )
     names = {name for name, _ in entries}
     derived = DERIVED_DIRECTORIES if {"manifests/", "warc/"} <= names else frozenset[str]()
     for name, path in entries:
@@ -92,12 +96,12 @@ def _walk(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, boo
             yield path, is_derived
 
 
-def _file(path: Path, name: str, *, is_below: bool = False, is_derived: bool = False) -> InputFile:
+def _file(path: Path, name: str, *, is_from_directory: bool = False, is_derived: bool = False) -> InputFile:
     folder = path.absolute().parent.name
     if "/" not in name and HOST.fullmatch(folder):
         name = f"{folder}/{name}"
     return InputFile(
-        name=name, open=partial(_local_path, path), is_from_directory=is_below, is_derived=is_derived
+        name=name, open=partial(_local_path, path), is_from_directory=is_from_directory, is_derived=is_derived
     )
 
 
@@ -133,6 +137,6 @@ def _objects(address: str) -> Iterator[InputFile]:
 @contextmanager
 def _download(bucket: Store, name: str) -> Iterator[Path]:
     with spool_file(name) as path:
-        with bucket.open(name) as there, path.open("wb") as here:
-            shutil.copyfileobj(there, here, 1 << 20)
+        with bucket.open(name) as source, path.open("wb") as copy:
+            shutil.copyfileobj(source, copy, 1 << 20)
         yield path

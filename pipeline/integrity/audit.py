@@ -27,7 +27,7 @@ from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_re
 from storage.warc.validator import HTTP_HEAD, check_record
 
 MAX_FAULTS_NAMED = 20
-"""Faults of one file that are named one by one. Of further ones only the number is given."""
+"""Faults of one file that are named one by one. Further faults are only counted."""
 IndexKey = tuple[int, int, str, str, str]
 """Values in which index and record must agree: length, offset, digest, SURT and time."""
 
@@ -38,30 +38,30 @@ def audit_archive(store: Store, manifest: Manifest, references: RevisitReference
     faults = list(_records(store, warc, index, manifest, references))
     yield from faults[:MAX_FAULTS_NAMED]
     if len(faults) > MAX_FAULTS_NAMED:
-        yield f"{warc.name}: {len(faults) - MAX_FAULTS_NAMED} more of the kind"
+        yield f"{warc.name}: {len(faults) - MAX_FAULTS_NAMED} more faults"
 
 
 def _records(
     store: Store, warc: Output, index: Output, manifest: Manifest, references: RevisitReferences
 ) -> Iterator[str]:
-    ours = "ingested" not in manifest.recipe
+    is_own = "ingested" not in manifest.recipe
     counts: Counter[str] = Counter()
     damaged: list[str] = []
     broken: list[str] = []
     rows: dict[int, IndexKey] = {}
 
-    def strictly(member: Member) -> None:
-        if ours and not member.problem and (fault := _fault(store, warc.name, member)):
+    def check_member(member: Member) -> None:
+        if is_own and not member.problem and (fault := _fault(store, warc.name, member)):
             broken.append(f"{warc.name} at {member.offset}: the record {fault}")
 
     try:
         with store.open(warc.name) as file:
-            for record in read_records(file, name=warc.name, on_member=strictly):
+            for record in read_records(file, name=warc.name, on_member=check_member):
                 counts[record.type] += 1
                 if record.type == DAMAGED:
                     damaged.append(f"{warc.name} at {record.offset}: {record.problem}")
                     continue
-                _add_references(references, record, ours=ours)
+                _add_references(references, record, is_own=is_own)
                 row = cdxj.row_of(record, record.ref)
                 if row is not None:
                     rows[row.offset] = _key(row)
@@ -76,14 +76,14 @@ def _records(
         {kind: count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)}
     )
     if counts != sealed:
-        yield f"{warc.name} holds {_format_counts(counts)}; sealed were {_format_counts(sealed)}"
+        yield f"{warc.name} holds {_format_counts(counts)}; {_format_counts(sealed)} were sealed"
     if store.exists(index.name):
         yield from _index(store, warc, index, rows)
 
 
 def _fault(store: Store, name: str, member: Member) -> str | None:
     if not member.is_whole:
-        return None if _streamed(store, name, member) else "breaks the rule 'block digest'"
+        return None if _verify_long_record(store, name, member) else "breaks the rule 'block digest'"
     try:
         head = check_record(member.data)
     except CorruptData as error:
@@ -95,7 +95,7 @@ def _fault(store: Store, name: str, member: Member) -> str | None:
     return None
 
 
-def _streamed(store: Store, name: str, member: Member) -> bool:
+def _verify_long_record(store: Store, name: str, member: Member) -> bool:
     """Return whether the block digest is right for a record that is too long for memory."""
     with store.open(name) as file:
         file.seek(member.offset)
@@ -117,10 +117,10 @@ def _chunked(data: bytes) -> bytes | None:
     return None if problem else entity
 
 
-def _add_references(references: RevisitReferences, record: ArchivedRecord, *, ours: bool) -> None:
+def _add_references(references: RevisitReferences, record: ArchivedRecord, *, is_own: bool) -> None:
     references.add_record(record.record_id)
     # Archives of other writers may refer to records that were not ingested.
-    if ours and record.revisit and record.revisit.refers_to:
+    if is_own and record.revisit and record.revisit.refers_to:
         references.add_revisit(record.revisit.refers_to, record.ref.file, record.offset)
 
 
@@ -141,7 +141,7 @@ def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, IndexKe
         yield str(error)
         return
     if lines != index.rows:
-        yield f"{index.name} has {lines} lines, sealed were {index.rows}"
+        yield f"{index.name} has {lines} lines; {index.rows} were sealed"
     for offset in unseen:
         yield f"{index.name} has no line for the record of {warc.name} at {offset}"
 

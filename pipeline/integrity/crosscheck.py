@@ -40,7 +40,7 @@ CHUNK_BYTES = 1 << 20
 MAX_MEMORY_BYTES = 16 << 20
 """Bytes of a block that are held in memory. A longer one goes through a temporary file."""
 MAX_LINES = 20
-"""Lines of one file. Of further ones only the number is given."""
+"""Differences of one file that get a line each. Further differences are only counted."""
 WARCIO_ERRORS = (
     ArchiveLoadFailed,
     StatusAndHeadersParserException,
@@ -113,18 +113,18 @@ def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:
     sealed = _sealed(manifest)
     if not named and counts != sealed:
         named.append(
-            (f"{warc.name}: warcio counts {_format_counts(counts)}; sealed were {_format_counts(sealed)}", "")
+            (f"{warc.name}: warcio counts {_format_counts(counts)}; {_format_counts(sealed)} were sealed", "")
         )
-    ours = "ingested" not in manifest.recipe
-    damage = [line for line, why in named if ours and not why]
-    differences = [f"{line} ({why})" if why else line for line, why in named if not ours or why]
+    is_own = "ingested" not in manifest.recipe
+    damage = [line for line, why in named if is_own and not why]
+    differences = [f"{line} ({why})" if why else line for line, why in named if not is_own or why]
     return CrossCheck(damage=_shortened(warc.name, damage), differences=_shortened(warc.name, differences))
 
 
 def _differences(store: Store, name: str, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     """Yield the differences of both readers, each with its reason if known. Count warcio's records in `counts`."""
-    with store.open(name) as one, store.open(name) as other, _quiet():
-        ours, theirs = _ours(one, name), _WarcioReader(other)
+    with store.open(name) as file, store.open(name) as warcio_file, _quiet():
+        ours, theirs = _read_ours(file, name), _WarcioReader(warcio_file)
         for mine in ours:
             while (found := theirs.next) is not None and found.offset < mine.offset:
                 counts[found.type] += 1
@@ -174,7 +174,7 @@ def _compared(name: str, mine: RecordReading, found: RecordReading) -> Iterator[
         )
 
 
-def _ours(file: BinaryIO, name: str) -> Iterator[RecordReading]:
+def _read_ours(file: BinaryIO, name: str) -> Iterator[RecordReading]:
     seen: list[Member] = []
     try:
         for record in read_records(file, name=name, on_member=seen.append):
@@ -325,7 +325,7 @@ def _sealed(manifest: Manifest) -> Counter[str]:
 
 def _shortened(name: str, lines: list[str]) -> tuple[str, ...]:
     more = len(lines) - MAX_LINES
-    return (*lines[:MAX_LINES], *([f"{name}: {more} more of the kind"] if more > 0 else []))
+    return (*lines[:MAX_LINES], *([f"{name}: {more} more differences"] if more > 0 else []))
 
 
 def _format_counts(counts: Counter[str]) -> str:

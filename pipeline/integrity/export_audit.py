@@ -76,7 +76,7 @@ def _fault(store: Store, file: ShardFile | SideFile) -> str | None:
     if not store.exists(file.name):
         return f"{file.name} is missing"
     if (size := store.size(file.name)) != file.bytes:
-        return f"{file.name} has {size} bytes, sealed were {file.bytes}"
+        return f"{file.name} has {size} bytes; {file.bytes} were sealed"
     if not is_intact(store, file):
         return f"{file.name}: its bytes are not those that were sealed"
     if isinstance(file, ShardFile):

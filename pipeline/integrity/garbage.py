@@ -2,7 +2,7 @@
 
 An output exists before the seal of its part, so it may belong to a part that is being made right now. An attempt puts
 its outputs when it has made all of them, and seals at once. Therefore an unsealed output older than `GRACE_MS` is
-garbage, with one exception: a running attempt may have found the equal output of an old attempt and kept it. So call
+garbage, with one exception: a running attempt may have found an equal output of an old attempt and kept it. So call
 `collect` only when nothing else runs.
 """
 

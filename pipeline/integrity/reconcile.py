@@ -49,18 +49,22 @@ def settled_pages(project: OpenProject) -> Every[int]:
 
     Raise `Unavailable` if the frontier does not respond.
     """
-    here = None
+    storage_id = None
     with suppress(CorruptData):  # verify reports it
-        here = read_storage_id(project.store)
-    if here is None:  # no crawl has used this storage
+        storage_id = read_storage_id(project.store)
+    if storage_id is None:  # no crawl has used this storage
         return Every(answers={}, lost={})
     with project.frontier_address() as address:
-        return asyncio.run(_settled(address, here))
+        return asyncio.run(_settled(address, storage_id))
 
 
-async def _settled(address: str, here: str) -> Every[int]:
+async def _settled(address: str, storage_id: str) -> Every[int]:
     async def count(_: str, frontier: Frontier) -> int | None:
-        if frontier.rebuild.is_running or frontier.crawl.storage is None or frontier.crawl.storage.id != here:
+        if (
+            frontier.rebuild.is_running
+            or frontier.crawl.storage is None
+            or frontier.crawl.storage.id != storage_id
+        ):
             return None
         return answered_pages(await frontier.stats())
 
@@ -79,32 +83,34 @@ def add_log_lines(store: Store, crawls: Sequence[str], references: RevisitRefere
     Return how many lines of each crawl have no record to look for: the response came from a user's spider, or the log
     file was given up.
     """
-    without: Counter[str] = Counter()
+    lines_without_record: Counter[str] = Counter()
 
-    def note(crawl: str, lines: Iterable[LogLine]) -> None:
+    def add_lines(crawl: str, lines: Iterable[LogLine]) -> None:
         for line in lines:
             if line.is_final and line.outcome in ANSWERED_OUTCOMES:
                 if line.record:
                     references.add_log_line(line.record, line.file)
                 else:
-                    without[crawl] += 1
+                    lines_without_record[crawl] += 1
 
     for crawl in crawls:
         folder = f"{log_line.FOLDER}/{crawl}"
         for name in open_files(store, folder):
             with snapshot(store, folder, name) as path:
-                note(crawl, () if path is None else log_line.whole_lines(path))
+                add_lines(crawl, () if path is None else log_line.whole_lines(path))
         for name in log_line.files(store, crawl):
             try:
-                note(crawl, log_line.read(store, name))
+                add_lines(crawl, log_line.read(store, name))
             except CorruptData:  # verify reports it; the Manifest has the counts of its lines
                 part = name.removeprefix(f"{log_line.FOLDER}/").removesuffix(log_line.SEALED_SUFFIX)
                 with suppress(CorruptData):
-                    without[crawl] += answered_in_counts(
+                    lines_without_record[crawl] += answered_in_counts(
                         load_manifest(store, manifest_name(LOG, part)).counts
                     )
-        without[crawl] += sum(answered_in_counts(lost.counts) for lost in manifests(store, LOST_STEP, crawl))
-    return without
+        lines_without_record[crawl] += sum(
+            answered_in_counts(lost.counts) for lost in manifests(store, LOST_STEP, crawl)
+        )
+    return lines_without_record
 
 
 def add_open_records(store: Store, crawls: Sequence[str], references: RevisitReferences) -> None:
@@ -121,14 +127,14 @@ def add_open_records(store: Store, crawls: Sequence[str], references: RevisitRef
 
 def lost_pages(
     settled: Mapping[str, int],
-    without: Mapping[str, int],
+    lines_without_record: Mapping[str, int],
     references: RevisitReferences,
     accepted: Container[str],
 ) -> Iterator[str]:
     """Yield one line for each crawl that has settled more pages than can be read."""
     found = references.count_answers(accepted)
     for crawl, pages in settled.items():
-        readable = found[f"{WARC}/{crawl}"] + without.get(crawl, 0)
+        readable = found[f"{WARC}/{crawl}"] + lines_without_record.get(crawl, 0)
         if pages > readable:
             yield (
                 f"crawl {crawl}: {pages:,} pages are settled with a response, but the records of only {readable:,} can"

@@ -29,12 +29,12 @@ class MissingOriginal(NamedTuple):
 class RevisitReferences:
     """Ids of archived records, and of records that revisits and log lines refer to."""
 
-    __slots__ = ("_buckets", "_files", "_life")
+    __slots__ = ("_buckets", "_files", "_stack")
 
     def __init__(self) -> None:
-        self._life = ExitStack()
+        self._stack = ExitStack()
         # Closed with the stack.
-        self._buckets = [self._life.enter_context(TemporaryFile()) for _ in range(BUCKETS)]  # noqa: SIM115
+        self._buckets = [self._stack.enter_context(TemporaryFile()) for _ in range(BUCKETS)]  # noqa: SIM115
         self._files: dict[str, int] = {}
 
     def __enter__(self) -> Self:
@@ -43,26 +43,26 @@ class RevisitReferences:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._life.close()
+        self._stack.close()
 
     def add_record(self, record_id: str) -> None:
         """Add the id of an archived record."""
-        self._note(RECORD, record_id, "", 0)
+        self._add(RECORD, record_id, "", 0)
 
     def add_revisit(self, record_id: str, file: str, offset: int) -> None:
         """Add the id to which the revisit record at this place refers."""
-        self._note(REVISIT, record_id, file, offset)
+        self._add(REVISIT, record_id, file, offset)
 
     def add_log_line(self, record_id: str, file: str) -> None:
         """Add the id of the record that a log line names as its response, in that archive file."""
-        self._note(LINE, record_id, file, 0)
+        self._add(LINE, record_id, file, 0)
 
     def missing_originals(self) -> Iterator[MissingOriginal]:
         """Yield the revisit records whose originals are not archived."""
         files = list(self._files)
-        for entries, there in self._read():
+        for entries, archived in self._read():
             for kind, key, file, offset in entries:
-                if kind == REVISIT and key not in there:
+                if kind == REVISIT and key not in archived:
                     yield MissingOriginal(files[file], offset)
 
     def count_answers(self, accepted: Container[str]) -> Counter[str]:
@@ -72,10 +72,10 @@ class RevisitReferences:
         """
         found: Counter[str] = Counter()
         files = list(self._files)
-        for entries, there in self._read():
+        for entries, archived in self._read():
             lines = {key: files[file] for kind, key, file, _ in entries if kind == LINE}
             found.update(
-                file.rpartition("/")[0] for key, file in lines.items() if key in there or file in accepted
+                file.rpartition("/")[0] for key, file in lines.items() if key in archived or file in accepted
             )
         return found
 
@@ -86,7 +86,7 @@ class RevisitReferences:
             entries = list(ENTRY.iter_unpack(bucket.read()))
             yield entries, {key for kind, key, _, _ in entries if kind == RECORD}
 
-    def _note(self, kind: int, record_id: str, file: str, offset: int) -> None:
+    def _add(self, kind: int, record_id: str, file: str, offset: int) -> None:
         key = blake2b(record_id.encode(errors="replace"), digest_size=16).digest()
         number = self._files.setdefault(file, len(self._files))
         self._buckets[key[0] % BUCKETS].write(ENTRY.pack(kind, key, number, offset))

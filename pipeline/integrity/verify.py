@@ -87,12 +87,12 @@ def verify_storage(
     damage: list[str] = []
     redo: list[str] = []
     unreadable: list[str] = []
-    lost: defaultdict[str, list[Manifest]] = defaultdict(list)
+    damaged: defaultdict[str, list[Manifest]] = defaultdict(list)
     cross = CrossCheck()
     accepted: set[str] = set()
     with RevisitReferences() as references:
         # In this order a file that is sealed in between is read twice, and none is missed.
-        without = reconcile.add_log_lines(store, [*settled], references)
+        lines_without_record = reconcile.add_log_lines(store, [*settled], references)
         reconcile.add_open_records(store, [*settled], references)
         names = list(store.list("manifests/"))
         progress.start("verify", total=len(names))
@@ -117,14 +117,14 @@ def verify_storage(
             if faults and step in REPRODUCIBLE_STEPS:
                 redo.append(name)
             if changed:
-                lost[_kind(manifest, changed)].append(manifest)
+                damaged[_kind(manifest, changed)].append(manifest)
         damage.extend(
             f"{file} at {offset}: a revisit of a record that is not archived"
             for file, offset in references.missing_originals()
         )
         nameless = list(reseal.unsealed_files(store))
         accepted.update(nameless)
-        damage.extend(reconcile.lost_pages(settled, without, references, accepted))
+        damage.extend(reconcile.lost_pages(settled, lines_without_record, references, accepted))
     progress.stop()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, but no Manifest names it" for name in nameless)
@@ -143,9 +143,9 @@ def verify_storage(
         damage=tuple(damage),
         redo=tuple(redo),
         unreadable=tuple(unreadable),
-        indexes=tuple(lost["index"]),
-        archives=tuple(lost["archive"]),
-        logs=tuple(lost["log"]),
+        indexes=tuple(damaged["index"]),
+        archives=tuple(damaged["archive"]),
+        logs=tuple(damaged["log"]),
         differences=cross.differences,
         unread=cross.unread,
         unfinished=tuple(_unfinished(store)),
@@ -277,7 +277,7 @@ def _change(store: Store, output: Output) -> str:
     if not store.exists(output.name):
         return f"{output.name} is missing"
     if (size := store.size(output.name)) != output.bytes:
-        return f"{output.name} has {size} bytes, sealed were {output.bytes}"
+        return f"{output.name} has {size} bytes; {output.bytes} were sealed"
     return f"{output.name}: its bytes are not those that were sealed"
 
 

@@ -35,12 +35,12 @@ def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
     if options.datasets:
         if options.deep or options.accept_loss:
             raise InputError("--deep and --accept-loss are for the archive: leave out the export directories")
-        found = [_verify_dataset(uri, options, progress) for uri in options.datasets]
-        damage = [line for checked in found for line in checked.damage]
+        results = [_verify_dataset(uri, options, progress) for uri in options.datasets]
+        damage = [line for result in results for line in result.damage]
     else:
-        checked, further = _verify_storage(OpenProject.at(directory), options, progress)
-        found, damage = [checked], [*checked.damage, *further]
-    _print_result(found, damage, options, as_json)
+        result, catalog_and_frontier_damage = _verify_storage(OpenProject.at(directory), options, progress)
+        results, damage = [result], [*result.damage, *catalog_and_frontier_damage]
+    _print_result(results, damage, options, as_json)
     if damage:
         raise typer.Exit(1)
 
@@ -76,20 +76,20 @@ def _verify_storage(
 
 
 def _print_result(
-    found: list[VerifyResult], damage: list[str], options: VerifyOptions, as_json: bool
+    results: list[VerifyResult], damage: list[str], options: VerifyOptions, as_json: bool
 ) -> None:
-    count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
-    differences = [line for checked in found for line in checked.differences]
-    unread = [line for checked in found for line in checked.unread]
-    unfinished = [line for checked in found for line in checked.unfinished]
+    count, size = sum(result.files for result in results), sum(result.bytes for result in results)
+    differences = [line for result in results for line in result.differences]
+    unread = [line for result in results for line in result.unread]
+    unfinished = [line for result in results for line in result.unfinished]
     for line in (*damage, *differences, *unread, *unfinished):
         echo(line, err=True)
-    if not options.accept_loss and any(checked.archives for checked in found):
+    if not options.accept_loss and any(result.archives for result in results):
         echo(
             "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",
             err=True,
         )
-    if not options.accept_loss and any(checked.logs for checked in found):
+    if not options.accept_loss and any(result.logs for result in results):
         echo("damaged crawl logs: copy them back from a backup, or give them up with --accept-loss", err=True)
     body = {
         "files": count,
@@ -98,8 +98,8 @@ def _print_result(
         "differences": differences,
         "unread": unread,
         "unfinished": unfinished,
-        "garbage": sum(each.garbage for each in found),
-        "redo": [name for each in found for name in each.redo],
+        "garbage": sum(result.garbage for result in results),
+        "redo": [name for result in results for name in result.redo],
     }
     outcome = f"{len(damage)} damaged" if damage else "all as they were sealed"
     print_result(as_json, body, f"{count:,} files, {size:,} bytes: {outcome}")

@@ -173,13 +173,13 @@ def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[st
     store, found = project.store, dict[str, CaptureVerdict]()
     removed = _removals(project, source, pa.array([_id(source, row) for row in rows], pa.string()))
     for part in manifests(store, NAME, source):
-        wanted = pa.array([_id(source, row) for row in rows if _is_of(part, row)], pa.string())
-        if not len(wanted):
+        ids = pa.array([_id(source, row) for row in rows if _is_of(part, row)], pa.string())
+        if not len(ids):
             continue
         outputs = {output.name.partition("/")[0]: output for output in part.outputs}
-        documents = {row["id"]: row for row in _rows(store, outputs["documents"], _DOCUMENTS, wanted)}
+        documents = {row["id"]: row for row in _rows(store, outputs["documents"], _DOCUMENTS, ids)}
         verdicts = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
-        for verdict in _rows(store, outputs["verdicts"], verdicts, wanted):
+        for verdict in _rows(store, outputs["verdicts"], verdicts, ids):
             document = documents.get(verdict["id"], {})
             kind, witness = removed.get(verdict["id"], ("", ""))
             found[verdict["id"]] = CaptureVerdict(

@@ -131,11 +131,11 @@ async def _frontiers(
     """Return the state of the crawls of the project's storage, the storage of every other crawl of the server, and the
     error line of every lost crawl.
     """
-    here = read_storage_id(project.store)
+    storage_id = read_storage_id(project.store)
     elsewhere: dict[str, str] = {}
 
-    async def standing(name: str, frontier: Frontier) -> _FrontierState | None:
-        if frontier.crawl.storage is not None and frontier.crawl.storage.id != here:
+    async def frontier_state(name: str, frontier: Frontier) -> _FrontierState | None:
+        if frontier.crawl.storage is not None and frontier.crawl.storage.id != storage_id:
             elsewhere[name] = frontier.crawl.storage.uri
             return None
         flow, stalls = await frontier.backlog.gate_state(), await frontier.workers.stalls()
@@ -143,10 +143,10 @@ async def _frontiers(
 
     link = await connect(address)
     try:
-        found = await ask_every(link, standing)
+        found = await ask_every(link, frontier_state)
     finally:
         await link.aclose()
-    return {name: each for name, each in found.answers.items() if each is not None}, elsewhere, found.lost
+    return {name: state for name, state in found.answers.items() if state is not None}, elsewhere, found.lost
 
 
 def wait_reason(stats: Stats, flow: GateState | None, stalls: list[int], kept: str = "") -> str:

@@ -205,32 +205,35 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
     cached_recogniser()  # outside the failure boundary, because a missing model is no fault of a record
-    judged = list(_records(store, span, reader, tracker))
+    results = list(_records(store, span, reader, tracker))
     counts: Counter[str] = Counter()
-    for each in judged:
+    for result in results:
         counts.update(
             stage_counts(
-                funnel_stage(each.verdict), documents=1, payload=each.payload_bytes, text=each.text_bytes
+                funnel_stage(result.verdict),
+                documents=1,
+                payload=result.payload_bytes,
+                text=result.text_bytes,
             )
         )
-    documents = [each.document for each in judged if each.document is not None]
-    verdicts = [each.verdict for each in judged]
-    signed = [each.signature for each in judged if each.signature is not None]
-    made = (
+    documents = [result.document for result in results if result.document is not None]
+    verdicts = [result.verdict for result in results]
+    signatures = [result.signature for result in results if result.signature is not None]
+    output_tables = (
         tables.document_rows(documents),
         tables.verdict_rows(verdicts, measurement_names(chosen)),
         tables.signature_rows(
-            ids=[each.id for each in signed],
-            urls=[each.url for each in signed],
-            text_hashes=[each.text_hash for each in signed],
-            text_bytes=[each.text_bytes for each in signed],
-            payload_bytes=[each.payload_bytes for each in signed],
-            minhashes=np.array([each.minhash for each in signed], dtype=np.uint32),
+            ids=[signature.id for signature in signatures],
+            urls=[signature.url for signature in signatures],
+            text_hashes=[signature.text_hash for signature in signatures],
+            text_bytes=[signature.text_bytes for signature in signatures],
+            payload_bytes=[signature.payload_bytes for signature in signatures],
+            minhashes=np.array([signature.minhash for signature in signatures], dtype=np.uint32),
         ),
     )
     outputs = tuple(
         store.write(output, table.num_rows, partial(tables.write, table=table))
-        for output, table in zip(part.writes, made, strict=True)
+        for output, table in zip(part.writes, output_tables, strict=True)
     )
     return PartOutputs(counts=dict(counts), outputs=outputs)
 

@@ -306,7 +306,7 @@ class ArchiveWriter:
         # The serial is counted first: a name that was tried once must never be tried again.
         self._serial += 1
         name = f"{self._crawl}-{self._writer}-{self._serial:05d}{self._suffix}"
-        begun = OpenArchiveFile(
+        opened = OpenArchiveFile(
             file_name=name,
             name=f"warc/{self._crawl}/{name}",
             unfinished=create_open_file(self._store, f"{WARC}/{self._crawl}", name),
@@ -322,8 +322,8 @@ class ArchiveWriter:
         }
         info = self._compress(warcinfo(name, date_ms=now_ms, fields=fields))
         self._check([info])
-        begun.add("warcinfo", info)
-        return begun
+        opened.add("warcinfo", info)
+        return opened
 
     def __repr__(self) -> str:
         doing = f"{self._open.size} bytes in {self._open.name}" if self._open else "no open file"

@@ -42,13 +42,13 @@ class LocalOpenFile:
                 raise Conflict(f"{name} was recovered as a dead writer's before it was locked")
 
     def write(self, data: bytes, at: int) -> None:
-        """Write `data` at offset `at`, not at the end of the file: so it overwrites what a failed attempt left
+        """Write `data` at offset `at`, not at the end of the file, so that it overwrites what a failed attempt left
         there.
         """
-        done = 0
+        written = 0
         with disk_errors_as_unavailable(self._root):
-            while done < len(data):
-                done += os.pwrite(self._file.fileno(), data[done:], at + done)
+            while written < len(data):
+                written += os.pwrite(self._file.fileno(), data[written:], at + written)
 
     def sync(self) -> None:
         """Bring the file to the disk."""
@@ -77,9 +77,9 @@ class AbandonedLocalFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def original_offset(self, place: int) -> int:
+    def original_offset(self, local_offset: int) -> int:
         """Return the offset unchanged: the local file is the open file."""
-        return place
+        return local_offset
 
     def remove(self) -> None:
         """Remove the file."""
@@ -98,7 +98,7 @@ def open_files(store: DirectoryStore, folder: str) -> list[str]:
 
 @contextmanager
 def snapshot(store: DirectoryStore, folder: str, name: str) -> Iterator[Path | None]:
-    """Give the path of the file as it is, even while it is written; None if it is gone."""
+    """Yield the path of the file in its current state, even while it is written; None if it is gone."""
     path = _directory(store, folder) / name
     yield path if path.exists() else None
 
@@ -115,7 +115,7 @@ def read_from(store: DirectoryStore, folder: str, name: str, at: int) -> bytes |
 
 @contextmanager
 def claim(store: DirectoryStore, folder: str, name: str) -> Iterator[AbandonedLocalFile | None]:
-    """Lock the file and give it; None if its writer lives or another process has recovered it."""
+    """Lock the file and yield it; None if its writer lives or another process has recovered it."""
     path = _directory(store, folder) / name
     file = _locked(path)
     if file is None:

@@ -123,7 +123,7 @@ def open_archive_files(store: Store, crawl: str) -> list[str]:
 
 
 def snapshot(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
-    """Give a local file of what an open file has so far, which must not be changed; None if it is gone."""
+    """Yield a local file with the current bytes of an open file; None if it is gone. Do not change the local file."""
     if isinstance(store, DirectoryStore):
         return local_open_file.snapshot(store, folder, name)
     return segments.snapshot(store, folder, name)
@@ -139,7 +139,7 @@ def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
 
 
 def claim(store: Store, folder: str, name: str) -> AbstractContextManager[AbandonedFile | None]:
-    """Give what is left of an open file whose writer is dead; None if the writer lives after all, or another process
+    """Yield what is left of an open file whose writer is dead; None if the writer lives after all, or another process
     was first.
     """
     if isinstance(store, DirectoryStore):

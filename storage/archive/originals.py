@@ -19,8 +19,8 @@ def find_originals(
     with its payload.
 
     A revisit that names a record id refers to the record of that id. A revisit that names a URL and a time, as in
-    archives of others, refers to a record with the same payload digest; without a digest, to a record of exactly that
-    URL. The files are searched in the given order until all records are found.
+    archives that others made, refers to a record with the same payload digest; without a digest, to a record of exactly
+    that URL. The files are searched in the given order until all records are found.
     """
     missing: dict[tuple[str, str], set[Revisit]] = {}
     for revisit in wanted:
@@ -29,17 +29,17 @@ def find_originals(
     for name in names:
         if not missing:
             break
-        for record in _at(store, name, set(missing)):
+        for record in _records_with_keys(store, name, set(missing)):
             key = _key(record.url, record.date_ms)
-            here = {revisit for revisit in missing.get(key, set()) if _is_of(revisit, record)}
-            found |= dict.fromkeys(here, replace(record, payload=b""))
-            if here:
-                rest = missing.pop(key) - here
+            revisits = {revisit for revisit in missing.get(key, set()) if _is_original(revisit, record)}
+            found |= dict.fromkeys(revisits, replace(record, payload=b""))
+            if revisits:
+                rest = missing.pop(key) - revisits
                 missing |= {key: rest} if rest else {}
     return found
 
 
-def _is_of(revisit: Revisit, record: ArchivedRecord) -> bool:
+def _is_original(revisit: Revisit, record: ArchivedRecord) -> bool:
     if revisit.refers_to:
         return record.record_id == revisit.refers_to
     if revisit.digest:
@@ -47,7 +47,9 @@ def _is_of(revisit: Revisit, record: ArchivedRecord) -> bool:
     return record.type != REVISIT and record.url == revisit.uri
 
 
-def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[ArchivedRecord]:
+def _records_with_keys(
+    store: Store, name: str, keys: Collection[tuple[str, str]]
+) -> Iterator[ArchivedRecord]:
     index = f"{stem(name)}{INDEX_SUFFIX}"
     if not store.exists(index):  # the file is being sealed just now
         return

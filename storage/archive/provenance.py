@@ -18,20 +18,20 @@ from storage.warc.records import read_records
 FIELD = "thresher-recipe"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _STORED, _GZIP = 0, 31
-"""zlib's level without compression, at which the same number of bytes always gives the same number of bytes; and the
+"""zlib's level without compression, at which the length of the output depends only on the length of the input; and the
 window bits of gzip.
 """
 
 
 def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON]) -> bytes:
     """Return the warcinfo record of the archive file of that name, as a gzip member."""
-    said = json.dumps(recipe, sort_keys=True, separators=(",", ":")).replace(" ", r"\u0020")
+    recipe_text = json.dumps(recipe, sort_keys=True, separators=(",", ":")).replace(" ", r"\u0020")
     fields = {
         "software": "thresher",
         "format": "WARC File Format 1.1",
         "conformsTo": CONFORMS_TO,
         "isPartOf": source,
-        FIELD: said,
+        FIELD: recipe_text,
     }
     packer = zlib.compressobj(_STORED, wbits=_GZIP)
     return packer.compress(warcinfo(name, date_ms=date_ms, fields=fields)) + packer.flush()
@@ -49,7 +49,7 @@ def read_recipe(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
     if fields.get("isPartOf") != source or FIELD not in fields:
         return None
     try:
-        found = json.loads(fields[FIELD])
+        recipe = json.loads(fields[FIELD])
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return recipe if isinstance(recipe, dict) else None

@@ -134,16 +134,16 @@ def _recover_file(
     """Seal what is whole of an open file and in no published file; return None if there is nothing."""
     while True:
         published = _published(store, crawl, file_name)
-        held = set[str]().union(*(_ids(store, name) for name in published))
+        published_ids = set[str]().union(*(_ids(store, name) for name in published))
         name, opening = file_name, b""
-        whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, held)
+        whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, published_ids)
         if not whole.counts.keys() - {"warcinfo"}:
             return None
         if published:
             first = whole.spans[0][0]
             name = tail_name(file_name, abandoned.original_offset(first))
             opening = _opening(crawl, name, abandoned.path, first)
-            whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, held)
+            whole = _whole(abandoned.path, f"{WARC}/{crawl}/{name}", opening, published_ids)
         try:
             manifest = _publish(store, crawl, name, abandoned.path, opening, whole)
         except Conflict as error:  # another process was quicker; seal what that one did not have
@@ -184,15 +184,16 @@ def _other(name: str) -> CorruptData:
     return CorruptData(f"{name} is published with other bytes than its writer had; compare and remove one")
 
 
-def _whole(path: Path, name: str, opening: bytes, held: set[str]) -> _Whole:
-    """Return the whole records of a file except those in `held`. `name` and `opening` are those of the archive file
-    that will hold them.
+def _whole(path: Path, name: str, opening: bytes, published_ids: set[str]) -> _Whole:
+    """Return the whole records of a file except those in `published_ids`.
+
+    `name` and `opening` are those of the archive file that will hold them.
     """
     found = _Whole(size=len(opening))
     # `read_records` raises InputError if not even the first record is there.
     with path.open("rb") as file, suppress(InputError):
         for record in read_records(file, name=name):
-            if record.type == DAMAGED or record.record_id in held:
+            if record.type == DAMAGED or record.record_id in published_ids:
                 continue
             row = cdxj.row_of(record, replace(record.ref, offset=found.size))
             if row is not None:

@@ -1,12 +1,14 @@
-"""Open files if the store cannot append: each `sync` puts what was written since the last one as one object.
+"""The open files of a store that cannot append. Each `sync` puts the bytes written since the last `sync` as one object:
+a segment.
 
-Segments lie under `open/<folder>/<file name>/<offset>`. One after another they are the file, so any machine can recover
-it after the writer's machine is lost. The writer keeps a local copy, which is published in one piece at the end.
+A segment is named `open/<folder>/<file name>/<offset>`. Joined in this order, the segments are the file, so any machine
+can recover it after the writer's machine is lost. The writer keeps a local copy, which is published in one piece at the
+end.
 
 1. A segment is put whole before the next one starts, and holds whole records or lines. So a reader can start at any
    segment.
 2. This module does not know whether a writer lives. A writer that was declared dead while it lived finds its file
-   published by another process, and stops (`Conflict`): its name was taken from it before (`Workers.take_over`).
+   published by another process, and stops (`Conflict`): `Workers.take_over` has taken its name away before.
 3. Recovery removes the segments that it has read, and no others. What a writer puts behind them stays, and is recovered
    as a file of its own (`storage.archive.recovery`).
 """
@@ -28,61 +30,61 @@ DIGITS = 15
 class SegmentedOpenFile:
     """A file that is being written."""
 
-    __slots__ = ("_fresh", "_life", "_put", "_store", "_stuck", "_under", "path")
+    __slots__ = ("_prefix", "_put_bytes", "_staging", "_store", "_unconfirmed", "_unsynced", "path")
 
     def __init__(self, store: Store, folder: str, name: str) -> None:
-        self._store, self._under = store, f"{OPEN}/{folder}/{name}"
-        self._life = ExitStack()
-        self.path: Path = self._life.enter_context(store.stage(f"{folder}/{name}")).path
-        self._put = 0
-        self._fresh = bytearray()
-        self._stuck = b""
+        self._store, self._prefix = store, f"{OPEN}/{folder}/{name}"
+        self._staging = ExitStack()
+        self.path: Path = self._staging.enter_context(store.stage(f"{folder}/{name}")).path
+        self._put_bytes = 0
+        self._unsynced = bytearray()
+        self._unconfirmed = b""
 
     def write(self, data: bytes, at: int) -> None:
-        """Keep the bytes for the next segment, and write them to the local copy."""
+        """Add the bytes to the next segment, and write them to the local copy."""
         with disk_errors_as_unavailable(self.path.parent), self.path.open("r+b") as copy:
             copy.seek(at)
             copy.write(data)
-        self._fresh += data
+        self._unsynced += data
 
     def sync(self) -> None:
-        """Put a segment of everything written since the last one."""
-        # A segment whose put failed may have arrived: put it again unchanged, and what was written since behind it.
-        while self._stuck or self._fresh:
-            if not self._stuck:
-                self._stuck, self._fresh = bytes(self._fresh), bytearray()
-            name = f"{self._under}/{self._put:0{DIGITS}d}"
-            if not self._store.put(name, self._stuck) and self._store.read(name) != self._stuck:
+        """Put everything written since the last `sync` as a segment."""
+        # A segment whose put failed may have arrived: put it again unchanged, and later bytes as a segment after it.
+        while self._unconfirmed or self._unsynced:
+            if not self._unconfirmed:
+                self._unconfirmed, self._unsynced = bytes(self._unsynced), bytearray()
+            name = f"{self._prefix}/{self._put_bytes:0{DIGITS}d}"
+            if not self._store.put(name, self._unconfirmed) and self._store.read(name) != self._unconfirmed:
                 raise Conflict(f"{name} was put by another writer; two workers must never share a name")
-            self._put += len(self._stuck)
-            self._stuck = b""
+            self._put_bytes += len(self._unconfirmed)
+            self._unconfirmed = b""
 
     def close(self) -> None:
         """Remove the local copy; the segments stay."""
-        self._life.close()
+        self._staging.close()
 
     def remove(self) -> None:
         """Remove the segments and the local copy."""
-        _remove(self._store, list(self._store.list(f"{self._under}/")))
-        self._life.close()
+        _remove(self._store, list(self._store.list(f"{self._prefix}/")))
+        self._staging.close()
 
     def __repr__(self) -> str:
-        return f"<segments {self._under}: {self._put} bytes put>"
+        return f"<segments {self._prefix}: {self._put_bytes} bytes put>"
 
 
 class AbandonedSegments:
     """Segments of a writer that was declared dead, joined in a local file."""
 
-    __slots__ = ("_begins", "_names", "_store", "path")
+    __slots__ = ("_names", "_starts", "_store", "path")
 
-    def __init__(self, store: Store, names: Sequence[str], begins: Sequence[int], path: Path) -> None:
-        """`begins` are the offsets in the local file at which the segments begin."""
-        self._store, self._names, self._begins, self.path = store, names, begins, path
+    def __init__(self, store: Store, names: Sequence[str], starts: Sequence[int], path: Path) -> None:
+        """`starts` are the offsets in the local file at which the segments start."""
+        self._store, self._names, self._starts, self.path = store, names, starts, path
 
-    def original_offset(self, place: int) -> int:
+    def original_offset(self, local_offset: int) -> int:
         """Return the offset in the open file of a byte of the local file."""
-        segment = bisect_right(self._begins, place) - 1
-        return _offset(self._names[segment]) + place - self._begins[segment]
+        segment = bisect_right(self._starts, local_offset) - 1
+        return _offset(self._names[segment]) + local_offset - self._starts[segment]
 
     def remove(self) -> None:
         """Remove the segments that are in the local file."""
@@ -101,13 +103,13 @@ def open_files(store: Store, folder: str) -> list[str]:
 
 @contextmanager
 def snapshot(store: Store, folder: str, name: str) -> Iterator[Path | None]:
-    """Give a local file of the joined segments; None if there are none left."""
+    """Yield a local file of the joined segments; None if no segment is left."""
     with claim(store, folder, name) as found:
         yield None if found is None else found.path
 
 
 def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
-    """Return the bytes of the segments from the one that begins at offset `at`; None if there are none left."""
+    """Return the bytes of the segments from the one that starts at offset `at`; None if there are none left."""
     names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
         return None
@@ -126,31 +128,31 @@ def read_from(store: Store, folder: str, name: str, at: int) -> bytes | None:
 
 @contextmanager
 def claim(store: Store, folder: str, name: str) -> Iterator[AbandonedSegments | None]:
-    """Give the joined segments; None if there are none left. Their writer may be alive."""
+    """Yield the joined segments; None if no segment is left. Their writer may be alive."""
     names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
         yield None
         return
     with store.stage(f"{folder}/{name}") as staged:
-        begins = _together(store, names, staged.path)
-        yield None if begins is None else AbandonedSegments(store, names, begins, staged.path)
+        starts = _join(store, names, staged.path)
+        yield None if starts is None else AbandonedSegments(store, names, starts, staged.path)
 
 
-def _together(store: Store, names: Sequence[str], path: Path) -> list[int] | None:
-    """Join segments in a local file, and return the offset at which each begins; None if one of them is gone, because
+def _join(store: Store, names: Sequence[str], path: Path) -> list[int] | None:
+    """Join segments in a local file, and return the offset at which each starts; None if one of them is gone, because
     another process has published the file.
     """
-    begins = []
+    starts = []
     with path.open("wb") as whole:
         for segment in names:
-            begins.append(whole.tell())
+            starts.append(whole.tell())
             try:
                 whole.write(store.read(segment))
             except CorruptData:
                 if store.exists(segment):
                     raise
                 return None
-    return begins
+    return starts
 
 
 def _offset(segment: str) -> int:

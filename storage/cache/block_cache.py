@@ -36,12 +36,12 @@ class Cache:
     makes room for its own.
     """
 
-    __slots__ = ("_process", "_room", "_tally", "_warned", "directory", "max_bytes")
+    __slots__ = ("_process", "_space", "_tally", "_warned", "directory", "max_bytes")
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
         self.directory = directory
         self.max_bytes = max_bytes
-        self._room = CacheSpace(directory, max_bytes)
+        self._space = CacheSpace(directory, max_bytes)
         self._process = 0
         self._tally: CacheCounters | None = None
         self._warned = False
@@ -54,36 +54,36 @@ class Cache:
         if not self.max_bytes:
             return fetch()
         if self._process != os.getpid():
-            self._begin()
-        wanted = block.encoded(key)
-        name = block.name(wanted)
-        data = self._found(name, wanted)
-        return self._fetched(name, wanted, fetch) if data is None else data
+            self._prepare()
+        encoded_key = block.encoded(key)
+        name = block.name(encoded_key)
+        data = self._read_block(name, encoded_key)
+        return self._fetch_block(name, encoded_key, fetch) if data is None else data
 
     def stats(self) -> CacheStats:
         """Return what all processes that ever used the directory did, and what lies in it now."""
-        return sum_counters(self._counters, self._room.totals())
+        return sum_counters(self._counters, self._space.totals())
 
     @property
     def _counters(self) -> Path:
         return self.directory / "counters"
 
-    def _begin(self) -> None:
+    def _prepare(self) -> None:
         """Put the directory in order and get counters, at the first `get` of a process."""
         tally = None
         try:
-            self._room.make_directories()
+            self._space.make_directories()
             tally = CacheCounters(self._counters)
-            self._room.clean_up()
+            self._space.clean_up()
         except OSError as error:
-            self._complain(error)
+            self._count_error(error)
         self._tally = tally
-        # Last: another thread that came meanwhile has also called `_begin`, instead of going on without counters.
+        # Last: another thread that came meanwhile has also called `_prepare`, instead of going on without counters.
         self._process = os.getpid()
 
-    def _found(self, name: str, wanted: bytes, *, again: bool = False) -> bytes | None:
+    def _read_block(self, name: str, encoded_key: bytes, *, again: bool = False) -> bytes | None:
         try:
-            data = block.read_block(self._room.path(name), wanted)
+            data = block.read_block(self._space.path(name), encoded_key)
         except FileNotFoundError:
             return None
         except (CorruptData, OSError):
@@ -93,44 +93,44 @@ class Cache:
         self._count(hits=1, bytes_hit=len(data))
         return data
 
-    def _fetched(self, name: str, wanted: bytes, fetch: Callable[[], bytes]) -> bytes:
+    def _fetch_block(self, name: str, encoded_key: bytes, fetch: Callable[[], bytes]) -> bytes:
         if (tally := self._tally) and tally.is_deleted():
-            self._begin()
-        with ExitStack() as turn:
-            making = self._try_lock_pending(turn, name)
+            self._prepare()
+        with ExitStack() as lock:
+            pending = self._try_lock_pending(lock, name)
             # Another process may have fetched it while this one waited for the lock.
-            data = self._found(name, wanted, again=True) if making else None
+            data = self._read_block(name, encoded_key, again=True) if pending else None
             if data is not None:
                 return data
             data = fetch()
-            if making:
-                self._store(making, name, wanted, data)
+            if pending:
+                self._store_block(pending, name, encoded_key, data)
         self._count(misses=1, bytes_missed=len(data))
         return data
 
-    def _try_lock_pending(self, turn: ExitStack, name: str) -> PendingBlock | None:
+    def _try_lock_pending(self, lock: ExitStack, name: str) -> PendingBlock | None:
         """Return the file to make the block in; None if it cannot be made, or another process holds it for too long."""
         try:
-            return turn.enter_context(self._room.lock_pending(name, WAIT_SECONDS))
+            return lock.enter_context(self._space.lock_pending(name, WAIT_SECONDS))
         except TimeoutError:  # a slow fetch is no failure of the disk
             return None
         except OSError as error:
-            self._complain(error)
+            self._count_error(error)
             return None
 
-    def _store(self, making: PendingBlock, name: str, wanted: bytes, data: bytes) -> None:
+    def _store_block(self, pending: PendingBlock, name: str, encoded_key: bytes, data: bytes) -> None:
         try:
-            if self._room.reserve(making, block.size(wanted, data)):
-                block.write(making.descriptor, wanted, data)
-                self._room.publish(making, name)
+            if self._space.reserve(pending, block.size(encoded_key, data)):
+                block.write(pending.descriptor, encoded_key, data)
+                self._space.publish(pending, name)
         except OSError as error:
-            self._complain(error)
+            self._count_error(error)
 
     def _count(self, **counts: int) -> None:
         if tally := self._tally:
             tally.add(**counts)
 
-    def _complain(self, error: OSError) -> None:
+    def _count_error(self, error: OSError) -> None:
         self._count(errors=1)
         if not self._warned:
             self._warned = True

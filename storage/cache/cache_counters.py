@@ -20,6 +20,8 @@ from storage.cache.ledger import Totals
 from storage.directory_store import FILE_MODE
 
 COUNTS = struct.Struct("<5Q")
+NEW_FILES = 8
+"""Number of new files that a process tries to lock before it gives up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class CacheCounters:
 
     def __init__(self, directory: Path) -> None:
         self.process = os.getpid()
-        self.path, self._descriptor = _claimed(directory)
+        self.path, self._descriptor = _claim_file(directory)
         weakref.finalize(self, os.close, self._descriptor)
         self._counts = _counts(self._descriptor)
         self._lock = threading.Lock()
@@ -81,7 +83,7 @@ def sum_counters(directory: Path, totals: Totals) -> CacheStats:
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                sums = [total + more for total, more in zip(sums, _counts(descriptor), strict=True)]
+                sums = [total + count for total, count in zip(sums, _counts(descriptor), strict=True)]
             finally:
                 os.close(descriptor)
     hits, misses, bytes_hit, bytes_missed, errors = sums
@@ -120,10 +122,7 @@ def exposition(stats: CacheStats) -> str:
     return "\n".join(lines) + "\n"
 
 
-NEW_FILES = 8
-
-
-def _claimed(directory: Path) -> tuple[Path, int]:
+def _claim_file(directory: Path) -> tuple[Path, int]:
     """Return a file of counters that no living process has, and its locked descriptor: a dead process's, or a
     new one.
     """

@@ -99,7 +99,7 @@ class CacheSpace:
 
     @contextmanager
     def lock_pending(self, name: str, seconds: float) -> Iterator[PendingBlock]:
-        """Give the file to make a block in, to one thread of one process at a time. It is removed at the end of the
+        """Yield the file to make a block in, to one thread of one process at a time. It is removed at the end of the
         context if it was not published. Raise `TimeoutError` if another thread holds it for more than `seconds`.
         """
         path = self.fetching / name
@@ -130,7 +130,7 @@ class CacheSpace:
                     return True
                 if not self._evict(change):
                     before = change.totals.bytes
-                    change.totals = self._ledger.recounted(change.totals)
+                    change.totals = self._ledger.recount(change.totals)
                     if change.totals.bytes >= before:
                         return False
         return False
@@ -147,7 +147,7 @@ class CacheSpace:
                 pending.path.rename(path)
             if there:
                 # It was damaged or not ours, so nobody knows what was counted for it.
-                change.totals = self._ledger.recounted(change.totals)
+                change.totals = self._ledger.recount(change.totals)
             else:
                 change.totals = replace(change.totals, blocks=change.totals.blocks + 1)
 

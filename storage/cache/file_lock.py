@@ -21,7 +21,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
 
 @contextmanager
 def locked(path: Path, seconds: float) -> Iterator[int]:
-    """Give a descriptor of the file at `path`, created if missing, and locked until the end of the context.
+    """Yield a descriptor of the file at `path`, which is created if missing and locked until the end of the context.
 
     Raise `TimeoutError` if another holder keeps it for more than `seconds`, and `OSError` if the file cannot be opened
     for writing (its directory is missing, the disk is full or read-only).

@@ -18,21 +18,22 @@ import xxhash
 from storage.cache.file_lock import locked
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux; where it is missing, all boots are one
-FORM = struct.Struct("<8s16sQQQQQ")
+TOTALS_FORMAT = struct.Struct("<8s16sQQQQQ")
 MAGIC = b"thrldg\x00\x01"
-SUM = struct.Struct("<Q")
+CHECKSUM_FORMAT = struct.Struct("<Q")
 WAIT_SECONDS = 10.0
 """Holders need microseconds, and about two seconds to count a million files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What lies in the cache, what was evicted from it since it was made, and where eviction continues."""
+    """What lies in the cache, and how many blocks were evicted from it since it was made."""
 
     bytes: int = 0
     blocks: int = 0
     evicted: int = 0
     hand: int = 0
+    """Number of the directory at which eviction continues (`storage.cache.cache_space`)."""
 
 
 class LedgerUpdate:
@@ -56,20 +57,20 @@ class Ledger:
 
     @contextmanager
     def update(self) -> Iterator[LedgerUpdate]:
-        """Give exclusive access to the files and their totals. If the context raises, the files are counted next time.
+        """Yield exclusive access to the files and their totals. If the context raises, the files are counted next time.
 
         Raise `OSError` if the ledger cannot be written, or another process holds it for `WAIT_SECONDS`.
         """
         with locked(self.path, WAIT_SECONDS) as descriptor:
             totals = self._read(descriptor, closed=True)
             if totals is None:
-                totals = self.recounted(self._read(descriptor, closed=False) or Totals())
+                totals = self.recount(self._read(descriptor, closed=False) or Totals())
             self._write(descriptor, totals, is_open=True)
             change = LedgerUpdate(totals)
             yield change
             self._write(descriptor, change.totals, is_open=False)
 
-    def recounted(self, totals: Totals) -> Totals:
+    def recount(self, totals: Totals) -> Totals:
         """Return the totals with the counts of the files as they are now. The caller holds the lock."""
         size, blocks = self._count()
         return replace(totals, bytes=size, blocks=blocks)
@@ -87,17 +88,20 @@ class Ledger:
         return Totals()
 
     def _read(self, descriptor: int, *, closed: bool) -> Totals | None:
-        stored = os.pread(descriptor, FORM.size + SUM.size, 0)
-        form, sum_ = stored[: FORM.size], stored[FORM.size :]
-        if len(sum_) != SUM.size or xxhash.xxh3_64_intdigest(form) != SUM.unpack(sum_)[0]:
+        stored = os.pread(descriptor, TOTALS_FORMAT.size + CHECKSUM_FORMAT.size, 0)
+        body, checksum = stored[: TOTALS_FORMAT.size], stored[TOTALS_FORMAT.size :]
+        if (
+            len(checksum) != CHECKSUM_FORMAT.size
+            or xxhash.xxh3_64_intdigest(body) != CHECKSUM_FORMAT.unpack(checksum)[0]
+        ):
             return None
-        magic, boot, is_open, size, blocks, evicted, hand = FORM.unpack(form)
+        magic, boot, is_open, size, blocks, evicted, hand = TOTALS_FORMAT.unpack(body)
         if magic != MAGIC or (closed and (is_open or boot != self._this_boot())):
             return None
         return Totals(bytes=size, blocks=blocks, evicted=evicted, hand=hand)
 
     def _write(self, descriptor: int, totals: Totals, *, is_open: bool) -> None:
-        form = FORM.pack(
+        body = TOTALS_FORMAT.pack(
             MAGIC,
             self._this_boot(),
             is_open,
@@ -106,7 +110,7 @@ class Ledger:
             totals.evicted,
             totals.hand,
         )
-        os.pwrite(descriptor, form + SUM.pack(xxhash.xxh3_64_intdigest(form)), 0)
+        os.pwrite(descriptor, body + CHECKSUM_FORMAT.pack(xxhash.xxh3_64_intdigest(body)), 0)
 
     def _this_boot(self) -> bytes:
         if not self._boot:

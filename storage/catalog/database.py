@@ -38,7 +38,7 @@ class Database(Protocol):
         ...
 
     def exclusive(self) -> "AbstractContextManager[Database]":
-        """Give the same place to the only process that may prepare it now. Inside the context, use only the given
+        """Yield the same place to the only process that may prepare it now. Inside the context, use only the yielded
         object.
         """
         ...
@@ -60,7 +60,7 @@ class Database(Protocol):
 
 @contextmanager
 def open_session(engine: Engine, translate_error: Callable[[DBAPIError], ThresherError]) -> Iterator[Session]:
-    """Give a session whose errors have one line each."""
+    """Yield a session whose errors have one line each."""
     try:
         with Session(engine, expire_on_commit=False) as session:
             yield session

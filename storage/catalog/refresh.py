@@ -74,10 +74,10 @@ def faults(session: Session, store: Store) -> Iterator[str]:
     """
     for copied in (_MANIFESTS, _RUNS):
         for name, stamp in _known(session, copied):
-            said: list[SQLModel] = []
+            copies: list[SQLModel] = []
             for column in copied.owned:
-                said.extend(session.scalars(select(column.class_).where(column == name)))
-            if _comparable(said) != _comparable(_rows(store, copied, name, stamp)):
+                copies.extend(session.scalars(select(column.class_).where(column == name)))
+            if _comparable(copies) != _comparable(_rows(store, copied, name, stamp)):
                 yield name
             session.expunge_all()
     sums = {tuple(row) for row in session.execute(_sums())}

@@ -6,12 +6,10 @@ from sqlmodel import SQLModel
 
 from core import CorruptData
 from storage import run as runs
+from storage.archive.open_files import INDEX_SUFFIX
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
 from storage.manifest import Manifest, load_manifest
 from storage.store import Store
-
-INDEX = ".cdxj.gz"
-"""The suffix of the name of an archive file's index."""
 
 
 def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
@@ -38,7 +36,7 @@ def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
 
 def _archive_files(name: str, source: str, manifest: Manifest) -> Iterator[ArchiveFile]:
     for output in manifest.outputs:
-        if not output.name.endswith(INDEX):
+        if not output.name.endswith(INDEX_SUFFIX):
             yield ArchiveFile(
                 manifest=name,
                 name=_text(output.name),

@@ -56,16 +56,16 @@ def batches(
     rows: Iterable[CrawlIndexRow], most_rows: int = ROWS, most_bytes: int = BYTES
 ) -> Iterator[tuple[CrawlIndexRow, ...]]:
     """Yield the rows in batches; each batch is sorted by file and offset."""
-    held: list[CrawlIndexRow] = []
+    batch: list[CrawlIndexRow] = []
     size = 0
     for row in rows:
-        held.append(row)
+        batch.append(row)
         size += row.length
-        if len(held) >= most_rows or size >= most_bytes:
-            yield _in_order(held)
-            held, size = [], 0
-    if held:
-        yield _in_order(held)
+        if len(batch) >= most_rows or size >= most_bytes:
+            yield _in_order(batch)
+            batch, size = [], 0
+    if batch:
+        yield _in_order(batch)
 
 
 def batch_digest(batch: Sequence[CrawlIndexRow]) -> str:

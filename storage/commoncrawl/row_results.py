@@ -30,8 +30,8 @@ _NUMBERS = frozenset({"offset", "length", "status"})
 SCHEMA = pa.schema(
     [
         *(
-            pa.field(each.name, pa.int64() if each.name in _NUMBERS else pa.string(), nullable=False)
-            for each in fields(CrawlIndexRow)
+            pa.field(column.name, pa.int64() if column.name in _NUMBERS else pa.string(), nullable=False)
+            for column in fields(CrawlIndexRow)
         ),
         pa.field("reason", pa.string(), nullable=False),
         pa.field("record_file", pa.string(), nullable=False),
@@ -57,16 +57,17 @@ def table_name(part: str) -> str:
     return f"{DIRECTORY}/{part}.parquet"
 
 
-def write(path: Path, taken: Sequence[RowResult], file: str) -> None:
+def write(path: Path, results: Sequence[RowResult], file: str) -> None:
     """Write the table of the results whose records lie in the archive file `file`. The same results give the same
     bytes.
     """
     columns: dict[str, list[Any]] = {
-        each.name: [getattr(one.row, each.name) for one in taken] for each in fields(CrawlIndexRow)
+        column.name: [getattr(result.row, column.name) for result in results]
+        for column in fields(CrawlIndexRow)
     }
-    columns["reason"] = [one.reason for one in taken]
-    columns["record_file"] = ["" if one.reason else file for one in taken]
-    columns["record_offset"] = [one.offset for one in taken]
+    columns["reason"] = [result.reason for result in results]
+    columns["record_file"] = ["" if result.reason else file for result in results]
+    columns["record_offset"] = [result.offset for result in results]
     tables.write(path, pa.table(columns, schema=SCHEMA))
 
 

@@ -13,7 +13,7 @@ A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`. Its Man
     bytes*      of the response as it came over the wire
     ms*         from the connection to the last byte
     attempt*    how often it was tried before
-    token*      of the lease, if the answer was a redirect: a page that redirects to itself is requested once more by it
+    token*      of the lease, if the response was a redirect: with it a page that redirects to itself is requested again
     record*, file*, offset*   WARC-Record-ID of what is archived of it, and where that lies
     error*      traceback of the exception that its reading raised
     request     what is needed to request it again
@@ -116,8 +116,8 @@ def files(store: Store, crawl: str) -> Iterator[str]:
 
 
 def read(store: Store, name: str) -> Iterator[LogLine]:
-    """Yield the lines of a sealed file. Raise `CorruptData`, which names the file and the first bad line, if one is
-    damaged.
+    """Yield the lines of a sealed file. Raise `CorruptData`, which names the file and the last good line, if a line
+    is damaged.
     """
     number = 0
     try:
@@ -155,16 +155,16 @@ def whole_lines(path: Path) -> Iterator[LogLine]:
 
 
 def placed_lines(path: Path) -> Iterator[tuple[int, LogLine]]:
-    """Yield the lines of `whole_lines`, each with the byte at which it begins."""
-    place = 0
+    """Yield the lines of `whole_lines`, each with the offset at which it starts."""
+    end = 0
     with path.open("rb") as file:
         for text in file:
-            begins, place = place, place + len(text)
+            start, end = end, end + len(text)
             try:
                 line = decode(text)
             except (ValueError, KeyError, TypeError):
                 continue
-            yield begins, line
+            yield start, line
 
 
 def pieces(path: Path) -> Iterator[bytes]:

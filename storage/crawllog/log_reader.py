@@ -1,7 +1,7 @@
 """Reads the log of a crawl in the order of time, and follows it while it grows.
 
-Each file is in the order of its writer. `read_in_order` merges the files. It has no more of them open than writers
-worked at one time.
+Each file is in the order of its writer. `read_in_order` merges the files. It opens only as many files at a time as
+writers worked at a time.
 """
 
 import heapq
@@ -26,7 +26,9 @@ def read_in_order(store: Store, crawl: str) -> Iterator[LogLine]:
     """
     # Listed in this order: a file that is sealed meanwhile is in both lists, and is read once.
     names = {_stem(name): name for name in (*_open_names(store, crawl), *files(store, crawl))}.values()
-    firsts = sorted((line.time_ms, name) for name in names if (line := next(_of(store, crawl, name), None)))
+    firsts = sorted(
+        (line.time_ms, name) for name in names if (line := next(_lines_of(store, crawl, name), None))
+    )
     serial = count()  # no two lines are compared
     heap: list[tuple[int, int, LogLine, Iterator[LogLine]]] = []
 
@@ -34,12 +36,12 @@ def read_in_order(store: Store, crawl: str) -> Iterator[LogLine]:
         if (line := next(lines, None)) is not None:
             heapq.heappush(heap, (line.time_ms, next(serial), line, lines))
 
-    waiting = iter(firsts)
-    coming = next(waiting, None)
-    while heap or coming:
-        while coming and (not heap or coming[0] <= heap[0][0]):
-            push(_of(store, crawl, coming[1]))
-            coming = next(waiting, None)
+    unopened = iter(firsts)
+    following = next(unopened, None)
+    while heap or following:
+        while following and (not heap or following[0] <= heap[0][0]):
+            push(_lines_of(store, crawl, following[1]))
+            following = next(unopened, None)
         if heap:
             _, _, line, lines = heapq.heappop(heap)
             yield line
@@ -47,13 +49,13 @@ def read_in_order(store: Store, crawl: str) -> Iterator[LogLine]:
 
 
 @dataclass(slots=True)
-class _Read:
+class _FilePosition:
     """How far an open file was read."""
 
     offset: int = 0
     lines: int = 0
     rest: bytes = b""
-    """The beginning of a line whose end was not there yet."""
+    """The start of a line whose end was not written yet."""
 
 
 class LogFollower:
@@ -61,9 +63,9 @@ class LogFollower:
 
     def __init__(self, store: Store, crawl: str) -> None:
         self._store, self._crawl = store, crawl
-        self._open: dict[str, _Read] = {}
+        self._open: dict[str, _FilePosition] = {}
         self._sealed = set(files(store, crawl))
-        self._before = [line for name in _open_names(store, crawl) for line in self._more(name)]
+        self._before = [line for name in _open_names(store, crawl) for line in self._new_lines(name)]
 
     def last_lines(self, n: int) -> list[LogLine]:
         """Return the newest `n` lines of the files that were open at the start."""
@@ -73,30 +75,30 @@ class LogFollower:
 
     def poll(self) -> list[LogLine]:
         """Return the lines that are new since the last call, in the order of time."""
-        found = [line for name in _open_names(self._store, self._crawl) for line in self._more(name)]
+        found = [line for name in _open_names(self._store, self._crawl) for line in self._new_lines(name)]
         for name in files(self._store, self._crawl):
             if name not in self._sealed:
                 self._sealed.add(name)
-                seen = self._open.pop(_stem(name), _Read()).lines
+                seen = self._open.pop(_stem(name), _FilePosition()).lines
                 found += islice(read(self._store, name), seen, None)
         return sorted(found, key=lambda line: line.time_ms)
 
-    def _more(self, name: str) -> Iterator[LogLine]:
+    def _new_lines(self, name: str) -> Iterator[LogLine]:
         stem = _stem(name)
         if f"{FOLDER}/{self._crawl}/{stem}{SEALED_SUFFIX}" in self._sealed:
             return
-        so_far = self._open.setdefault(stem, _Read())
-        data = read_from(self._store, f"{FOLDER}/{self._crawl}", name, so_far.offset)
+        position = self._open.setdefault(stem, _FilePosition())
+        data = read_from(self._store, f"{FOLDER}/{self._crawl}", name, position.offset)
         if data is None:  # it was sealed just now
             return
-        so_far.offset += len(data)
-        *whole, so_far.rest = (so_far.rest + data).split(b"\n")
+        position.offset += len(data)
+        *whole, position.rest = (position.rest + data).split(b"\n")
         for text in whole:
             try:
                 line = decode(text)
-            except (ValueError, KeyError, TypeError):  # a crash has left it
+            except (ValueError, KeyError, TypeError):  # the rest of a line that a crash cut off
                 continue
-            so_far.lines += 1
+            position.lines += 1
             yield line
 
     def __repr__(self) -> str:
@@ -107,7 +109,7 @@ def _open_names(store: Store, crawl: str) -> list[str]:
     return [name for name in open_files(store, f"{FOLDER}/{crawl}") if name.endswith(SUFFIX)]
 
 
-def _of(store: Store, crawl: str, name: str) -> Iterator[LogLine]:
+def _lines_of(store: Store, crawl: str, name: str) -> Iterator[LogLine]:
     """Yield the lines of a file that was open or sealed when it was listed."""
     if name.endswith(SEALED_SUFFIX):
         yield from read(store, name)

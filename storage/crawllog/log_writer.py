@@ -267,14 +267,14 @@ def _recover_file(store: Store, crawl: str, stem: str, abandoned: AbandonedFile)
         published = [
             name for name in listed if name.endswith(SEALED_SUFFIX) and is_file_or_tail(stem, _stem(name))
         ]
-        held: set[bytes] = set()
+        sealed_digests: set[bytes] = set()
         for name in published:
             _reseal_unsealed(store, name)
-            held.update(_line_digest(line) for line in read(store, name))
+            sealed_digests.update(_line_digest(line) for line in read(store, name))
         rest = (
             (at, line)
             for at, line in placed_lines(abandoned.path)
-            if not held or _line_digest(line) not in held
+            if not sealed_digests or _line_digest(line) not in sealed_digests
         )
         first = next(rest, None)
         if first is None:

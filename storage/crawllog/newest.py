@@ -12,32 +12,32 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from storage.archive.open_files import INDEX_SUFFIX
 from storage.crawllog import log_line
 from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.cdxj import CdxjRow
 
-INDEX = ".cdxj.gz"
 _BATCH = 10_000
 _TABLE = """
 CREATE TABLE newest (
-    page TEXT PRIMARY KEY, turn REAL, captured INTEGER, line TEXT, asked INTEGER NOT NULL, ended INTEGER NOT NULL
+    page TEXT PRIMARY KEY, priority REAL, captured INTEGER, line TEXT, requested INTEGER NOT NULL, gone INTEGER NOT NULL
 ) WITHOUT ROWID
 """
 _PUT = """
-INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :at, :ended)
+INSERT INTO newest VALUES (:page, :priority, iif(:line IS NULL, NULL, :at), :line, :at, :gone)
 ON CONFLICT (page) DO UPDATE SET
-turn = iif(:line IS NULL OR captured > :at, turn, :turn),
+priority = iif(:line IS NULL OR captured > :at, priority, :priority),
 line = iif(:line IS NULL OR captured > :at, line, :line),
 captured = iif(:line IS NULL OR captured > :at, captured, :at),
-ended = iif(asked = :at, min(ended, :ended), iif(asked > :at, ended, :ended)),
-asked = max(asked, :at)
+gone = iif(requested = :at, min(gone, :gone), iif(requested > :at, gone, :gone)),
+requested = max(requested, :at)
 """  # a page that redirects to itself may have two captures in one millisecond
 _SETTLE = """
-UPDATE newest SET ended = iif(asked > :at, ended, :ended), asked = max(asked, :at) WHERE page = :page
+UPDATE newest SET gone = iif(requested > :at, gone, :gone), requested = max(requested, :at) WHERE page = :page
 """
 _TAKE = """
-SELECT page, line, asked FROM newest WHERE line IS NOT NULL AND NOT ended ORDER BY turn, asked, page
+SELECT page, line, requested FROM newest WHERE line IS NOT NULL AND NOT gone ORDER BY priority, requested, page
 """
 
 _LINES = "CREATE TABLE lines (page TEXT PRIMARY KEY, at INTEGER, line BLOB) WITHOUT ROWID"
@@ -86,7 +86,8 @@ def newest_captures(
     page_capture: Callable[[CdxjRow], PageCapture | None],
     page_settlement: Callable[[log_line.LogLine], PageSettlement | None],
 ) -> Iterator[Iterator[NewestCapture]]:
-    """Give each page that is wanted, has a capture and still exists, in the order of `PageCapture.priority`.
+    """Yield an iterator over the wanted pages that have a capture and still exist, in the order of
+    `PageCapture.priority`.
 
     `page_capture` says which rows of the indexes are about a page, and `page_settlement` which lines of the log are.
     Raise `CorruptData`, which names the file, if an index or a log is damaged.
@@ -97,7 +98,10 @@ def newest_captures(
             database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_TABLE}")
             _feed(database, _PUT, _captures(store, crawl, page_capture))
             _feed(database, _SETTLE, _settlements(store, crawl, page_settlement))
-            yield (NewestCapture(cdxj.parse_line(line), asked) for _, line, asked in database.execute(_TAKE))
+            yield (
+                NewestCapture(cdxj.parse_line(line), requested)
+                for _, line, requested in database.execute(_TAKE)
+            )
         finally:
             database.close()
 
@@ -106,8 +110,9 @@ def newest_captures(
 def last_lines(
     found: Iterable[tuple[str, log_line.LogLine]], others: Iterable[tuple[str, int]] = ()
 ) -> Iterator[Iterator[log_line.LogLine]]:
-    """Give the last of the `found` lines of each page, in no order. Leave out a page for which `others`, which are read
-    afterwards, have a later time.
+    """Yield an iterator over the last of the `found` lines of each page, in no order.
+
+    `others` are pages and times, read after the lines. A page with a later time there is left out.
     """
     with TemporaryDirectory(prefix="thresher-lines-") as directory:
         database = sqlite3.connect(f"{directory}/lines.db", check_same_thread=False)
@@ -128,28 +133,28 @@ def _feed(database: sqlite3.Connection, statement: str, values: Iterator[dict[st
 
 
 def _captures(
-    store: Store, crawl: str, want: Callable[[CdxjRow], PageCapture | None]
+    store: Store, crawl: str, page_capture: Callable[[CdxjRow], PageCapture | None]
 ) -> Iterator[dict[str, object]]:
     for name in store.list(f"warc/{crawl}/"):
-        if not name.endswith(INDEX):
+        if not name.endswith(INDEX_SUFFIX):
             continue
         with store.open(name) as file:
             for row in cdxj.read(file, name=name):
-                wanted = want(row)
-                if wanted is not None:
-                    line = cdxj.format_line(row) if wanted.is_capture else None
+                capture = page_capture(row)
+                if capture is not None:
+                    line = cdxj.format_line(row) if capture.is_capture else None
                     yield {
-                        "page": wanted.page,
-                        "turn": wanted.priority,
+                        "page": capture.page,
+                        "priority": capture.priority,
                         "line": line,
                         "at": row.date_ms,
-                        "ended": wanted.is_gone,
+                        "gone": capture.is_gone,
                     }
 
 
 def _settlements(
-    store: Store, crawl: str, settled: Callable[[log_line.LogLine], PageSettlement | None]
+    store: Store, crawl: str, page_settlement: Callable[[log_line.LogLine], PageSettlement | None]
 ) -> Iterator[dict[str, object]]:
     for line in log_line.lines(store, crawl):
-        if line.is_final and (said := settled(line)) is not None:
-            yield {"page": said.page, "at": line.time_ms, "ended": said.is_gone}
+        if line.is_final and (settlement := page_settlement(line)) is not None:
+            yield {"page": settlement.page, "at": line.time_ms, "gone": settlement.is_gone}

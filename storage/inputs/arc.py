@@ -27,7 +27,7 @@ from storage.warc.records import HEAD_ROOM, WRONG_LENGTH
 
 MAGIC = b"filedesc:"
 LONGEST_LINE = 64 << 10
-BEYOND = {5: rb"", 10: rb"(?: \S+){5}"}
+EXTRA_FIELDS = {5: rb"", 10: rb"(?: \S+){5}"}
 """Pattern of the fields between type and length, by the number of all fields: version 2 has five more than version 1.
 """
 LINE = rb"([A-Za-z][A-Za-z0-9+.-]*:.*) ([0-9A-Fa-f.:]+|-) (\d{8,}) (.*?)%b (\S+)\s*"
@@ -60,39 +60,39 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[InputRecord | Un
 
 def _items(file: BinaryIO, name: str) -> Iterator[InputRecord | UnusableRecord]:
     if decompress(file, name=name) is None:
-        yield from _records(file, _form(file, name))
+        yield from _records(file, _record_pattern(file, name))
         return
-    form: re.Pattern[bytes] | None = None
-    for each in members(file, 0, None, 0, name=name, begin=BEGIN):
+    pattern: re.Pattern[bytes] | None = None
+    for member in members(file, 0, None, 0, name=name, begin=BEGIN):
         unpacked = decompress(
-            cast("BinaryIO", BufferedReader(FileSlice(file, each.offset, each.length))), name=name
+            cast("BinaryIO", BufferedReader(FileSlice(file, member.offset, member.length))), name=name
         )
         item: InputRecord | UnusableRecord | None = None
         if unpacked is not None:
             stream = BufferedReader(unpacked)
-            form = form or _form(stream, name)
-            for item in _records(stream, form):
+            pattern = pattern or _record_pattern(stream, name)
+            for item in _records(stream, pattern):
                 yield item
-        trouble = NO_RECORD if unpacked is None else unpacked.problem
-        if trouble and not isinstance(item, UnusableRecord):
-            yield UnusableRecord(place=0, reason=trouble, detail=f"at byte {each.offset} {DAMAGE[trouble]}")
+        problem = NO_RECORD if unpacked is None else unpacked.problem
+        if problem and not isinstance(item, UnusableRecord):
+            yield UnusableRecord(place=0, reason=problem, detail=f"at byte {member.offset} {DAMAGE[problem]}")
 
 
-def _records(file: BinaryIO, form: re.Pattern[bytes]) -> Iterator[InputRecord | UnusableRecord]:
+def _records(file: BinaryIO, pattern: re.Pattern[bytes]) -> Iterator[InputRecord | UnusableRecord]:
     line = _line(file)
     while line:
-        head = _head(line, form)
+        head = _head(line, pattern)
         if head is None or head.length is None:
             yield _unusable(NO_RECORD if head is None else WRONG_LENGTH, line)
             line = _line(file)
-            while line and _head(line, form) is None:
+            while line and _head(line, pattern) is None:
                 line = _line(file)
         else:
             yield _record(file, head, line)
             line = _line(file)
 
 
-def _form(file: BinaryIO, name: str) -> re.Pattern[bytes]:
+def _record_pattern(file: BinaryIO, name: str) -> re.Pattern[bytes]:
     """Return the pattern of the file's record lines. Leave the file positioned after its description."""
     line = file.readline(LONGEST_LINE)
     head = _head(line, re.compile(LINE % b""))
@@ -102,7 +102,7 @@ def _form(file: BinaryIO, name: str) -> re.Pattern[bytes]:
     if not head.length:  # the description gives no length of its own, but always has two lines
         described = file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)
     names = next((line for line in described.splitlines() if line.startswith(b"URL ")), b"")
-    return re.compile(LINE % BEYOND.get(len(names.split()), b""))
+    return re.compile(LINE % EXTRA_FIELDS.get(len(names.split()), b""))
 
 
 def _line(file: BinaryIO) -> bytes:
@@ -113,16 +113,16 @@ def _line(file: BinaryIO) -> bytes:
     return b""
 
 
-def _head(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
+def _head(line: bytes, pattern: re.Pattern[bytes]) -> _Head | None:
     try:
         with failure_boundary("head"):
-            return _fields(line, form)
+            return _fields(line, pattern)
     except Failure:  # foreign bytes can make any field fail; such a line counts as unreadable
         return None
 
 
-def _fields(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
-    found = form.fullmatch(line)
+def _fields(line: bytes, pattern: re.Pattern[bytes]) -> _Head | None:
+    found = pattern.fullmatch(line)
     if found is None:
         return None
     url, peer, date, mime, length = (_decoded(value) for value in found.groups())

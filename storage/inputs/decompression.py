@@ -17,15 +17,15 @@ from isal import isal_zlib
 
 from core import InputError
 from storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, PIECE, SMALLEST_WINDOW, ZSTD
-from storage.warc.members import WINDOW as FED
+from storage.warc.members import WINDOW as INPUT_BYTES
 
 BZIP2 = b"BZh"
 WINDOW = 1 << 27
 """Bytes: the largest window that the `zstd` command accepts without an option (`--long=27`)."""
-FED_ZSTD = 4 << 10
+ZSTD_INPUT_BYTES = 4 << 10
 """Compressed bytes passed to Zstandard in one call: even the densest data unpack to at most 128 MiB."""
-SWELL, SWELL_AT_LEAST = 100, 256 << 20
-"""An input may unpack to `SWELL` times its size, and in any case to `SWELL_AT_LEAST` bytes.
+MAX_RATIO, ALWAYS_ALLOWED_BYTES = 100, 256 << 20
+"""An input may unpack to `MAX_RATIO` times its size, and in any case to `ALWAYS_ALLOWED_BYTES` bytes.
 
 Archives of pages unpack to 3 to 10 times their size, dumps to 20 times.
 """
@@ -41,13 +41,13 @@ DICTIONARY = b"\x37\xa4\x30\xec"
 
 def max_unpacked_bytes(size: int) -> int:
     """Return how many bytes an input of `size` bytes may unpack to."""
-    return max(SWELL * size, SWELL_AT_LEAST)
+    return max(MAX_RATIO * size, ALWAYS_ALLOWED_BYTES)
 
 
 def unpacked_too_large(name: str) -> InputError:
     """Return the error for an input that unpacks to more than `max_unpacked_bytes`."""
     return InputError(
-        f"{name} unpacks to more than {SWELL} times its size, as files do that are made to fill a disk;"
+        f"{name} unpacks to more than {MAX_RATIO} times its size, as files do that are made to fill a disk;"
         " if it is honest, unpack it, and ingest the unpacked file"
     )
 
@@ -115,15 +115,15 @@ def decompress(file: BinaryIO, *, name: str) -> DecompressedStream | None:
 
 
 def _gunzip(file: BinaryIO) -> Iterator[bytes]:
-    source = _Source(file, FED)
+    source = _Source(file, INPUT_BYTES)
     while source.skip_zeros():
         engine, piece = isal_zlib.decompressobj(31), b""
         while not engine.eof:
-            fed = engine.unconsumed_tail
-            if not fed and len(piece) < PIECE and not (fed := source.take()):
+            data = engine.unconsumed_tail
+            if not data and len(piece) < PIECE and not (data := source.take()):
                 raise _BrokenStreamError(CUT_OFF)
             try:
-                piece = engine.decompress(fed, PIECE)
+                piece = engine.decompress(data, PIECE)
             except INFLATE_ERROR:
                 raise _BrokenStreamError(BROKEN) from None
             yield piece
@@ -131,15 +131,15 @@ def _gunzip(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _bunzip2(file: BinaryIO) -> Iterator[bytes]:
-    source = _Source(file, FED)
+    source = _Source(file, INPUT_BYTES)
     while source.skip_zeros():
         engine = bz2.BZ2Decompressor()
         while not engine.eof:
-            fed = source.take() if engine.needs_input else b""
-            if engine.needs_input and not fed:
+            data = source.take() if engine.needs_input else b""
+            if engine.needs_input and not data:
                 raise _BrokenStreamError(CUT_OFF)
             try:
-                piece = engine.decompress(fed, PIECE)
+                piece = engine.decompress(data, PIECE)
             except OSError:
                 raise _BrokenStreamError(BROKEN) from None
             yield piece
@@ -147,14 +147,14 @@ def _bunzip2(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _unzstd(file: BinaryIO, engines: zstandard.ZstdDecompressor) -> Iterator[bytes]:
-    source = _Source(file, FED_ZSTD)
+    source = _Source(file, ZSTD_INPUT_BYTES)
     while source.is_more():
         engine = engines.decompressobj()
         while not engine.eof:
-            if not (fed := source.take()):
+            if not (data := source.take()):
                 raise _BrokenStreamError(CUT_OFF)
             try:
-                piece = engine.decompress(fed)
+                piece = engine.decompress(data)
             except zstandard.ZstdError:
                 raise _BrokenStreamError(BROKEN) from None
             yield piece
@@ -181,10 +181,10 @@ class _Source:
         """Return the next bytes; return `b""` at the end."""
         if not self.is_more():
             return b""
-        fed = self._buffer[self._at : self._at + self._window]
-        self._at += len(fed)
+        data = self._buffer[self._at : self._at + self._window]
+        self._at += len(data)
         self._window = min(2 * self._window, self._most)
-        return fed
+        return data
 
     def put_back(self, count: int) -> None:
         """Return the last `count` bytes of the latest `take`: they belong to the next stream."""
@@ -209,12 +209,12 @@ class _Source:
 def _dictionary_decompressor(file: BinaryIO, name: str) -> zstandard.ZstdDecompressor:
     """Read the dictionary at the start of `file` and return the decompressor for the frames that follow it."""
     head = file.read(8)
-    written = file.read(min(int.from_bytes(head[4:], "little"), WINDOW))
+    data = file.read(min(int.from_bytes(head[4:], "little"), WINDOW))
     try:
-        if written.startswith(ZSTD):
-            written = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(written).read(WINDOW)
-        if written.startswith(DICTIONARY):
-            dictionary = zstandard.ZstdCompressionDict(written)
+        if data.startswith(ZSTD):
+            data = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(data).read(WINDOW)
+        if data.startswith(DICTIONARY):
+            dictionary = zstandard.ZstdCompressionDict(data)
             return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=WINDOW)
     except zstandard.ZstdError:
         pass

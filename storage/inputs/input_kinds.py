@@ -26,7 +26,7 @@ from storage.inputs.table_files.columns import DEFAULT_COLUMNS, HTML_BYTES, Colu
 from storage.warc.members import LZ4
 
 ITEM = 32
-"""Least number of bytes that a record of a table counts for."""
+"""Minimum number of bytes that a record of a table counts for."""
 LOOKED_AT = 4096
 """Bytes at the beginning of an input that detection reads."""
 WARC = "warc"
@@ -119,7 +119,7 @@ def input_kinds(
     host of a Stack Exchange dump whose name does not contain it.
     """
     texts = text_files.by_line if by_line else partial(text_files.read_whole, mime=text_files.PLAIN_BYTES)
-    made = (
+    kinds = (
         InputKind(name="warc@1", read=warc_input.read, reads_raw_file=True),
         InputKind(name="arc@1", read=arc.read, reads_raw_file=True),
         InputKind(name="wacz@1", read=wacz_input.read, reads_raw_file=True),
@@ -135,7 +135,7 @@ def input_kinds(
         InputKind(name="html@1", read=partial(text_files.read_whole, mime=HTML_BYTES)),
         InputKind(name="pdf@1", read=partial(text_files.read_whole, mime="application/pdf")),
     )
-    words = {kind.short_name: kind for kind in made}
+    words = {kind.short_name: kind for kind in kinds}
     return {**words, "text": words["lines" if by_line else "text"]}
 
 
@@ -199,7 +199,7 @@ def _items(file: BinaryIO, name: str, kind: InputKind, first: int) -> Iterator[I
             place = item.place + 1
             yield item
     if unpacked.problem is not None:
-        yield UnusableRecord(place=place, reason=unpacked.problem, detail="what the file holds behind it")
+        yield UnusableRecord(place=place, reason=unpacked.problem, detail="everything after this point")
 
 
 def _word(head: bytes, name: str) -> str:

@@ -49,7 +49,7 @@ def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
         return item.member if isinstance(item, CopiedRecord) else item
     try:
         with failure_boundary("write"):
-            written = ingested_record(
+            record = ingested_record(
                 warc_type(item),
                 item.payload,
                 uri=item.uri,
@@ -61,9 +61,9 @@ def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
             )
     except Failure as failure:
         return UnusableRecord(place=item.place, reason=failure.reason, detail=str(failure))
-    if written.find(b"\r\n\r\n") > MOST_HEAD:
+    if record.find(b"\r\n\r\n") > MOST_HEAD:
         return UnusableRecord(place=item.place, reason="head_too_long", detail=item.uri[:200])
-    return gzip_member(written)
+    return gzip_member(record)
 
 
 def warc_type(entry: InputRecord) -> Literal["response", "resource"]:
@@ -86,8 +86,8 @@ def require_same_reading(origin: Origin, source: str, reading_options: Mapping[s
     """Raise `InputError` if the source holds the input already, but read with other options (`reading_options`)."""
     if difference := recipe_difference(reading_options, origin.reading_options):
         raise InputError(
-            f"ingest {origin.name}: {source} holds it, read otherwise: {difference};"
-            " read it so, or into another source"
+            f"ingest {origin.name}: {source} holds it already, read with other options: {difference};"
+            " use the same options, or another source"
         )
 
 

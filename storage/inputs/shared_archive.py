@@ -78,12 +78,12 @@ class SharedArchive:
     has no room for the temporary file.
     """
 
-    __slots__ = ("_file", "_life", "_records", "_size", "_source", "listed")
+    __slots__ = ("_file", "_records", "_size", "_source", "_stack", "listed")
 
     def __init__(self, source: str, size: VolumeSize = DEFAULT_SIZE) -> None:
         self._source, self._size = source, size
-        self._life = ExitStack()
-        self._file = self._life.enter_context(self._life.enter_context(spool_file("shared")).open("w+b"))
+        self._stack = ExitStack()
+        self._file = self._stack.enter_context(self._stack.enter_context(spool_file("shared")).open("w+b"))
         self._records = 0
         self.listed: list[SharedInput] = []
         """The inputs that are not sealed yet, in their order."""
@@ -94,7 +94,7 @@ class SharedArchive:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._life.__exit__(kind, error, trace)
+        self._stack.__exit__(kind, error, trace)
 
     @property
     def is_full(self) -> bool:
@@ -114,10 +114,10 @@ class SharedArchive:
         try:
             counts = self._append(origin, items, begin)
         except BaseException:
-            self._go_back(begin)
+            self._truncate(begin)
             raise
         if counts is None:
-            self._go_back(begin)
+            self._truncate(begin)
             return False
         self.listed.append(
             SharedInput(
@@ -131,8 +131,8 @@ class SharedArchive:
         return True
 
     def seal(self, store: Store) -> Manifest:
-        """Publish the collected inputs as an archive file with its index and its Manifest, and start anew."""
-        block = "".join(f"{one.line()}\n" for one in self.listed).encode()
+        """Publish the collected inputs as an archive file with its index and its Manifest, and empty the list."""
+        block = "".join(f"{listed.line()}\n" for listed in self.listed).encode()
         digest = hashlib.sha256(block).hexdigest()
         part = f"{self._source}/shared-{digest[:16]}"
         name = f"warc/{part}.warc.gz"
@@ -146,8 +146,10 @@ class SharedArchive:
 
         warc = put_output(store, name, 0, write)
         passed = Counter[str]()
-        for one in self.listed:
-            passed.update({kind: count for kind, count in one.counts.items() if kind.startswith(PASSED_OVER)})
+        for listed in self.listed:
+            passed.update(
+                {kind: count for kind, count in listed.counts.items() if kind.startswith(PASSED_OVER)}
+            )
         manifest = seal_contents(store, part, warc, found[0], recipe, passed)
         self.clear()
         return manifest
@@ -156,7 +158,7 @@ class SharedArchive:
         """Drop the inputs that are not sealed yet."""
         self.listed = []
         self._records = 0
-        self._go_back(0)
+        self._truncate(0)
 
     def _append(self, origin: Origin, items: Iterator[Item], begin: int) -> Counter[str] | None:
         counts = Counter[str]()
@@ -177,7 +179,7 @@ class SharedArchive:
         self._records += good
         return counts
 
-    def _go_back(self, size: int) -> None:
+    def _truncate(self, size: int) -> None:
         self._file.seek(size)
         self._file.truncate()
 

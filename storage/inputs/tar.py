@@ -97,8 +97,8 @@ def _guard_sample(
             return list(_sample(sample, name, columns))
     except Failure as failure:
         return [
-            UnusableRecord(place=0, reason=failure.reason, detail=f"{each.path}: {failure}")
-            for each in sample
+            UnusableRecord(place=0, reason=failure.reason, detail=f"{member.path}: {failure}")
+            for member in sample
         ]
 
 
@@ -128,14 +128,14 @@ def _entry(
     spot = RowLocation(name=name, place=0, fragment=source.path if source else key)
     if source is None:
         return record_of_row(fields or {}, columns, spot)
-    made = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
+    record = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
     if not source.data.strip():
         return UnusableRecord(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
     about = record_of_row({**(fields or {}), "text": "-"}, replace(columns, text="", html=""), spot)
     if isinstance(about, UnusableRecord):
-        return made
+        return record
     facts = about.facts if "id" in about.facts else {**about.facts, "id": key}
-    return replace(made, uri=about.uri, date_ms=about.date_ms, facts=facts)
+    return replace(record, uri=about.uri, date_ms=about.date_ms, facts=facts)
 
 
 def _object(member: _Member | None) -> Mapping[str, Any] | None:
@@ -159,7 +159,7 @@ def _members(file: BinaryIO, name: str) -> Iterator[_Member]:
                 if not info.isdir():
                     yield _member(tar, info)
             last = tape.block(tar.offset)
-        trouble = (
+        problem = (
             ""
             if last == bytes(BLOCK)
             else "its end is missing"
@@ -167,10 +167,10 @@ def _members(file: BinaryIO, name: str) -> Iterator[_Member]:
             else "a header is broken"
         )
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-        trouble = " ".join(str(error).split())
+        problem = " ".join(str(error).split())
         if not count:
-            raise InputError(f"{name} is no tar file ({trouble}); get the file again") from None
-    if trouble:
+            raise InputError(f"{name} is no tar file ({problem}); get the file again") from None
+    if problem:
         yield _Member(path=f"behind member {count}", key="", ending="", data=b"", reason=CUT_OFF)
 
 

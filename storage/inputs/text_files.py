@@ -66,5 +66,5 @@ def by_line(file: BinaryIO, name: str, first: int = 0) -> Iterator[InputRecord |
                 place=place, reason="too_long", detail=f"line {number}: more than {MAX_PAYLOAD_BYTES:,} bytes"
             )
             continue
-        made = partial(document, line.rstrip(b"\r\n"), PLAIN_BYTES, place=place, uri=spot.uri, name=name)
-        yield guard(place, spot.fragment, made)
+        make = partial(document, line.rstrip(b"\r\n"), PLAIN_BYTES, place=place, uri=spot.uri, name=name)
+        yield guard(place, spot.fragment, make)

@@ -36,6 +36,7 @@ from storage.store import Store
 
 MOST_RECORDS, MOST_BYTES = 100_000, 256 << 20
 Rest = Literal["more", "none"]
+RANGE = re.compile(r"(\d{12})-(\d{12})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +63,21 @@ def ingest_volumes(
     Raise `InputError` and leave nothing behind if the input has no usable record, if a table has more bad rows than
     good ones, or if the volumes of another input have the same names.
     """
-    done = list(sealed_volumes(store, source, origin))
-    if done and done[-1].recipe["rest"] == "none":
+    volumes = list(sealed_volumes(store, source, origin))
+    if volumes and volumes[-1].recipe["rest"] == "none":
         return
     try:
-        first = _end(done[-1]) if done else 0
-        rest = _Lookahead(read(first))
+        first = _end(volumes[-1]) if volumes else 0
+        items = _Lookahead(read(first))
         while True:
-            volume = _Volume(source, origin, len(done), first, done)
-            done.append(_seal(store, volume, rest, size))
-            yield done[-1]
-            if rest.next is None:
+            volume = _Volume(source, origin, len(volumes), first, volumes)
+            volumes.append(_seal(store, volume, items, size))
+            yield volumes[-1]
+            if items.next is None:
                 return
-            first = _end(done[-1])
+            first = _end(volumes[-1])
     except InputError:
-        for manifest in reversed(done):
+        for manifest in reversed(volumes):
             delete_archive_file(store, manifest)
         raise
 
@@ -126,32 +127,32 @@ class _Volume:
         self.origin, self.first, self.end = origin, first, first
         self.rest: Rest = "none"
         self.passed_over: Counter[str] = Counter()
-        self.found: ArchiveContents | None = None
+        self.contents: ArchiveContents | None = None
         self._before = before
 
-    def write(self, path: Path, rest: _Lookahead, size: VolumeSize) -> None:
+    def write(self, path: Path, items: _Lookahead, size: VolumeSize) -> None:
         records, bad = 0, ""
         with path.open("wb") as file:
-            date_ms = rest.next.date_ms if isinstance(rest.next, InputRecord) else 0
+            date_ms = items.next.date_ms if isinstance(items.next, InputRecord) else 0
             file.write(self._opening(date_ms))
-            while rest.next is not None and (
+            while items.next is not None and (
                 not records or (records < size.records and file.tell() < size.bytes)
             ):
-                item = rest.take()
+                item = items.take()
                 self.end = item.place + 1
-                found = write_record(self.origin, item)
-                if isinstance(found, UnusableRecord):
-                    self.passed_over[f"{PASSED_OVER}{found.reason}"] += 1
-                    bad = bad or found.detail
+                written = write_record(self.origin, item)
+                if isinstance(written, UnusableRecord):
+                    self.passed_over[f"{PASSED_OVER}{written.reason}"] += 1
+                    bad = bad or written.detail
                 else:
-                    file.write(found)
+                    file.write(written)
                     records += 1
-            self.rest = "none" if rest.next is None else "more"
+            self.rest = "none" if items.next is None else "more"
             file.seek(0)
             file.write(self._opening(date_ms))
         self._refuse_bad(records, bad)
         with path.open("rb") as file:
-            self.found = read_contents(file, self.name)
+            self.contents = read_contents(file, self.name)
 
     @property
     def recipe(self) -> dict[str, JSON]:
@@ -176,17 +177,14 @@ class _Volume:
         require_good(self.origin, good=good, passed=passed, first_bad=bad)
 
 
-def _seal(store: Store, volume: _Volume, rest: _Lookahead, size: VolumeSize) -> Manifest:
-    warc = put_output(store, volume.name, 0, partial(volume.write, rest=rest, size=size))
-    assert volume.found is not None
-    return seal_contents(store, volume.part, warc, volume.found, volume.recipe, volume.passed_over)
+def _seal(store: Store, volume: _Volume, items: _Lookahead, size: VolumeSize) -> Manifest:
+    warc = put_output(store, volume.name, 0, partial(volume.write, items=items, size=size))
+    assert volume.contents is not None
+    return seal_contents(store, volume.part, warc, volume.contents, volume.recipe, volume.passed_over)
 
 
 def _stem(origin: Origin, number: int) -> str:
     return f"{origin.stem}-{number:05d}"
-
-
-RANGE = re.compile(r"(\d{12})-(\d{12})")
 
 
 def _end(manifest: Manifest) -> int:

@@ -82,23 +82,23 @@ def _records(
 
 def _check_digests(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
     """Return the WARC files of the WACZ. Raise `InputError` if any file differs from its description."""
-    there = {info.filename: info for info in package.infolist()}
-    if sum(info.file_size for info in there.values()) > max_unpacked_bytes(size):
+    files = {info.filename: info for info in package.infolist()}
+    if sum(info.file_size for info in files.values()) > max_unpacked_bytes(size):
         raise unpacked_too_large(name)
-    if PACKAGE not in there:
+    if PACKAGE not in files:
         raise InputError(f"{name} is a ZIP file and no WACZ: there is no {PACKAGE} in it; unpack it")
-    described = _description(package, there[PACKAGE], name)
+    described = _description(package, files[PACKAGE], name)
     resources = described.get("resources")
-    if not isinstance(resources, list) or not all(isinstance(one, dict) for one in resources):
+    if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
         _refuse(name, f"{PACKAGE} lists no resources")
-    if SEAL in there:
-        _compare(package, there, PACKAGE, str(_description(package, there[SEAL], name).get("hash", "")), name)
+    if SEAL in files:
+        _compare(package, files, PACKAGE, str(_description(package, files[SEAL], name).get("hash", "")), name)
     for resource in resources:
         path = resource.get("path")
-        if not isinstance(path, str) or path not in there:
+        if not isinstance(path, str) or path not in files:
             _refuse(name, f"{PACKAGE} names {path}, which is not in it")
-        _compare(package, there, path, _stated_digest(resource), name)
-    archives = [there[path] for path in sorted(there) if ARCHIVE.fullmatch(path)]
+        _compare(package, files, path, _stated_digest(resource), name)
+    archives = [files[path] for path in sorted(files) if ARCHIVE.fullmatch(path)]
     if not archives:
         _refuse(name, "there is no WARC file in its archive/")
     return archives
@@ -122,15 +122,15 @@ def _stated_digest(resource: Mapping[str, Any]) -> str:
     return str(resource.get("hash", ""))
 
 
-def _compare(package: ZipFile, there: Mapping[str, ZipInfo], path: str, stated: str, name: str) -> None:
+def _compare(package: ZipFile, files: Mapping[str, ZipInfo], path: str, stated: str, name: str) -> None:
     algorithm, _, digest = stated.rpartition(":")
     if algorithm not in {"sha256", "md5"}:
         _refuse(name, f"{path} has the digest {stated!r}, which is neither sha256 nor md5")
-    made = hashlib.new(algorithm, usedforsecurity=False)
-    with package.open(there[path]) as file:
+    computed = hashlib.new(algorithm, usedforsecurity=False)
+    with package.open(files[path]) as file:
         while piece := file.read(1 << 20):
-            made.update(piece)
-    if made.hexdigest() != digest.lower():
+            computed.update(piece)
+    if computed.hexdigest() != digest.lower():
         _refuse(name, f"{path} is not as {PACKAGE} has it (its {algorithm} differs)")
 
 

@@ -90,8 +90,8 @@ def _outlinks(metadata: CaptureMetadata) -> str:
     urls, left = metadata.outlinks, 0
     if sum(map(len, urls)) > MOST_OUTLINKS:
         room = takewhile(lambda size: size <= MOST_OUTLINKS, accumulate(map(len, urls)))
-        taken = sum(1 for _ in room)
-        urls, left = urls[:taken], len(urls) - taken
+        count = sum(1 for _ in room)
+        urls, left = urls[:count], len(urls) - count
     whole = "".join(urls)
     if whole.split() != [whole]:  # there is white space somewhere
         urls = tuple(map(_one_line, urls))

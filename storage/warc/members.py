@@ -30,7 +30,7 @@ SMALLEST_WINDOW = 512
 BEGINNING = 1 << 10
 """Bytes of a possible record in which its beginning is searched."""
 HEAD_LIMIT = 64 << 10
-"""Most bytes of a WARC head."""
+"""Maximum bytes of a WARC head."""
 SPENT, SPENT_AT_LEAST = 8, 64 << 20
 """How often its length, and how many bytes at least, a range is read for records that break off. A file can be made of
 beginnings that all break off at its end. Beyond this bound the rest of the file is one damaged stretch.

@@ -26,7 +26,7 @@ from storage.warc.payload import TOO_LONG, decode_content, decode_transfer
 from storage.warc.revisit import REVISIT, Revisit, profile_of
 
 PAYLOAD_LIMIT = 64 << 20
-"""Most bytes of a payload, and of a record's block."""
+"""Maximum bytes of a payload, and of a record's block."""
 HEAD_ROOM = 1 << 20
 """Bytes that a record may have besides the payload: WARC head, HTTP head, chunk framing."""
 
@@ -99,8 +99,8 @@ class ArchivedRecord:
 
     def header(self, name: str) -> str | None:
         """Return the value of the first HTTP header of that name, in any case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
+        lower = name.lower()
+        return next((value for key, value in self.headers if key.lower() == lower), None)
 
 
 def read_records(
@@ -244,12 +244,12 @@ def _facts(written: str) -> dict[str, str]:
     if not written:
         return {}
     try:
-        said = json.loads(written)
+        facts = json.loads(written)
     except (ValueError, RecursionError):
         return {}
     return (
-        {name: value for name, value in said.items() if isinstance(value, str)}
-        if isinstance(said, dict)
+        {name: value for name, value in facts.items() if isinstance(value, str)}
+        if isinstance(facts, dict)
         else {}
     )
 
@@ -305,8 +305,8 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
 
 def _odd_head(block: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
     """Return status, headers and entity of a response with an odd status line; None if it has none."""
-    said, end = STATUS_LINE.match(block), HEAD_END.search(block)
-    if said is None or end is None:
+    status_line, end = STATUS_LINE.match(block), HEAD_END.search(block)
+    if status_line is None or end is None:
         return None
     lines = (line.partition(b":") for line in block[: end.start()].splitlines()[1:])
     headers = tuple(
@@ -314,7 +314,7 @@ def _odd_head(block: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes] | 
         for name, colon, value in lines
         if colon
     )
-    return int(said[1]), headers, block[end.end() :]
+    return int(status_line[1]), headers, block[end.end() :]
 
 
 def _values(headers: tuple[tuple[str, str], ...], name: str) -> str:

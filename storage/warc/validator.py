@@ -71,13 +71,13 @@ def make_validator(compression: Compression) -> Callable[[Sequence[bytes]], None
 
     It raises `CorruptData`, which names the violated rule. It belongs to one thread.
     """
-    codec = _Codec(_gunzipped, _gzip_beginning) if compression == "gzip" else _zstd()
+    codec = _Codec(_gunzip, _gzip_beginning) if compression == "gzip" else _zstd()
     turns = cycle(range(EVERY))
 
     def check(members: Sequence[bytes]) -> None:
         whole = next(turns) == 0
         try:
-            _pair([_checked(codec, member, whole or len(member) <= SMALL) for member in members])
+            _check_pair([_checked(codec, member, whole or len(member) <= SMALL) for member in members])
         except CorruptData as error:
             raise CorruptData(
                 f"a record that was about to be archived {error}; nothing of it was written"
@@ -147,39 +147,39 @@ def _unframed(head: bytes, length: int) -> bool:
     return not framing or (len(framing) == 1 and b"\r\ncontent-length: %d\r\n" % length in head.lower())
 
 
-def _pair(records: Sequence[Head]) -> None:
-    asked: Head | None = None
-    answered: bytes | None = None
-    beside: list[bytes] = []
+def _check_pair(records: Sequence[Head]) -> None:
+    request: Head | None = None
+    response_id: bytes | None = None
+    metadata_of: list[bytes] = []
     for head in records:
         kind = head[b"warc-type"]
         if kind == b"request":
-            asked = head
+            request = head
         elif kind == b"metadata" and b"warc-concurrent-to" in head:
-            beside.append(head[b"warc-concurrent-to"])
+            metadata_of.append(head[b"warc-concurrent-to"])
         elif kind in {b"response", b"revisit"}:
-            _answers(head, asked)
-            answered = head[b"warc-record-id"]
-    if any(names != answered for names in beside):
-        _refuse("pair", f"metadata of {beside[0]!r} comes with {answered!r}")
+            _check_response(head, request)
+            response_id = head[b"warc-record-id"]
+    if any(names != response_id for names in metadata_of):
+        _refuse("pair", f"metadata of {metadata_of[0]!r} comes with {response_id!r}")
 
 
-def _answers(head: Head, asked: Head | None) -> None:
-    if asked is None:
+def _check_response(head: Head, request: Head | None) -> None:
+    if request is None:
         _refuse("pair", f"{_said(head, b'warc-record-id')} has no request before it")
-    named = (head.get(b"warc-concurrent-to"), asked.get(b"warc-concurrent-to"))
-    if named != (asked[b"warc-record-id"], head[b"warc-record-id"]):
+    named = (head.get(b"warc-concurrent-to"), request.get(b"warc-concurrent-to"))
+    if named != (request[b"warc-record-id"], head[b"warc-record-id"]):
         _refuse("pair", f"request and response name {named[1]!r} and {named[0]!r}, which are not each other")
     for name in (b"warc-target-uri", b"warc-date"):
-        if not head.get(name) or head.get(name) != asked.get(name):
-            _refuse("pair", f"the request's {_said(asked, name)}, the response's {_said(head, name)}")
+        if not head.get(name) or head.get(name) != request.get(name):
+            _refuse("pair", f"the request's {_said(request, name)}, the response's {_said(head, name)}")
     if head[b"warc-type"] == b"revisit":
-        says = {b"warc-profile", b"warc-refers-to-target-uri", b"warc-refers-to-date"}
-        if missing := says - head.keys():
+        required = {b"warc-profile", b"warc-refers-to-target-uri", b"warc-refers-to-date"}
+        if missing := required - head.keys():
             _refuse("pair", f"a revisit without {min(missing).decode()}")
 
 
-def _gunzipped(member: bytes) -> bytes:
+def _gunzip(member: bytes) -> bytes:
     engine = zlib.decompressobj(31)
     try:
         data: bytes = engine.decompress(member)

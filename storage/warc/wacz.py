@@ -56,10 +56,10 @@ class WaczWriter:
                 size += len(piece)
         # Frictionless requires names in lower case that all differ.
         slug = NOT_IN_A_NAME.sub("-", name.rpartition("/")[2].lower())
-        taken = {resource["name"] for resource in self._resources}
+        names = {resource["name"] for resource in self._resources}
         self._resources.append(
             {
-                "name": f"{len(self._resources)}-{slug}" if slug in taken else slug,
+                "name": f"{len(self._resources)}-{slug}" if slug in names else slug,
                 "path": name,
                 "hash": f"sha256:{sha256.hexdigest()}",
                 "bytes": size,

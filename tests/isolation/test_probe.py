@@ -28,7 +28,7 @@ def test_a_process_with_one_thread_confines_a_copy_of_itself_and_stays_as_it_was
 
 
 def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
-    monkeypatch.setattr(sys.modules["isolation.probe"], "_of_copy", None)
+    monkeypatch.setattr(sys.modules["isolation.probe"], "_probe_in_fork", None)
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
     thread.start()

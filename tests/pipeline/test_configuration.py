@@ -106,7 +106,7 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ("[filters]\nlanguages = ['english']", "codes of ISO 639 such as 'en'"),
         ("[filters]\nformat = 'html'", "'text' or 'markdown'"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
-        ("[dedup]\nnear = '20x20'", "must not be more than the 112"),
+        ("[dedup]\nnear = '20x20'", "product of at most 112"),
         ("[crawler]\nmin_delay = inf", "must be finite"),
         ("[crawler]\nmin_ip_delay = -1", "min_ip_delay must not be negative"),
         ("[crawler]\nmin_ip_delay = 'fast'", "must be a number"),

@@ -69,8 +69,8 @@ def test_an_archive_that_is_not_replayed_is_found(monkeypatch):
 
 def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
     """It takes the first segment of an open file for all of it."""
-    sound = segments._together
-    monkeypatch.setattr(segments, "_together", lambda store, names, path: sound(store, names[:1], path))
+    sound = segments._join
+    monkeypatch.setattr(segments, "_join", lambda store, names, path: sound(store, names[:1], path))
     assert found(["kill"], promise="settled is readable")
 
 

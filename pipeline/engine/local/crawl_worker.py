@@ -18,6 +18,9 @@ from crawler.machine.activity import NO_PAGE, Activity, SupervisorChannel
 from isolation import WorkerProcess
 from pipeline.engine.local.event_loop_watchdog import CHECK_INTERVAL_S, EventLoopWatchdog
 
+EXIT_POLL_S = 0.05
+"""Seconds between two checks whether a process that has sent its last message is gone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerExit:
@@ -31,10 +34,6 @@ class WorkerExit:
     """Seconds after which the worker was ended because its event loop was stalled; None if it was not."""
     page_token: int = NO_PAGE
     """Token of the lease whose page the worker was reading (`crawler.machine.activity`)."""
-
-
-ENDS_S = 0.05
-"""Seconds between two checks whether a process that has sent its last message is gone."""
 
 
 class CrawlWorker(Protocol):
@@ -90,7 +89,7 @@ class LocalCrawlWorker:
                 error = self._process.pipe.recv()
             while self._process.exitcode() is None:
                 self._watchdog.check()
-                time.sleep(ENDS_S)
+                time.sleep(EXIT_POLL_S)
             self._exit = WorkerExit(
                 exitcode=self._process.close(),
                 error=error,

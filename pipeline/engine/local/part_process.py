@@ -241,7 +241,7 @@ def _run_attempt(
 ) -> WorkerMessage:
     cpu = cpu_seconds()
     try:
-        made = attempt.work(store, attempt.step, attempt.part, tracker)
+        result = attempt.work(store, attempt.step, attempt.part, tracker)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except ThresherError as error:
@@ -252,8 +252,8 @@ def _run_attempt(
         )
     now = cpu_seconds()
     return SealPart(
-        counts=dict(made.counts),
-        rows={output.name: output.rows for output in made.outputs},
+        counts=dict(result.counts),
+        rows={output.name: output.rows for output in result.outputs},
         work_cpu_s=now - cpu,
         cpu_s=now - cpu_before_s,
     )

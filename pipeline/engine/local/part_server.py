@@ -113,11 +113,11 @@ class PartServer:
                 f"not {', '.join(sorted(task.writes))}"
             )
         outputs = {}
-        for name, made in self._outputs.items():
-            made.file.close()
-            sha256 = made.sha256.hexdigest()
-            publish_output(task.writes[name], made.staged, sha256)
-            outputs[name] = Output(name=name, bytes=made.bytes, sha256=sha256, rows=done.rows.get(name, 0))
+        for name, output in self._outputs.items():
+            output.file.close()
+            sha256 = output.sha256.hexdigest()
+            publish_output(task.writes[name], output.staged, sha256)
+            outputs[name] = Output(name=name, bytes=output.bytes, sha256=sha256, rows=done.rows.get(name, 0))
         sealed = tuple(outputs[name] for name in sorted(done.rows))
         seal(
             task.store,
@@ -166,8 +166,8 @@ class PartServer:
                 self._log(text)
                 return None
             case FinishOutput(name=name):
-                made = self._output(name)
-                return OutputDigest(made.bytes, made.sha256.hexdigest())
+                output = self._output(name)
+                return OutputDigest(output.bytes, output.sha256.hexdigest())
 
     def _readable_store(self, name: str) -> Store:
         if name not in self._assignment.reads:
@@ -185,12 +185,12 @@ class PartServer:
         return file
 
     def _write(self, name: str, data: bytes) -> None:
-        made = self._output(name)
-        made.bytes += len(data)
-        if made.bytes > self._most_bytes:
+        output = self._output(name)
+        output.bytes += len(data)
+        if output.bytes > self._most_bytes:
             raise ThresherError(f"{self._assignment.name}: more than {self._most_bytes:,} bytes of {name}")
-        made.sha256.update(data)
-        made.file.write(data)
+        output.sha256.update(data)
+        output.file.write(data)
 
     def _log(self, text: str) -> None:
         self._lines += 1

@@ -66,10 +66,10 @@ def rows(
 
     Raise `InputError` if the crawl has no columnar index, `CorruptData` if the index cannot be read or lacks a column.
     """
-    wanted = tuple(spans)
-    keys = (key for key in read_list(client, table_list(crawl)) if _is_of(key, subsets))
+    spans = tuple(spans)
+    keys = (key for key in read_list(client, table_list(crawl)) if _is_in_subsets(key, subsets))
     for key, data, head in client.tails(keys, TAIL):
-        yield from _of_file(client, key, footer(client, key, data, head), head, wanted)
+        yield from _read_file(client, key, footer(client, key, data, head), head, spans)
 
 
 def footer(client: SourceClient, key: str, data: bytes, head: Head) -> Any:
@@ -90,23 +90,23 @@ def footer(client: SourceClient, key: str, data: bytes, head: Head) -> Any:
 def groups(metadata: Any, spans: Iterable[Span]) -> Iterator[int]:
     """Yield the numbers of the row groups that may hold keys of the spans."""
     column = metadata.schema.names.index(KEY)
-    wanted = tuple(spans)
+    spans = tuple(spans)
     for group in range(metadata.num_row_groups):
         statistics = metadata.row_group(group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
             yield group
             continue
         least, most = _bytes(statistics.min), _bytes(statistics.max)
-        if any(span.first <= most and least < span.end for span in wanted):
+        if any(span.first <= most and least < span.end for span in spans):
             yield group
 
 
-def _is_of(key: str, subsets: frozenset[str]) -> bool:
+def _is_in_subsets(key: str, subsets: frozenset[str]) -> bool:
     found = SUBSET.search(key)
     return found is None or found[1] in subsets
 
 
-def _of_file(
+def _read_file(
     client: SourceClient, key: str, metadata: Any, head: Head, spans: tuple[Span, ...]
 ) -> Iterator[CrawlIndexRow]:
     names = set(metadata.schema.names)
@@ -121,14 +121,14 @@ def _of_file(
     file = pq.ParquetFile(remote, metadata=metadata, pre_buffer=False, buffer_size=TAIL)
     try:
         for group in chosen:
-            hit = _hits(file, group, spans)
-            if hit is not None:
-                yield from _of_group(file, group, columns, hit, spans)
+            matching = _matching_rows(file, group, spans)
+            if matching is not None:
+                yield from _read_group(file, group, columns, matching, spans)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptData(f"{client.uri}{key} cannot be read ({_first_line(error)})") from error
 
 
-def _hits(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
+def _matching_rows(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
     """Return the range from the first to the last row of a group whose key lies in a span; return None if there is
     none.
     """
@@ -143,16 +143,16 @@ def _hits(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
     return None if first is None or last is None else range(first, last + 1)
 
 
-def _of_group(
-    file: Any, group: int, columns: list[str], hit: range, spans: tuple[Span, ...]
+def _read_group(
+    file: Any, group: int, columns: list[str], matching: range, spans: tuple[Span, ...]
 ) -> Iterator[CrawlIndexRow]:
     at = 0
     for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns):
-        if at >= hit.stop:
+        if at >= matching.stop:
             return
-        if at + batch.num_rows > hit.start:
+        if at + batch.num_rows > matching.start:
             table = _cast(batch)
-            yield from (_row(each) for each in table.to_pylist() if contains_key(spans, _bytes(each[KEY])))
+            yield from (_row(row) for row in table.to_pylist() if contains_key(spans, _bytes(row[KEY])))
         at += batch.num_rows
 
 
@@ -170,23 +170,23 @@ def _cast(batch: Any) -> Any:
     return pa.table(arrays)
 
 
-def _row(found: dict[str, Any]) -> CrawlIndexRow:
+def _row(row: dict[str, Any]) -> CrawlIndexRow:
     return require_valid(
         CrawlIndexRow(
-            surt=found[KEY],
-            timestamp=f"{found['fetch_time']:%Y%m%d%H%M%S}",
-            url=found["url"],
-            filename=found["warc_filename"].removeprefix(OLD_BUCKET_PREFIX),
-            offset=found["warc_record_offset"],
-            length=found["warc_record_length"],
-            status=max(0, found["fetch_status"] or 0),
-            mime=found["content_mime_type"] or "",
-            mime_detected=found["content_mime_detected"] or "",
-            digest=(found["content_digest"] or "").removeprefix("sha1:"),
-            charset=found["content_charset"] or "",
-            languages=found["content_languages"] or "",
-            truncated=found["content_truncated"] or "",
-            redirect=found["fetch_redirect"] or "",
+            surt=row[KEY],
+            timestamp=f"{row['fetch_time']:%Y%m%d%H%M%S}",
+            url=row["url"],
+            filename=row["warc_filename"].removeprefix(OLD_BUCKET_PREFIX),
+            offset=row["warc_record_offset"],
+            length=row["warc_record_length"],
+            status=max(0, row["fetch_status"] or 0),
+            mime=row["content_mime_type"] or "",
+            mime_detected=row["content_mime_detected"] or "",
+            digest=(row["content_digest"] or "").removeprefix("sha1:"),
+            charset=row["content_charset"] or "",
+            languages=row["content_languages"] or "",
+            truncated=row["content_truncated"] or "",
+            redirect=row["fetch_redirect"] or "",
         )
     )
 

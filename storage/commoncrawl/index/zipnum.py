@@ -66,17 +66,17 @@ BlockSpans = tuple[IndexBlock, list[Span]]
 
 
 def _blocks_of(cluster: BinaryIO, size: int, spans: Iterable[Span]) -> Iterator[BlockSpans]:
-    held: BlockSpans | None = None
+    current: BlockSpans | None = None
     for span in spans:
         for block in blocks(cluster, size, span):
-            if held is not None and held[0] == block:
-                held[1].append(span)
+            if current is not None and current[0] == block:
+                current[1].append(span)
                 continue
-            if held is not None:
-                yield held
-            held = block, [span]
-    if held is not None:
-        yield held
+            if current is not None:
+                yield current
+            current = block, [span]
+    if current is not None:
+        yield current
 
 
 def blocks(cluster: BinaryIO, size: int, span: Span) -> Iterator[IndexBlock]:
@@ -131,25 +131,25 @@ def _block(line: bytes) -> IndexBlock:
     return block
 
 
-def _requests(crawl: str, found: Iterable[BlockSpans]) -> Iterator[RangeRequest]:
+def _requests(crawl: str, blocks_and_spans: Iterable[BlockSpans]) -> Iterator[RangeRequest]:
     """Yield the requests for blocks; adjacent blocks share one request."""
-    together: list[BlockSpans] = []
-    for one in found:
-        if together:
-            (first, _), (last, _), (block, _) = together[0], together[-1], one
+    adjacent: list[BlockSpans] = []
+    for block_and_spans in blocks_and_spans:
+        if adjacent:
+            (first, _), (last, _), (block, _) = adjacent[0], adjacent[-1], block_and_spans
             size = block.offset + block.length - first.offset
             if (block.file, block.offset) != (last.file, last.offset + last.length) or size > TOGETHER:
-                yield _request(crawl, together)
-                together = []
-        together.append(one)
-    if together:
-        yield _request(crawl, together)
+                yield _request(crawl, adjacent)
+                adjacent = []
+        adjacent.append(block_and_spans)
+    if adjacent:
+        yield _request(crawl, adjacent)
 
 
-def _request(crawl: str, together: list[BlockSpans]) -> RangeRequest:
-    (first, _), (last, _) = together[0], together[-1]
+def _request(crawl: str, adjacent: list[BlockSpans]) -> RangeRequest:
+    (first, _), (last, _) = adjacent[0], adjacent[-1]
     length = last.offset + last.length - first.offset
-    return RangeRequest(index_path(crawl, first.file), first.offset, length, tuple(together))
+    return RangeRequest(index_path(crawl, first.file), first.offset, length, tuple(adjacent))
 
 
 def _rows_within(spans: tuple[Span, ...], member: bytes, where: str) -> Iterator[CrawlIndexRow]:

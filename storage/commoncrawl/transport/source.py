@@ -2,8 +2,8 @@
 
 1. One call is one request. It appends every received byte to `into`, even if it raises, so that the caller can continue
    after them.
-2. If the server responds with anything else than the bytes, the call raises `ResponseError`. If the connection is lost,
-   it raises the library's own error; if the body is too short, `storage.s3.s3_errors.DamagedReply`.
+2. If the server responds with anything else than the bytes, the call raises `ResponseError`. If the body is too
+   short, it raises `DamagedReply`. If the connection is lost, it raises the library's own error.
 """
 
 import re
@@ -42,16 +42,16 @@ class FileSource(Protocol):
         ...
 
 
-def head_from_response(status: int, content_range: str, etag: str, asked: range | None) -> Head:
+def head_from_response(status: int, content_range: str, etag: str, requested: range | None) -> Head:
     """Return the size and the entity tag from a successful response to a request for a range.
 
-    Raise `ResponseError` if the response is not a range, `DamagedReply` if it is another range than `asked`. `asked` is
-    None for a request for the last bytes, whose range the client cannot know.
+    Raise `ResponseError` if the response is not a range, `DamagedReply` if it is another range than `requested`.
+    `requested` is None for a request for the last bytes, whose range the client cannot know.
     """
     found = CONTENT_RANGE.fullmatch(content_range)
     if status != 206 or found is None:
         raise ResponseError(status, "NoRanges")
     first, last, size = map(int, found.groups())
-    if asked is not None and (first, last + 1) != (asked.start, min(asked.stop, size)):
-        raise DamagedReply(f"bytes {first}-{last} instead of {asked.start}-{asked.stop - 1}")
+    if requested is not None and (first, last + 1) != (requested.start, min(requested.stop, size)):
+        raise DamagedReply(f"bytes {first}-{last} instead of {requested.start}-{requested.stop - 1}")
     return Head(size, etag)

@@ -39,6 +39,8 @@ ATTEMPT_S = 300
 READ_AHEAD_BYTES = 64 << 20
 """Bytes that are requested before the caller reads them, at most."""
 READ_AHEAD_REQUESTS = 64
+BLOCK = 8 << 20
+"""Bytes of one request for a piece of a large file."""
 WARN_AFTER_MS = 20_000
 """Milliseconds without progress after which a warning is logged."""
 _log = logging.getLogger(__name__)
@@ -70,9 +72,9 @@ class SourceClient:
         self._patience = patience
         self.window = window or Window()
         self._now_ms, self._sleep, self._chance = now_ms, sleep, chance
-        self._out = 0
+        self._in_flight = 0
         self._changed = asyncio.Condition()
-        self._answered = False
+        self._has_answered = False
         self._warned = False
         self._loop = LoopThread("commoncrawl")
 
@@ -141,7 +143,7 @@ class SourceClient:
     def _in_order(
         self, works: Iterable[tuple[A, int, Coroutine[Any, Any, T]]]
     ) -> Iterator[tuple[A, Future[T]]]:
-        """Start the works `(subject, bytes, work)` and yield each subject with its future, in order.
+        """Start the works `(subject, size in bytes, work)` and yield each subject with its future, in order.
 
         Works are started ahead until their bytes exceed `READ_AHEAD_BYTES`.
         """
@@ -199,9 +201,8 @@ class SourceClient:
         """Fetch one span in as many requests as it takes."""
 
         async def attempt() -> Head:
-            if len(into) == len(
-                span
-            ):  # the connection was lost after the last byte: fetch the span again for its head
+            # The connection was lost after the last byte: fetch the span again for its head.
+            if len(into) == len(span):
                 into.clear()
             return await self._source.get(key, span[len(into) :], into, etag)
 
@@ -216,36 +217,36 @@ class SourceClient:
                 async with asyncio.timeout(ATTEMPT_S):
                     result = await attempt()
             except Exception as error:
-                found = retry_decision(error)
-                if found is None:
+                decision = retry_decision(error)
+                if decision is None:
                     raise
             else:
-                self._answered, self._warned = True, False
+                self._has_answered, self._warned = True, False
                 self.window = grow(self.window)
                 return result
             finally:
                 await self._release_slot()
             now = self._now_ms()
-            if found.is_slow_down:
-                self._answered = self._answered or not found.is_doubtful
+            if decision.is_slow_down:
+                self._has_answered = self._has_answered or not decision.is_doubtful
                 # Requests that wait for the window have no time limit of their own, so the pause is limited here.
-                rest = min(found.wait_ms, self._patience.total_ms)
+                rest = min(decision.wait_ms, self._patience.total_ms)
                 self.window = halve(self.window, sent_ms=sent, now_ms=now, rest_ms=rest)
             if received() > before:
                 failures, since, before = 0, None, received()
             failures += 1
             since = now if since is None else since
-            await self._pause(key, found, failures, since)
+            await self._pause(key, decision, failures, since)
 
-    async def _pause(self, key: str, found: RetryDecision, failures: int, since: int) -> None:
+    async def _pause(self, key: str, decision: RetryDecision, failures: int, since: int) -> None:
         patience = self._patience
-        if found.is_doubtful and not self._answered:
+        if decision.is_doubtful and not self._has_answered:
             patience = RetryPolicy(
                 total_ms=min(DOUBTFUL_RETRY_MS, patience.total_ms),
                 first_ms=patience.first_ms,
                 longest_ms=patience.longest_ms,
             )
-        pause = pause_ms(patience, failures, self._chance(), found.wait_ms)
+        pause = pause_ms(patience, failures, self._chance(), decision.wait_ms)
         await self._sleep(min(pause, remaining_ms(patience, since, self._now_ms())) / 1000)
         waited = self._now_ms() - since
         if waited >= WARN_AFTER_MS and not self._warned:
@@ -253,13 +254,13 @@ class SourceClient:
             _log.warning(
                 "%s gives nothing for now (%s); asking again for up to %d s",
                 self.uri,
-                found.reason,
+                decision.reason,
                 patience.total_ms // 1000,
             )
         if remaining_ms(patience, since, self._now_ms()) == 0:
-            why = "; the name may be wrong, or it needs credentials" if found.is_doubtful else ""
+            why = "; the name may be wrong, or it needs credentials" if decision.is_doubtful else ""
             raise Unavailable(
-                f"{self.uri}{key}: nothing for {patience.total_ms // 1000} s ({found.reason}){why}; "
+                f"{self.uri}{key}: nothing for {patience.total_ms // 1000} s ({decision.reason}){why}; "
                 "run the same command again later, it continues where it stopped"
             )
 
@@ -267,22 +268,18 @@ class SourceClient:
         """Wait until the window admits one more request; return the time in milliseconds at which it is sent."""
         while True:
             async with self._changed:
-                await self._changed.wait_for(lambda: self.window.admits(self._out))
+                await self._changed.wait_for(lambda: self.window.admits(self._in_flight))
                 now = self._now_ms()
                 rest = self.window.rest_until_ms - now
                 if rest <= 0:
-                    self._out += 1
+                    self._in_flight += 1
                     return now
             await self._sleep(rest / 1000)
 
     async def _release_slot(self) -> None:
         async with self._changed:
-            self._out -= 1
+            self._in_flight -= 1
             self._changed.notify_all()
-
-
-BLOCK = 8 << 20
-"""Bytes of one request for a piece of a large file."""
 
 
 def pieces(key: str, head: Head, block: int = BLOCK) -> Iterator[RangeRequest]:

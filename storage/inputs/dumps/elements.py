@@ -65,24 +65,24 @@ def elements(
         if not (piece := file.read(PIECE)):
             break
         buffer += piece
-    at = min((place for place in (first, buffer.find(end)) if place >= 0), default=len(buffer))
-    head = bytes(buffer[:at])
-    del buffer[:at]
+    head_length = min((place for place in (first, buffer.find(end)) if place >= 0), default=len(buffer))
+    head = bytes(buffer[:head_length])
+    del buffer[:head_length]
     return head, _elements(iter(lambda: file.read(PIECE), b""), buffer, len(head), begin, end, limit)
 
 
 def _elements(
     pieces: Iterator[bytes], buffer: bytearray, offset: int, begin: bytes, end: bytes, limit: int
 ) -> Iterator[Element | UnusableRecord]:
-    number, searched, long = 0, 1, 0  # `long`: dropped bytes of an element over `limit`
+    number, searched, dropped = 0, 1, 0  # `dropped`: bytes of an element over `limit`
     is_cut = False
-    while not buffer.startswith(end) or long:
+    while not buffer.startswith(end) or dropped:
         after = buffer.find(begin, searched)
         last = buffer.find(end, searched, after if after >= 0 else len(buffer))
         if (stop := last if last >= 0 else after) < 0 and not is_cut:
             searched = max(1, len(buffer) - max(len(begin), len(end)) + 1)
             if len(buffer) > limit:
-                long += searched
+                dropped += searched
                 del buffer[:searched]
                 searched = 0
             piece = next(pieces, b"")
@@ -90,25 +90,23 @@ def _elements(
             is_cut = not piece
             continue
         stop = len(buffer) if stop < 0 else stop
-        if stop + long:
-            whole = not long and stop <= limit
+        if stop + dropped:
+            whole = not dropped and stop <= limit
             yield Element(number=number, offset=offset, xml=bytes(buffer[:stop]) if whole else b"")
             number += 1
-        offset += stop + long
+        offset += stop + dropped
         del buffer[:stop]
-        searched, long = 1, 0
+        searched, dropped = 1, 0
         if is_cut and not buffer:
             yield UnusableRecord(place=number, reason=CUT_OFF, detail=f"it ends at byte {offset} unpacked")
             return
-    beyond = _beyond(pieces, buffer)
-    if beyond is not None:
-        yield UnusableRecord(place=number, reason=beyond, detail=f"at byte {offset} unpacked")
+    reason = _check_end(pieces, buffer)
+    if reason is not None:
+        yield UnusableRecord(place=number, reason=reason, detail=f"at byte {offset} unpacked")
 
 
-def _beyond(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
-    """Return the reason code of what is wrong after the last element; None if the root element ends and only blanks
-    follow.
-    """
+def _check_end(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
+    """Return the reason code if the root element does not end, or if anything but blanks follows it; None otherwise."""
     while b">" not in buffer:
         if not (piece := next(pieces, b"")):
             return CUT_OFF

@@ -126,7 +126,8 @@ def read(
     if not is_dump(head):
         raise InputError(f"{name} is no Posts.xml of Stack Exchange: it does not begin with <posts>")
     parse_head(head, name, lambda _path, _attributes: None)
-    with closing(sqlite3.connect("", isolation_level=None)) as posts:  # no name: no file either
+    # Without a name the database is a temporary file, which the operating system deletes.
+    with closing(sqlite3.connect("", isolation_level=None)) as posts:
         for statement in (*_SETTINGS, _TABLE, "BEGIN"):
             posts.execute(statement)
         for place, make in enumerate(_records(posts, rows, _Dump(site=site, name=name, limit=limit))):

@@ -79,7 +79,7 @@ class _Page:
         elif path == (*_REVISION, "text"):
             self.is_deleted = "deleted" in attributes
 
-    def hear(self, path: tuple[str, ...], characters: str) -> None:
+    def add_text(self, path: tuple[str, ...], characters: str) -> None:
         match path:
             case ("page", "revision", "text"):
                 self.text.append(characters)
@@ -114,7 +114,7 @@ def read(
     its wiki.
     """
     head, pages = elements(file, name, root="mediawiki", begin=b"<page>", limit=limit)
-    wiki = _wiki(head, name)
+    wiki = _parse_wiki(head, name)
     for page in pages:
         if isinstance(page, UnusableRecord):
             if page.place >= first:
@@ -127,23 +127,23 @@ def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> InputReco
     where = f"page {page.number + 1}, at byte {page.offset} unpacked"
     if not page.xml:
         return UnusableRecord(place=page.number, reason=TOO_LONG, detail=where)
-    found = _Page()
-    if wrong := parse(page.xml.rstrip(), found.start, found.hear):
-        return UnusableRecord(place=page.number, reason=BROKEN_XML, detail=f"{where}: {wrong}")
-    text, date_ms = "".join(found.text), _milliseconds(found.timestamp)
-    if reason := _unusable(found, text, namespaces):
-        return UnusableRecord(place=page.number, reason=reason, detail=f"{where}: {found.title}")
+    parsed = _Page()
+    if problem := parse(page.xml.rstrip(), parsed.start, parsed.add_text):
+        return UnusableRecord(place=page.number, reason=BROKEN_XML, detail=f"{where}: {problem}")
+    text, date_ms = "".join(parsed.text), _milliseconds(parsed.timestamp)
+    if reason := _unusable(parsed, text, namespaces):
+        return UnusableRecord(place=page.number, reason=reason, detail=f"{where}: {parsed.title}")
     return InputRecord(
         place=page.number,
-        uri=wiki.prefix + quote(found.title.replace(" ", "_"), safe=UNESCAPED),
+        uri=wiki.prefix + quote(parsed.title.replace(" ", "_"), safe=UNESCAPED),
         mime=MIME,
         payload=text.encode(),
         date_ms=date_ms,
         facts=_without_empty(
             {
-                "id": found.id if _NUMBER.fullmatch(found.id) else "",
-                "title": found.title,
-                "date": found.timestamp[:10] if date_ms else "",
+                "id": parsed.id if _NUMBER.fullmatch(parsed.id) else "",
+                "title": parsed.title,
+                "date": parsed.timestamp[:10] if date_ms else "",
                 **wiki.facts,
             }
         ),
@@ -168,7 +168,7 @@ def _unusable(page: _Page, text: str, namespaces: Container[int]) -> str | None:
     return None if text.strip() else "no_text"
 
 
-def _wiki(head: bytes, name: str) -> _Wiki:
+def _parse_wiki(head: bytes, name: str) -> _Wiki:
     if not is_dump(head):
         raise InputError(
             f"{name} is no dump of a wiki: it does not begin with <mediawiki>; give pages-articles.xml"
@@ -179,15 +179,15 @@ def _wiki(head: bytes, name: str) -> _Wiki:
         if path == ("mediawiki",):
             language.append(attributes.get("xml:lang", ""))
 
-    def hear(path: tuple[str, ...], characters: str) -> None:
+    def add_text(path: tuple[str, ...], characters: str) -> None:
         if path == ("mediawiki", "siteinfo", "base"):
             base.append(characters)
 
-    parse_head(head, name, start, hear)
+    parse_head(head, name, start, add_text)
     main_page = "".join(base).strip()
     host = _host(main_page)
     if not host or len(main_page) > LONGEST_PREFIX:
-        raise InputError(f"{name} does not say of which wiki it is: no <base> with a URL in its <siteinfo>")
+        raise InputError(f"{name} does not name its wiki: no <base> with a URL in its <siteinfo>")
     return _Wiki(
         prefix=_prefix(main_page),
         facts={
@@ -212,9 +212,9 @@ def _host(url: str) -> str:
 def _prefix(main_page: str) -> str:
     """Return the part before the title in the URL of a wiki's main page. The title may contain slashes."""
     for mark in ("/wiki/", "?title=", "/index.php/"):
-        before, found, _ = main_page.partition(mark)
-        if found:
-            return before + found
+        before, separator, _ = main_page.partition(mark)
+        if separator:
+            return before + separator
     return main_page[: main_page.rindex("/") + 1]
 
 

@@ -47,14 +47,14 @@ def read(
 def _group(
     table: pq.ParquetFile, number: int, name: str, begin: int, first: int, columns: Columns
 ) -> Iterator[InputRecord | UnusableRecord]:
-    end, trouble = begin + table.metadata.row_group(number).num_rows, "rows are missing"
+    end, problem = begin + table.metadata.row_group(number).num_rows, "rows are missing"
     names = used_columns(table.schema_arrow.names, columns)
     try:
         for batch in table.iter_batches(ROWS, row_groups=[number], columns=names, use_threads=False):
             yield from rows(batch, name, begin, first, columns)
             begin += batch.num_rows
     except (pa.ArrowException, OSError, ValueError) as error:
-        trouble = one_line(error)
+        problem = one_line(error)
     if first <= begin < end:
-        detail = f"row group {number + 1}, behind row {begin}: {trouble}"
+        detail = f"row group {number + 1}, behind row {begin}: {problem}"
         yield UnusableRecord(place=begin, reason="broken_row_group", detail=detail)

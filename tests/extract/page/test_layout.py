@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.layout import MOST_CELL, markdown, plain
+from extract.page.layout import MAX_CELL_CHARACTERS, markdown, plain
 from extract.page.page_reader import read_page
 from tests.expect import expect
 
@@ -49,7 +49,10 @@ TABLE = "<table><thead><tr><th>ship<th>mast<th>crew</thead><tr><td>Anna<td>a|b<t
         ("<table><tr><td>a<br>b<td>c</table>", "a b | c"),
         ("<table><tr><td>alone</table>", "alone"),
         ("<table><tr><td><p>a<p>b<td>c</table>", lines("a", "b", "c")),
-        (f"<table><tr><td>{'x' * (MOST_CELL + 1)}<td>c</table>", lines("x" * (MOST_CELL + 1), "c")),
+        (
+            f"<table><tr><td>{'x' * (MAX_CELL_CHARACTERS + 1)}<td>c</table>",
+            lines("x" * (MAX_CELL_CHARACTERS + 1), "c"),
+        ),
         ("<pre>a\n  b</pre>", lines("a", "  b")),
         ("<blockquote>one</blockquote>", "one"),
         ("", ""),

@@ -88,9 +88,9 @@ def test_the_recipe_has_every_parameter_and_without_own_rules_it_is_as_ever(modu
         (["{}:NUMBER"], "it has no measures, name, recipe"),
         (["{}:Nothing"], "it has no measures, recipe"),
         (["{}:Spaced"], "no identifier"),
-        (["{}:Gopher"], "a rule of the name 'gopher_quality' already"),
-        (["{}:Early"], "a rule of the name 'early' already"),
-        (["{}:Short", "{}:shorter"], "a rule of the name 'short' already"),
+        (["{}:Gopher"], "another rule has the name 'gopher_quality'"),
+        (["{}:Early"], "another rule has the name 'early'"),
+        (["{}:Short", "{}:shorter"], "another rule has the name 'short'"),
     ],
 )
 def test_what_is_no_rule_is_refused_in_one_line_that_names_it(module, names, said):

@@ -133,7 +133,10 @@ def test_a_known_input_is_refused_with_other_options(files, tmp_path):
     fates(files, directory)
     found = ingest(files, "s", locate_inputs([directory]), IngestOptions(by_line=True))
     assert len(found.refused) == 3
-    assert 's holds it, read otherwise: reader was "text@1", is "lines@1" now' in found.refused[0]["reason"]
+    assert (
+        's holds it already, read with other options: reader was "text@1", is "lines@1" now'
+        in found.refused[0]["reason"]
+    )
 
 
 def test_what_is_refused_leaves_nothing_and_the_others_share_their_file(files: DirectoryStore, tmp_path):

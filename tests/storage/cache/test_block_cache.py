@@ -480,7 +480,7 @@ class Reads(RuleBasedStateMachine):
     @rule(pages=st.integers(1, 30))
     def reopen(self, pages):
         self.cache = Cache(self.directory, pages * 4096)
-        self.cache._begin()
+        self.cache._prepare()
 
     @rule(length=st.integers(0, 20_000), changing=st.booleans())
     def die(self, length, changing):
@@ -492,13 +492,13 @@ class Reads(RuleBasedStateMachine):
         with suppress(InterruptedError), room._ledger.update() as change:
             if changing:
                 raise InterruptedError
-            change.totals = room._ledger.recounted(change.totals)
+            change.totals = room._ledger.recount(change.totals)
         self.reopen(self.cache.max_bytes // 4096)
 
     @rule()
     def lose_ledger(self):
         (self.directory / "ledger").unlink(missing_ok=True)
-        self.cache._begin()
+        self.cache._prepare()
 
     @rule()
     def delete(self):

@@ -53,7 +53,7 @@ def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path
         assert all(begun.wait(60) for _, begun in running)
         ending = time.monotonic() + SECONDS
         while time.monotonic() < ending:
-            with watching._room._ledger.update() as change:
+            with watching._space._ledger.update() as change:
                 lying = list(sizes(directory))
                 assert change.totals.bytes == sum(disk_bytes(each.st_size) for each in lying)
                 most = max(most, change.totals.bytes, sum(each.st_blocks * 512 for each in lying))

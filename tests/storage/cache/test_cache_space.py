@@ -117,7 +117,7 @@ def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path):
     def watch():
         most = 0
         while not ending.wait(0.001):
-            with cache._room._ledger.update() as change:
+            with cache._space._ledger.update() as change:
                 assert change.totals.bytes == counted(cache)
                 most = max(most, counted(cache))
         return most
@@ -138,8 +138,8 @@ def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path):
 
 def test_when_others_being_made_fill_the_bound_a_block_is_passed_through(tmp_path):
     cache = Cache(tmp_path, 4 * PAGE)
-    with cache._room.lock_pending("a", 1) as making:
-        assert cache._room.reserve(making, 3 * PAGE)
+    with cache._space.lock_pending("a", 1) as making:
+        assert cache._space.reserve(making, 3 * PAGE)
         get(cache, "key", length=2 * PAGE)
         assert kept(cache) == set()
     get(cache, "key", length=2 * PAGE)
@@ -149,12 +149,12 @@ def test_when_others_being_made_fill_the_bound_a_block_is_passed_through(tmp_pat
 
 def left_by_a_dead_maker(cache, key, pages):
     """A file with the room reserved for it, that nobody holds."""
-    room = cache._room
+    room = cache._space
     with room.lock_pending("made", 1) as making:
         assert room.reserve(making, pages * PAGE)
         os.link(making.path, making.path.with_name(block.name(key.encode())))
     with room._ledger.update() as change:
-        change.totals = room._ledger.recounted(change.totals)
+        change.totals = room._ledger.recount(change.totals)
 
 
 def test_when_room_is_needed_what_dead_makers_left_goes_first(tmp_path):
@@ -250,7 +250,7 @@ def test_a_ledger_that_another_holds_is_not_waited_for_for_ever(tmp_path, monkey
     monkeypatch.setattr("storage.cache.ledger.WAIT_SECONDS", 0.02)
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "here")
-    with cache._room._ledger.update():
+    with cache._space._ledger.update():
         get(cache, "here", "elsewhere")
     assert kept(cache) == {block.name(b"here")}
     get(cache, "elsewhere")

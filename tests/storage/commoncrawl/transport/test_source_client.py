@@ -154,13 +154,13 @@ def test_a_file_that_was_replaced_meanwhile_is_no_mix(client, big, server, tmp_p
 
 
 def test_a_server_that_asks_to_slow_down_is_asked_less_at_a_time_and_more_again_later(client_of, big, server):
-    client = client_of(server.base, window=Window(width=16.0, most=16.0))
+    client = client_of(server.base, window=Window(width=16.0, max_width=16.0))
     asks = [RangeRequest(KEY, at * 1000, 1000) for at in range(200)]
     server.plan = lambda asked: ErrorResponse(503) if len(server.requests) <= 16 else DelayedResponse(0.002)
     assert b"".join(client.read_ahead(asks)) == big[:200_000]
     assert server.most_out <= 16
     assert client.window.width > 8
-    narrow = client_of(server.base, window=Window(width=2.0, most=2.0))
+    narrow = client_of(server.base, window=Window(width=2.0, max_width=2.0))
     server.most_out, server.plan = 0, lambda asked: DelayedResponse(0.002)
     assert b"".join(narrow.read_ahead(asks[:20])) == big[:20_000]
     assert server.most_out <= 2

@@ -33,6 +33,6 @@ def test_it_never_closes_and_never_exceeds_its_bound(events):
     for answers, later, age in events:
         now += later
         window = grow(window) if answers else halve(window, sent_ms=now - age, now_ms=now)
-        assert window.least <= window.width <= window.most
+        assert window.min_width <= window.width <= window.max_width
         assert window.admits(0)
-        assert not window.admits(int(window.most))
+        assert not window.admits(int(window.max_width))
