@@ -1,4 +1,4 @@
-"""The only package that talks to the web. Its entry point is `run_worker`.
+"""The only package that requests pages from websites. Its entry point is `run_worker`.
 
 **The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). A
 lease of a domain that holds its share of the slots goes back (`scheduling.slot_share`). If the robots rules of the
@@ -21,8 +21,8 @@ their targets are discoveries like any other link. Only a robots.txt is followed
 drains it; then it seals its archive. It sends heartbeats all the while (`machine.heartbeat`), and it waits when the
 processing of the crawl is behind (`gate_monitor`, `rotation`). If it is killed, its last batch is in an archive file
 without a seal, and its leases are open. `replay` seals the file, settles every lease whose record is in it, and gives
-the other leases back. It can do so because lease and worker determine the id of a record (`identifiers`). So nothing
-archived is fetched again, and nothing is lost.
+the other leases back. It can do so because lease and worker determine the id of a record (`lease_result.record_id`). So
+nothing archived is fetched again, and nothing is lost.
 
 **The life of a crawl's record.** The frontier settles some pages without a worker, for example all waiting pages of a
 host that it gives up; `replay.outbox` writes them into the same log. A lost frontier is rebuilt from log and archive:

@@ -78,11 +78,10 @@ def is_all_out_of_scope(lease: Lease, entries: Iterable[SitemapEntry]) -> bool:
 
 
 def _sitemaps(
-    lease: Lease, written: Iterable[str], said: RequestState, generation: int
+    lease: Lease, written: Iterable[str], state: RequestState, generation: int
 ) -> Iterator[Discovery]:
-    state = said
-    referrer = lease.url.wire if said.level else f"{lease.url.origin}/robots.txt"
-    seen = {lease.url.text} if said.level else set()
+    referrer = lease.url.wire if state.level else f"{lease.url.origin}/robots.txt"
+    seen = {lease.url.text} if state.level else set()
     for text in written:
         url = _url(text, lease.url.text)
         if url is not None and url.text not in seen and may_read_sitemap(lease, url):

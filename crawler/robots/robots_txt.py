@@ -59,8 +59,8 @@ each hop.
 BLOCK_REASONS = frozenset({"address_blocked", "name_blocked", "port_blocked"})
 """Reasons, and bodies of records, of origins that the guard blocks."""
 
-_KEPT_AT_MOST = 512
-_SIZE_AT_MOST = 32 << 20
+_MAX_ENTRIES = 512
+_MAX_BYTES = 32 << 20
 """Bytes of rules that are cached at most, roughly."""
 _STAMP = struct.Struct(">4sQ")
 _STAMPED = b"\0at "
@@ -303,7 +303,7 @@ class RobotsCache:
             page = OriginRules(record=record, rules=rules)
             self._size += page.size
         self._entries[key] = page
-        while len(self._entries) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._entries) > 1):
+        while len(self._entries) > _MAX_ENTRIES or (self._size > _MAX_BYTES and len(self._entries) > 1):
             self._size -= self._entries.popitem(last=False)[1].size
         return page
 

@@ -115,11 +115,11 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         only_host=not domain,
         path=path if path.startswith("/") else _default_path(target.path),
         secure=secure,
-        expires_at=_until(fields, now),
+        expires_at=_expiry_time(fields, now),
     )
 
 
-def _until(fields: dict[str, str], now: float) -> float | None:
+def _expiry_time(fields: dict[str, str], now: float) -> float | None:
     age = fields.get("max-age", "")
     if age.removeprefix("-").isdecimal() and age.isascii():
         return now + int(age[:12])

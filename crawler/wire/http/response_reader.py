@@ -16,7 +16,7 @@ from storage.warc.payload import parse_chunk_size
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _BLANK = re.compile(rb"[\r\n]+")
-_BLANKS_AT_MOST = 64
+_MAX_BLANKS = 64
 _LOOKED_AT = 5  # bytes that `may_begin_response` needs
 _SIZE, _DATA, _CHUNK_END, _TRAILER, _BROKEN = range(5)
 
@@ -137,7 +137,7 @@ class ResponseReader:
         if blank is not None:
             self._blanks += blank.end()
             del received[: blank.end()]
-        if self._blanks > _BLANKS_AT_MOST or not may_begin_response(bytes(received[:_LOOKED_AT])):
+        if self._blanks > _MAX_BLANKS or not may_begin_response(bytes(received[:_LOOKED_AT])):
             self._refuse("no HTTP response")
             return False
         return bool(received)

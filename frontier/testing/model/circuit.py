@@ -1,7 +1,7 @@
 """`record_exchange`, `hold_origin`: what the end of a request says of its host, or of its origin. Pure, but for their
 own state.
 
-1. Faults in a row open the circuit of a host: it is asked nothing for a time that doubles with every opening.
+1. Faults in a row open the circuit of a host: no request is sent to it for a time that doubles with every opening.
 2. Then one request at a time is a probe: a fault opens the circuit again, any answer closes it. Faults of requests that
    were granted before the circuit opened count as one.
 3. A server that says how long it wants to be left alone is left alone for that long.

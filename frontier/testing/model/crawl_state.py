@@ -66,7 +66,7 @@ class CrawlState:
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When each IP address was acquired last, and the end of the line of callers that wait for it."""
     turns: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """When each host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
+    """When each host was or will be requested in its last turn, and until when it wants no request."""
     unlogged_settlements: list[FrontierSettlement] = field(default_factory=list)
     """Settlements without a worker that are in no log yet."""
     logged_count: int = 0
