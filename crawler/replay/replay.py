@@ -49,7 +49,7 @@ from crawler.robots.robots_txt import (
     DEADLY,
     MAX_REDIRECTS,
     UNREADABLE,
-    Meaning,
+    HopReading,
     decide_response,
     redirect_target,
 )
@@ -312,19 +312,21 @@ async def _read_robots(
         record = records.get(record_id(crawl, lease.worker, lease.token, hop).urn)
         if record is None or record.status is None:
             return None
-        found = await page_process.call(_meaning, lease, record, hop < MAX_REDIRECTS, returns=Meaning)
-        decision = DEADLY if found is None else found.ruling or found.again
+        found = await page_process.call(
+            _read_archived_hop, lease, record, hop < MAX_REDIRECTS, returns=HopReading
+        )
+        decision = DEADLY if found is None else found.ruling or found.retry
         if decision is not None:
             return LeaseResult(lease=lease, decision=decision)
     return None
 
 
-def _meaning(lease: Lease, record: ArchivedRecord, follows: bool) -> Meaning:
+def _read_archived_hop(lease: Lease, record: ArchivedRecord, follows: bool) -> HopReading:
     assert record.status is not None
-    further = redirect_target(record.status, record.header("location"), record.url) if follows else None
-    if further is not None:
-        return Meaning(further=further)
-    return Meaning.last(
+    next_url = redirect_target(record.status, record.header("location"), record.url) if follows else None
+    if next_url is not None:
+        return HopReading(next_url=next_url)
+    return HopReading.last(
         decide_response(
             lease,
             status=record.status,

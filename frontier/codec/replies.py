@@ -65,7 +65,8 @@ def _decode_settlement(item: bytes) -> FrontierSettlement:
 
 def soonest_ms(waits: Sequence[int]) -> int | None:
     """Return the shortest of some waits, in milliseconds; None if there is none. A negative number
-    stands for None."""
+    stands for None.
+    """
     return min((wait for wait in waits if wait >= 0), default=None)
 
 

@@ -1,4 +1,4 @@
-"""`Politeness`: when a host or an IP address may be asked beside the leases of the host."""
+"""`Politeness`: the turns of IP addresses, and of hosts that are requested without a lease of their own."""
 
 from collections.abc import Collection, Sequence
 from typing import cast
