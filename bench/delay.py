@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import psutil
 from redis import Redis
 
-from crawler import WorkerConfig, run_worker
 from crawler.wire import WireSettings
+from crawler.worker import WorkerConfig, run_worker
 from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415 - each client is imported only in the process that measures it
-"""Measure requests to an S3 server with aioboto3, boto3 and obstore, and with `S3Store`, in one run.
+"""Measure requests to an S3 server with boto3 and obstore, and with `S3Store`, in one run.
 
 usage: python bench/s3_clients.py [--calls N] [--large-mb N] [--repeat N] [--peer obstore]
 
@@ -13,7 +13,7 @@ operation allows; `s3store` also sends those that its promises cost.
 - read: read 10 KB whole and compare their SHA-256 with the metadata.
 - range: look up the entity tag of the large object, then read 1 MB at a random offset on condition that the tag is
   unchanged.
-- upload: create the large object. aioboto3, boto3 and S3Store send parts of 8 MiB, 4 at a time, and complete the upload
+- upload: create the large object. boto3 and S3Store send parts of 8 MiB, 4 at a time, and complete the upload
   on condition that the name is free. obstore has no condition for uploads in parts: `upload` is its single conditional
   request, and `upload_parts` its upload in parts, which overwrites.
 - list: list 1,000 names in one reply.
@@ -102,7 +102,6 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     from tests.storage.s3server import BUCKET, KEYS, running_server
 
     pythons = {
-        "aioboto3": sys.executable,
         "boto3": sys.executable,
         "s3store": sys.executable,
         **{name: environments.python(name) for name in args.peer},
@@ -241,9 +240,7 @@ def file_digest(path: Path) -> str:
 
 
 def client_config() -> Any:
-    """Return the configuration of `storage.s3.s3_client`, which this module must not import: it would import aioboto3
-    for boto3 too.
-    """
+    """Return the configuration of `storage.s3.s3_client`, which is not imported, because obstore runs without boto3."""
     from botocore.config import Config
 
     return Config(
@@ -298,9 +295,9 @@ class Boto3:
         begun = self._client.create_multipart_upload(
             Bucket=self._bucket, Key=key, ChecksumAlgorithm="SHA256", Metadata=metadata
         )
-        this = {"Bucket": self._bucket, "Key": key, "UploadId": begun["UploadId"]}
+        this: dict[str, Any] = {"Bucket": self._bucket, "Key": key, "UploadId": begun["UploadId"]}
 
-        def send(number: int) -> dict[str, Any]:
+        def send(number: int) -> Any:
             data, checksum = part(path, number)
             sent = self._client.upload_part(**this, PartNumber=number, Body=data, ChecksumSHA256=checksum)
             return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
@@ -313,98 +310,6 @@ class Boto3:
     def list(self, prefix: str) -> int:
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
         return sum(len(page.get("Contents", ())) for page in pages)
-
-
-class Aioboto3:
-    """The asynchronous client in a loop in a thread, as `storage.s3.connection` has it."""
-
-    def __init__(self, endpoint: str, bucket: str) -> None:
-        import asyncio
-        import threading
-
-        import aioboto3
-        from botocore.exceptions import ClientError
-        from botocore.handlers import add_expect_header
-
-        self._asyncio, self._error, self._bucket = asyncio, ClientError, bucket
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        session = aioboto3.Session()
-        self._context = session.client("s3", endpoint_url=endpoint, config=client_config())
-        self._client = self._run(self._context.__aenter__())
-        self._client.meta.events.unregister("before-call.s3", add_expect_header)
-
-    def _run(self, work: Any) -> Any:
-        return self._asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def put(self, key: str, data: bytes) -> bool:
-        try:
-            self._run(self._client.put_object(Bucket=self._bucket, Key=key, **put_arguments(data)))
-        except self._error as error:
-            if error.response["ResponseMetadata"]["HTTPStatusCode"] != 412:
-                raise
-            return False
-        return True
-
-    def read(self, key: str) -> bytes:
-        async def work() -> bytes:
-            reply = await self._client.get_object(Bucket=self._bucket, Key=key)
-            async with reply["Body"] as body:
-                data: bytes = await body.read()
-            assert hashlib.sha256(data).hexdigest() == reply["Metadata"][DIGEST]
-            return data
-
-        found: bytes = self._run(work())
-        return found
-
-    def range(self, key: str, first: int, length: int) -> bytes:
-        async def work() -> bytes:
-            etag = (await self._client.head_object(Bucket=self._bucket, Key=key))["ETag"]
-            span = f"bytes={first}-{first + length - 1}"
-            reply = await self._client.get_object(Bucket=self._bucket, Key=key, Range=span, IfMatch=etag)
-            async with reply["Body"] as body:
-                data: bytes = await body.read()
-            assert len(data) == length
-            return data
-
-        found: bytes = self._run(work())
-        return found
-
-    def upload(self, key: str, path: Path) -> bool:
-        self._run(self._upload(key, path))
-        return True
-
-    async def _upload(self, key: str, path: Path) -> None:
-        slots = self._asyncio.Semaphore(PARTS_AT_ONCE)
-        digest = await self._asyncio.to_thread(file_digest, path)
-        begun = await self._client.create_multipart_upload(
-            Bucket=self._bucket,
-            Key=key,
-            ChecksumAlgorithm="SHA256",
-            Metadata={MARK: os.urandom(16).hex(), DIGEST: digest},
-        )
-        this = {"Bucket": self._bucket, "Key": key, "UploadId": begun["UploadId"]}
-
-        async def send(number: int) -> dict[str, Any]:
-            async with slots:
-                data, checksum = await self._asyncio.to_thread(part, path, number)
-                sent = await self._client.upload_part(
-                    **this, PartNumber=number, Body=data, ChecksumSHA256=checksum
-                )
-            return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
-
-        parts = await self._asyncio.gather(*(send(number) for number in part_numbers(path)))
-        await self._client.complete_multipart_upload(
-            **this, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
-        )
-
-    def list(self, prefix: str) -> int:
-        async def work() -> int:
-            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
-            return sum([len(page.get("Contents", ())) async for page in pages])
-
-        found: int = self._run(work())
-        return found
 
 
 class Obstore:
@@ -498,7 +403,6 @@ class S3StoreClient:
 
 
 CLIENTS: dict[str, Callable[[str, str], Client]] = {
-    "aioboto3": Aioboto3,
     "boto3": Boto3,
     "obstore": Obstore,
     "s3store": S3StoreClient,

@@ -1,7 +1,8 @@
-"""The only package that requests pages from websites. Its entry point is `run_worker`.
+"""The only package that requests pages from websites. Its entry point is `worker.run_worker`.
 
-**The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). A
-lease of a domain that holds its share of the slots goes back (`scheduling.slot_share`). If the robots rules of the
+**The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). Until
+it is settled, the lease is in the worker's queue (`scheduling.lease_queue`). A lease of a domain that holds its share
+of the slots goes back (`scheduling.slot_share`). If the robots rules of the
 origin forbid the page (`robots`), the lease is settled and the server hears nothing. Otherwise the lease goes to the
 wire (`lease_handler`, `wire`): the worker resolves the host's name and *acquires* its address
 (`connectivity.address_limiter`). If it is not the address's turn, the lease goes back. It also goes back if no answer
@@ -9,10 +10,11 @@ came and the cause is on our own side, not the server's (`connectivity.uplink`, 
 The wire checks every address before it connects, records every byte in both directions, and derives the response from
 those bytes; `wire` tells its own story. Then the host is *released*: its delay begins.
 
-The result is a *capture* or a failure; both are data. `reading` finds the outcome and the links. A page that may take
-long to read, or that may have killed a worker before, is read in another process (`page_process`). The settler
-(`settler`) appends the capture to the archive and a line to the crawl's log (`log_entry`), waits until both are
-durable, and *settles* the lease with what was found. A worker with an `archive_filter` archives only a note of the
+The exchange ends with a *capture* or a failure; both are data. `reading` reads a capture once, into outcome, links,
+rights and sketch, and decides how the lease ends. A page that may take long to read, or that may have killed a worker
+before, is read in another process (`page_process`). The result (`lease_result`) waits in the queue for the settler
+(`settler`), which appends the capture to the archive and a line to the crawl's log (`log_entry`), waits until both are
+durable, and *settles* the lease. A worker with an `archive_filter` archives only a note of the
 pages that it drops. Whole decoded bodies come out of one budget (`decode_budget`). Redirects are never followed:
 their targets are discoveries like any other link. Only a robots.txt is followed through its redirects, because RFC
 9309 requires it.
@@ -32,8 +34,3 @@ what was settled is settled again (`replay.restore`), and the links of archived 
 of all links; its middlewares and pipelines run in Scrapy's engine, around the lease handler. The life of an exchange
 is the same. Only `spiders` imports Scrapy, and only if the user has a spider.
 """
-
-from crawler.replay.replay import recover
-from crawler.worker import WorkerConfig, run_worker
-
-__all__ = ["WorkerConfig", "recover", "run_worker"]

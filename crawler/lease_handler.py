@@ -166,22 +166,22 @@ class LeaseHandler:
             self._open_fetches.discard(limit)
 
     async def _fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]]) -> FetchResult:
-        found: Capture | FetchFailure | RobotsFetch | Postponement | None = None
+        exchange: Capture | FetchFailure | RobotsFetch | Postponement | None = None
         rendered = None
         failure: ReadingFailure | None = None
         try:
             with failure_boundary(READING_STEP):
-                found = await self._request(lease, extra_headers)
-                if self._renderer is not None and isinstance(found, Capture):
-                    rendered = await self._renderer.render_page(lease, found)
+                exchange = await self._request(lease, extra_headers)
+                if self._renderer is not None and isinstance(exchange, Capture):
+                    rendered = await self._renderer.render_page(lease, exchange)
         except ReadingFailure as raised:
             failure = raised
-        if isinstance(found, Postponement):
-            self.queue.postpone(lease, found.wait_ms, has_sent_request=found.has_sent_request)
-        elif not _is_failure(found):
+        if isinstance(exchange, Postponement):
+            self.queue.postpone(lease, exchange.wait_ms, has_sent_request=exchange.has_sent_request)
+        elif not _is_failure(exchange):
             # A robots.txt comes from a cache of the server: its time says nothing about pages.
-            self.queue.release_host(lease, found.elapsed_ms if isinstance(found, Capture) else None)
-        return FetchResult(result=found, rendered=rendered, reading_failure=failure)
+            self.queue.release_host(lease, exchange.elapsed_ms if isinstance(exchange, Capture) else None)
+        return FetchResult(result=exchange, rendered=rendered, reading_failure=failure)
 
     async def _request(
         self, lease: Lease, extra_headers: Sequence[tuple[str, str]]
@@ -224,15 +224,15 @@ class LeaseHandler:
         """Return how a lease ends; None if it went back. `page_record_id` is the id of the page's record, if it is not
         the usual one.
         """
-        found = fetched.result
-        match found:
+        exchange = fetched.result
+        match exchange:
             case Postponement():
                 return None
             case RobotsFetch(captures=captures, reading_failure=failure):
                 records = tuple(
                     (capture, self._record_id(lease, hop)) for hop, capture in enumerate(captures)
                 )
-                result = LeaseResult(lease=lease, records=records, decision=found.decision)
+                result = LeaseResult(lease=lease, records=records, decision=exchange.decision)
                 return result if failure is None else _failed_result(result, failure)
             case FetchFailure(reason=reason):
                 return LeaseResult(lease=lease, decision=settlement_for(lease, judge_failure(reason)))
@@ -246,9 +246,9 @@ class LeaseHandler:
             if fetched.reading_failure is not None:
                 raise fetched.reading_failure
             with failure_boundary(READING_STEP):
-                return await self._read(lease, found, page_record_id, fetched.rendered)
+                return await self._read(lease, exchange, page_record_id, fetched.rendered)
         except ReadingFailure as failure:
-            records = ((found, page_record_id),)
+            records = ((exchange, page_record_id),)
             result = LeaseResult(
                 lease=lease, records=records, rendered=fetched.rendered, decision=_failed_decision(lease)
             )
@@ -283,11 +283,11 @@ class LeaseHandler:
                 del response  # many pages may wait for the process
         return await self._read_in_process(lease, capture, page_record_id, options, rendered)
 
-    async def _read_robots(self, lease: Lease, found: Capture, base: str, follows: bool) -> HopReading:
+    async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
         if not lease.is_recovered:
             with self._activity.reading_page(lease.token):
-                return read_hop(lease, found, base, follows)
-        answer = replace(found, request=b"")  # it may hold a password for the site
+                return read_hop(lease, capture, base, follows)
+        answer = replace(capture, request=b"")  # it may hold a password for the site
         return await self._page_process.call(
             read_hop, lease, answer, base, follows, returns=HopReading
         ) or HopReading(ruling=DEADLY)
@@ -341,8 +341,8 @@ def _failed_result(result: LeaseResult, failure: ReadingFailure) -> LeaseResult:
     return replace(result, error=failure.traceback)
 
 
-def _is_failure(found: Capture | FetchFailure | RobotsFetch | None) -> bool:
-    match found:
+def _is_failure(exchange: Capture | FetchFailure | RobotsFetch | None) -> bool:
+    match exchange:
         case Capture(status=status):
             return fault_of(status) is not None
         case RobotsFetch(decision=answer):

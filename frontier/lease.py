@@ -176,9 +176,9 @@ class Lease:
     """
 
     @classmethod
-    def from_discovery(cls, discovery: Discovery, **given: Any) -> Self:
-        """Return a lease of a discovery; `given` are the fields that a discovery does not have."""
-        return cls(**dict(zip(_DISCOVERY_FIELDS, _discovery_values(discovery), strict=True)), **given)
+    def from_discovery(cls, discovery: Discovery, **others: Any) -> Self:
+        """Return a lease of a discovery; `others` are the fields that a discovery does not have."""
+        return cls(**dict(zip(_DISCOVERY_FIELDS, _discovery_values(discovery), strict=True)), **others)
 
     @property
     def discovery(self) -> Discovery:

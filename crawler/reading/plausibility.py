@@ -24,11 +24,11 @@ def plausible(lease: Lease, settlement: Settlement) -> bool:
         and settlement.has_sent_request
         and 0 <= (settlement.sketch or 0) < SKETCHES
         and all(0 <= wait <= LONGEST_WAIT_MS for wait in waits)
-        and all(_is_found(lease, each) for each in settlement.discoveries)
+        and all(_is_discovery_of(lease, each) for each in settlement.discoveries)
     )
 
 
-def _is_found(lease: Lease, found: Discovery) -> bool:
+def _is_discovery_of(lease: Lease, found: Discovery) -> bool:
     is_list = lease.state.is_list or lease.listed
     try:
         is_url = canonicalize(found.url.wire) == found.url

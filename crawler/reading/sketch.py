@@ -135,12 +135,12 @@ def _words(text: bytes) -> set[bytes]:
 
 def _visible_markup(markup: bytes) -> bytes:
     """Return the markup that a reader sees. An element that is not closed extends to the end, as in a browser."""
-    kept: list[bytes] = []
+    visible: list[bytes] = []
     at = size = 0
-    while size < MAX_MARKUP and len(kept) < MAX_PIECES:
+    while size < MAX_MARKUP and len(visible) < MAX_PIECES:
         opens = _OPENS.search(markup, at)
-        kept.append(markup[at : opens.start() if opens else None])
-        size += len(kept[-1])
+        visible.append(markup[at : opens.start() if opens else None])
+        size += len(visible[-1])
         if opens is None:
             break
         closes = _CLOSES[opens.group()]
@@ -148,4 +148,4 @@ def _visible_markup(markup: bytes) -> bytes:
         if end < 0:
             break
         at = end + (len(closes) if closes == b"-->" else 0)
-    return b" ".join(kept)[:MAX_MARKUP]
+    return b" ".join(visible)[:MAX_MARKUP]

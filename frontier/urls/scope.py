@@ -5,21 +5,17 @@ scheme or port; `prefix` those that begin as the seed does, up to the last slash
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, cast, get_args
-
-import tldextract
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from core import InputError, Url
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 
 _KINDS: tuple[str, ...] = get_args(ScopeKind)
-_suffixes = tldextract.TLDExtract(
-    suffix_list_urls=(),  # only the list that the package carries: the same answer on every machine, offline
-    cache_dir=None,
-    include_psl_private_domains=True,  # two customers of one hosting domain are two owners
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +72,21 @@ def registered_domain(host: str) -> str:
     """
     if _is_address(host) or "." not in host:
         return host
-    found = _suffixes(host)
+    found = _suffixes()(host)
     if found.suffix:
         return f"{found.domain}.{found.suffix}" if found.domain else host
     return ".".join(host.rsplit(".", 2)[-2:])
+
+
+@cache
+def _suffixes() -> "TLDExtract":
+    import tldextract  # noqa: PLC0415 - it imports requests, and many commands need no domain
+
+    return tldextract.TLDExtract(
+        suffix_list_urls=(),  # only the list that the package carries: the same answer on every machine, offline
+        cache_dir=None,
+        include_psl_private_domains=True,  # two customers of one hosting domain are two owners
+    )
 
 
 def _is_address(host: str) -> bool:

@@ -15,7 +15,6 @@ from pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
 )
-from pipeline.new_project import create
 from pipeline.terminal.output import print_result
 
 
@@ -33,5 +32,7 @@ def init(
     Example:
       thresher init my-crawl
     """
+    from pipeline.new_project import create
+
     path = create(directory)
     print_result(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")

@@ -12,7 +12,6 @@ from typing import TypeVar
 from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.link.connect import connect
-from pipeline.crawls import yields
 from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 
@@ -48,6 +47,8 @@ def prefer(project: OpenProject, crawl: str, domains: list[str], rank: str) -> N
 
 def prefer_by_yield(project: OpenProject, crawl: str) -> dict[str, int]:
     """Rank every domain of a crawl by its yield (`pipeline.crawls.yields`). Return how many have each rank now."""
+    from pipeline.crawls import yields  # noqa: PLC0415 - imports PyArrow, and no other command here needs it
+
     ranks = yields.domain_ranks(project, crawl)
     if not ranks:
         raise InputError(

@@ -5,14 +5,16 @@ An impossible selection raises an `InputError` that says what to write, before a
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core import InputError
 from frontier import InvalidUrl, canonicalize
 from storage.commoncrawl import paths
 from storage.commoncrawl.file_names import SCHEME, address, paths_list
 from storage.commoncrawl.index.selection import DEFAULT_STATUSES, Selection
-from storage.commoncrawl.transport.source_client import SourceClient
+
+if TYPE_CHECKING:
+    from storage.commoncrawl.transport.source_client import SourceClient
 
 IndexName = Literal["cdx", "columnar"]
 
@@ -44,7 +46,7 @@ def is_commoncrawl(argument: str) -> bool:
     return argument.startswith(SCHEME) or argument.endswith(paths.SUFFIXES)
 
 
-def selected_paths(client: SourceClient, argument: str, selection: CommonCrawlSelection) -> tuple[str, ...]:
+def selected_paths(client: "SourceClient", argument: str, selection: CommonCrawlSelection) -> tuple[str, ...]:
     """Return the paths of the selected files, in their order. Raise `InputError` if there is none."""
     if argument.startswith(SCHEME):
         listed = paths_list(*address(argument))

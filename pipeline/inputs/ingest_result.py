@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pipeline.inputs import commoncrawl_input
-from pipeline.inputs.commoncrawl_input import SelectionSummary
 from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
 from pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
 from pipeline.inputs.locate import locate_inputs
@@ -17,6 +15,9 @@ from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import stderr_progress
 from pipeline.terminal.reasons import counted
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.inputs.commoncrawl_input import SelectionSummary
 
 ONE_BY_ONE = 20
 """Up to this many small files or index files get a line each. More share one line."""
@@ -39,6 +40,8 @@ def run_commoncrawl(
     project: OpenProject, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
 ) -> None:
     """Ingest a selection of Common Crawl, and print the result. End with exit code 2 if a file was refused."""
+    from pipeline.inputs import commoncrawl_input  # noqa: PLC0415 - imports HTTP and S3; files need neither
+
     project.store.sweep()
     progress = stderr_progress()
     with commoncrawl_input.open_client(project.config) as client:
@@ -95,7 +98,7 @@ def _print_summary(source: str, done: IngestSummary, as_json: bool) -> None:
         raise typer.Exit(2)
 
 
-def selection_line(source: str, selected: SelectionSummary) -> str:
+def selection_line(source: str, selected: "SelectionSummary") -> str:
     """Return the line about a selection of records."""
     return (
         f"{source}: {selected.found:,} records found, {selected.known:,} of them known, {selected.added:,} added in "

@@ -4,10 +4,13 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core import InputError
 from storage.commoncrawl.file_names import is_file, segment
-from storage.commoncrawl.transport.source_client import SourceClient
+
+if TYPE_CHECKING:
+    from storage.commoncrawl.transport.source_client import SourceClient
 
 LONGEST = 1 << 10
 """Characters of a path at most."""
@@ -15,7 +18,7 @@ SUFFIXES = (".paths", ".paths.gz")
 """Endings of the names of such lists."""
 
 
-def read_list(client: SourceClient, key: str) -> tuple[str, ...]:
+def read_list(client: "SourceClient", key: str) -> tuple[str, ...]:
     """Return the paths of a list at Common Crawl. Raise `InputError` if it does not exist or is not a list of paths."""
     return _parsed(client.read_all(key), f"{client.uri}{key}")
 

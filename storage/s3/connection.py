@@ -1,6 +1,6 @@
-"""`Connection`: one client of an S3-compatible server, in an event loop that runs in a thread of its own.
+"""`Connection`: one client of an S3-compatible server, which all threads of a process share.
 
-1. Thread and client start with the first request. Requests of all threads run side by side.
+1. The client is made for the first request. Requests of all threads run side by side, each in the thread that sends it.
 2. A connection belongs to the process that started it; another process makes its own.
 3. Before the first real request the connection lists the bucket once, because the reply to a list names wrong keys, an
    unknown bucket and refused access by plain codes, which the reply to a HEAD request cannot. The first process of a
@@ -8,25 +8,27 @@
    usual patience, because the server has answered before.
 """
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import AsyncExitStack, contextmanager, suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-import aioboto3
+import boto3
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.handlers import add_expect_header
 
 from core.printable_address import redact_secrets
-from storage.s3.loop_thread import LoopThread
+from storage.s3.in_flight import InFlight
 from storage.s3.request_retry import RetryPolicy
 from storage.s3.requests import RequestSender
 from storage.s3.s3_client import MAX_REQUESTS, open_client
 from storage.s3.s3_errors import user_error
 
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
+
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_PARTS_IN_MEMORY = 4
@@ -50,118 +52,79 @@ class BucketLocation:
 
 
 class Connection:
-    """See the module. `close` ends the thread and cancels the requests that are on their way."""
+    """See the module. `close` ends the requests that are on their way, and the network connections."""
 
     def __init__(
         self, location: BucketLocation, retry_policy: RetryPolicy, *, has_answered: bool = False
     ) -> None:
         """Open nothing yet. `has_answered` says whether the server has answered another process of the same command."""
         self.location = location
-        self._loop = LoopThread(f"storage {location.uri}")
-        self._pid = os.getpid()
-        self._requests = RequestSender(location.uri, retry_policy, at_once=MAX_REQUESTS)
-        self._stack = AsyncExitStack()
-        self._client: Any = None
-        self._opening = asyncio.Lock()
-        self._is_checked = False
-        self._has_answered = has_answered
-        self.part_slots = asyncio.Semaphore(MAX_PARTS_IN_MEMORY)
+        self.bucket = location.bucket
+        self.in_flight = InFlight(location.uri)
+        self.part_slots = threading.Semaphore(MAX_PARTS_IN_MEMORY)
         self.capabilities: dict[str, bool] = {}
         """What this process has found out about the server: which conditions it honours."""
+        self._pid = os.getpid()
+        self._requests = RequestSender(location.uri, retry_policy, self.in_flight, at_once=MAX_REQUESTS)
+        self._client: S3Client | None = None
+        self._opening = threading.Lock()
+        self._is_checked = False
+        self._has_answered = has_answered
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of `work`; cancel the work if the wait is interrupted. Call it from any thread but the
-        loop's own.
-        """
-        return self.result(self.submit(work))
+    def run(
+        self, operation: Callable[Concatenate["Connection", P], T], *arguments: P.args, **options: P.kwargs
+    ) -> T:
+        """Return the result of `operation(self, ...)`. Raise the client's errors as errors of one line for the user.
 
-    def result(self, future: Future[T]) -> T:
-        """Return the result of submitted work. Raise the client's errors as errors of one line for the user."""
-        try:
-            with client_errors_as_thresher_errors(self._requests):
-                return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start `work` and return at once. Raise `ValueError` after `close`, and in a process that did not start the
-        connection.
+        Raise `ValueError` after `close`, and in a process that did not start the connection.
         """
         if self._pid != os.getpid():
-            work.close()
             raise ValueError(f"the connection to {self.location.uri} came over a fork: open a new one")
-        return self._loop.submit(work)
+        with _client_errors_as_thresher_errors(self._requests):
+            return operation(self, *arguments, **options)
 
     def waiting_ms(self) -> int | None:
         """Return for how many milliseconds the server has answered nothing; None if it answers."""
         return self._requests.waiting_ms()
 
-    async def send(self, attempt: Callable[[Any], Awaitable[T]]) -> T:
+    def send(self, attempt: Callable[["S3Client"], T]) -> T:
         """Return the result of `attempt(client)`, which sends one request and reads its reply. Send it again as long as
         that can help.
 
         Raise `ClientError` if the server refuses the request, `Unavailable` when the time of the retry policy is over.
         """
-        client = await self._opened()
+        client = self._opened()
         if not self._is_checked:
             first = self._requests.send if self._has_answered else self._requests.send_first
-            await first(
-                lambda: client.list_objects_v2(
-                    Bucket=self.location.bucket, Prefix=self.location.prefix, MaxKeys=1
-                )
-            )
+            first(lambda: client.list_objects_v2(Bucket=self.bucket, Prefix=self.location.prefix, MaxKeys=1))
             self._is_checked = True
-        return await self._requests.send(lambda: attempt(client))
+        return self._requests.send(lambda: attempt(client))
 
-    async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Return the reply to one operation on the bucket. `operation` is a method of the client, such as
-        `put_object`.
-        """
-        result: dict[str, Any] = await self.send(
-            lambda client: getattr(client, operation)(Bucket=self.location.bucket, **arguments)
-        )
-        return result
-
-    async def call_once(self, operation: str, limit_s: float, **arguments: Any) -> None:
-        """Try an operation once, for at most `limit_s` seconds, and ignore its failure: it only tidies up."""
+    def try_once(self, attempt: Callable[["S3Client"], object], limit_s: float) -> None:
+        """Try a request once, for at most `limit_s` seconds, and ignore its failure: it only tidies up."""
         if self._client is None:
             return
-        with suppress(ClientError, BotoCoreError, OSError, TimeoutError):
-            async with asyncio.timeout(limit_s):
-                await getattr(self._client, operation)(Bucket=self.location.bucket, **arguments)
+        with suppress(ClientError, BotoCoreError, OSError, TimeoutError), self.in_flight.attempt(limit_s):
+            attempt(self._client)
 
     def close(self) -> None:
-        """End the thread and its network connections. Do nothing in a process that did not start them."""
+        """End the requests and the network connections. Do nothing in a process that did not start them."""
         if self._pid == os.getpid():
-            self._loop.close(self._stack.aclose)
+            self.in_flight.close()
+            if self._client is not None:
+                self._client.close()
 
-    async def _opened(self) -> Any:
-        async with self._opening:
+    def _opened(self) -> "S3Client":
+        with self._opening:
             if self._client is None:
-                self._client = await open_client(
-                    self._stack, self.location.uri, aioboto3.Session(), endpoint=self.location.endpoint
-                )
-                # `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would
-                # let us wait.
-                self._client.meta.events.unregister("before-call.s3", add_expect_header)
-                address = redact_secrets(self._client.meta.endpoint_url)
-                self._requests.subject = f"{self.location.uri} at {address}"
-        return self._client
-
-
-async def gather_all(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return all results, in order. The first error cancels the other works and is raised unchanged."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(work) for work in works]
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return [task.result() for task in tasks]
+                client = open_client(self.location.uri, boto3.Session(), endpoint=self.location.endpoint)
+                self._requests.subject = f"{self.location.uri} at {redact_secrets(client.meta.endpoint_url)}"
+                self._client = client
+            return self._client
 
 
 @contextmanager
-def client_errors_as_thresher_errors(requests: RequestSender) -> Iterator[None]:
+def _client_errors_as_thresher_errors(requests: RequestSender) -> Iterator[None]:
     """Raise what the client raises as an error of one line for the user."""
     try:
         yield

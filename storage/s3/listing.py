@@ -8,22 +8,25 @@
 
 import heapq
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core import InputError, Unavailable
+from storage.s3.connection import Connection
 from storage.store import check_name
 
-Page = dict[str, Any]
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
+    from types_boto3_s3.type_defs import ListObjectsV2OutputTypeDef as Page
+
+    PageSource = Callable[[str, str | None], Page]
 
 
-def names(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[str]:
+def names(page: "PageSource", root: str, prefix: str) -> Iterator[str]:
     """Yield the names under `root` that begin with `prefix`. Raise as `names_and_etags` does."""
     return (name for name, _ in names_and_etags(page, root, prefix))
 
 
-def names_and_etags(
-    page: Callable[[str, str | None], Page], root: str, prefix: str
-) -> Iterator[tuple[str, str]]:
+def names_and_etags(page: "PageSource", root: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield the names under `root` that begin with `prefix`, with the entity tags of their objects.
 
     `page(prefix, token)` returns the reply to one ListObjectsV2 with `/` as its delimiter. Raise `Unavailable` if the
@@ -41,9 +44,7 @@ def names_and_etags(
         yield name, etag
 
 
-def newest(
-    page: Callable[[str, str | None], Page], root: str, directory: str, ending: str, most: int
-) -> list[str]:
+def newest(page: "PageSource", root: str, directory: str, ending: str, most: int) -> list[str]:
     """Return the names under `root` that lie directly in `directory` and end with `ending`: at most `most`, the last
     put first.
     """
@@ -56,7 +57,20 @@ def newest(
     return [name for _, name in heapq.nlargest(most, objects) if _is_name(name)]
 
 
-def _level(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[tuple[str, str]]:
+def request_page(connection: Connection, under: str, token: str | None, most: int) -> "Page":
+    """Return the reply to one request for at most `most` names and directories at the level `under`."""
+
+    def attempt(s3: "S3Client") -> "Page":
+        if token is None:
+            return s3.list_objects_v2(Bucket=connection.bucket, Prefix=under, Delimiter="/", MaxKeys=most)
+        return s3.list_objects_v2(
+            Bucket=connection.bucket, Prefix=under, Delimiter="/", MaxKeys=most, ContinuationToken=token
+        )
+
+    return connection.send(attempt)
+
+
+def _level(page: "PageSource", root: str, prefix: str) -> Iterator[tuple[str, str]]:
     waiting: list[tuple[bytes, str]] = []
     for entry, etag in _entries(page, root, prefix):
         while waiting and waiting[0][0] < entry.encode():
@@ -69,7 +83,7 @@ def _level(page: Callable[[str, str | None], Page], root: str, prefix: str) -> I
         yield from _level(page, root, heapq.heappop(waiting)[1])
 
 
-def _entries(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[tuple[str, str]]:
+def _entries(page: "PageSource", root: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield the objects with their entity tags and, with a slash at the end, the directories. Within a page they are
     sorted as if the slash were not there, so that a directory never comes after a name that sorts behind all names in
     it.
@@ -87,7 +101,7 @@ def _entries(page: Callable[[str, str | None], Page], root: str, prefix: str) ->
         )
 
 
-def _replies(page: Callable[[str, str | None], Page], prefix: str) -> Iterator[Page]:
+def _replies(page: "PageSource", prefix: str) -> "Iterator[Page]":
     token = None
     while True:
         reply = page(prefix, token)

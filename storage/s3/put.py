@@ -13,17 +13,18 @@
    object is one writer's, whole.
 """
 
-import asyncio
 import base64
 import hashlib
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict
 
 from botocore.exceptions import ClientError
 
 from core import InputError, Unavailable
-from storage.s3.connection import Connection, gather_all
+from storage.s3.connection import Connection
 from storage.s3.s3_errors import (
     is_invalid_part_list,
     is_missing,
@@ -32,40 +33,62 @@ from storage.s3.s3_errors import (
     is_unknown_upload,
 )
 
+if TYPE_CHECKING:
+    from types_boto3_s3.type_defs import CompletedPartTypeDef
+
+
+class Condition(TypedDict, total=False):
+    """The condition of a request that creates an object."""
+
+    IfNoneMatch: str
+
+
 MARK = "thresher-mark"
 DIGEST = "thresher-sha256"
-IF_NAME_FREE = {"IfNoneMatch": "*"}
+IF_NAME_FREE: Condition = {"IfNoneMatch": "*"}
+UNCONDITIONAL: Condition = {}
 PROBES = ".probe/"
 """Where the objects of that trial lie, under the prefix. `sweep` removes what a killed process left."""
 MOST_PARTS = 10_000
 """Limit of the S3 API for multipart uploads."""
-ABORT_S = 10
+ABORT_S = 5
+"""Seconds for a request that only tidies up: a server that does not answer must not delay the end of a command, and
+`sweep` removes what is left.
+"""
 STARTS = 3
 """How often a put starts again: its name was freed meanwhile, or AWS ended its upload because of a conflict."""
 
 
-async def put(connection: Connection, key: str, data: bytes) -> bool:
+def put(connection: Connection, key: str, data: bytes) -> bool:
     """Create the object in one request. Return True if it was created, False if the name was taken."""
     mark, digest = _mark(), hashlib.sha256(data)
-    arguments = {
-        "Key": key,
-        "Body": data,
-        "ChecksumSHA256": base64.b64encode(digest.digest()).decode(),
-        "Metadata": {MARK: mark, DIGEST: digest.hexdigest()},
-    }
-    conditional = await _honours_put(connection)
-    if not conditional:
-        if await _mark_at(connection, key) is not None:
+    checksum = base64.b64encode(digest.digest()).decode()
+    metadata = {MARK: mark, DIGEST: digest.hexdigest()}
+
+    def create(condition: Condition) -> None:
+        connection.send(
+            lambda s3: s3.put_object(
+                Bucket=connection.bucket,
+                Key=key,
+                Body=data,
+                ChecksumSHA256=checksum,
+                Metadata=metadata,
+                **condition,
+            )
+        )
+
+    if not _honours_put(connection):
+        if _mark_at(connection, key) is not None:
             return False
-        await connection.call("put_object", **arguments)
-        return await _mark_at(connection, key) == mark
+        create(UNCONDITIONAL)
+        return _mark_at(connection, key) == mark
     for _ in range(STARTS):
         try:
-            await connection.call("put_object", **arguments, **IF_NAME_FREE)
+            create(IF_NAME_FREE)
         except ClientError as error:
             if not is_precondition_failed(error):
                 raise
-            there = await _mark_at(connection, key)
+            there = _mark_at(connection, key)
             if there is not None:
                 return there == mark
             # It was deleted since: the name is free again.
@@ -74,78 +97,109 @@ async def put(connection: Connection, key: str, data: bytes) -> bool:
     raise _never_ends(connection, key)
 
 
-async def put_file(connection: Connection, key: str, file: int, size: int) -> bool:
+def put_file(connection: Connection, key: str, file: int, size: int) -> bool:
     """Create the object from an open file in one request. Return as `put` does."""
-    async with connection.part_slots:
-        return await put(connection, key, await asyncio.to_thread(os.pread, file, size, 0))
+    with connection.part_slots:
+        return put(connection, key, os.pread(file, size, 0))
 
 
-async def upload(connection: Connection, key: str, file: int, size: int, *, part_bytes: int) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Upload:
+    """An upload that was started on the server."""
+
+    connection: Connection
+    key: str
+    upload_id: str
+
+    @classmethod
+    def start(cls, connection: Connection, key: str, metadata: dict[str, str]) -> "_Upload":
+        begun = connection.send(
+            lambda s3: s3.create_multipart_upload(
+                Bucket=connection.bucket, Key=key, ChecksumAlgorithm="SHA256", Metadata=metadata
+            )
+        )
+        return cls(connection=connection, key=key, upload_id=begun["UploadId"])
+
+    def send_part(self, number: int, data: bytes) -> "CompletedPartTypeDef":
+        checksum = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        sent = self.connection.send(
+            lambda s3: s3.upload_part(
+                Bucket=self.connection.bucket,
+                Key=self.key,
+                UploadId=self.upload_id,
+                PartNumber=number,
+                Body=data,
+                ChecksumSHA256=checksum,
+            )
+        )
+        return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
+
+    def complete(self, parts: "list[CompletedPartTypeDef]", condition: Condition) -> None:
+        self.connection.send(
+            lambda s3: s3.complete_multipart_upload(
+                Bucket=self.connection.bucket,
+                Key=self.key,
+                UploadId=self.upload_id,
+                MultipartUpload={"Parts": parts},
+                **condition,
+            )
+        )
+
+    def abort(self) -> None:
+        """Try to abort the upload, once."""
+        self.connection.try_once(
+            lambda s3: s3.abort_multipart_upload(
+                Bucket=self.connection.bucket, Key=self.key, UploadId=self.upload_id
+            ),
+            ABORT_S,
+        )
+
+
+def upload(connection: Connection, key: str, file: int, size: int, *, part_bytes: int) -> bool:
     """Create the object from an open file, in parts. Return True if it was created, False if the name was taken.
 
     Hold at most `MAX_PARTS_IN_MEMORY` parts in memory, over all uploads of the connection. Abort the upload on the
     server unless it is completed.
     """
-    if await _mark_at(connection, key) is not None:
+    if _mark_at(connection, key) is not None:
         return False
-    conditional = await _honours_completion(connection)
-    digest = await asyncio.to_thread(_digest, file)
+    condition = IF_NAME_FREE if _honours_completion(connection) else UNCONDITIONAL
+    digest = _digest(file)
     part_bytes = max(part_bytes, -(-size // MOST_PARTS))
     for _ in range(STARTS):
         mark = _mark()
-        begun = await connection.call(
-            "create_multipart_upload",
-            Key=key,
-            ChecksumAlgorithm="SHA256",
-            Metadata={MARK: mark, DIGEST: digest},
-        )
-        this = {"Key": key, "UploadId": begun["UploadId"]}
+        this = _Upload.start(connection, key, {MARK: mark, DIGEST: digest})
         created = None
         try:
-            parts = await _send_parts(connection, this, file, size, part_bytes)
-            if not conditional and await _mark_at(connection, key) is not None:
+            parts = _send_parts(this, file, size, part_bytes)
+            if not condition and _mark_at(connection, key) is not None:
                 return False
-            created = await _complete(
-                connection, this, parts, mark, condition=IF_NAME_FREE if conditional else {}
-            )
+            created = _complete(this, parts, mark, condition)
         finally:
             if not created:
-                await connection.call_once("abort_multipart_upload", ABORT_S, **this)
+                this.abort()
         if created is not None:
             return created
     raise _never_ends(connection, key)
 
 
-async def _send_parts(
-    connection: Connection, this: Mapping[str, Any], file: int, size: int, part_bytes: int
-) -> list[dict[str, Any]]:
-    async def send(number: int) -> dict[str, Any]:
-        async with connection.part_slots:
-            data, checksum = await asyncio.to_thread(_part, file, (number - 1) * part_bytes, part_bytes)
-            sent = await connection.call(
-                "upload_part", **this, PartNumber=number, Body=data, ChecksumSHA256=checksum
-            )
-        return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
+def _send_parts(this: _Upload, file: int, size: int, part_bytes: int) -> "list[CompletedPartTypeDef]":
+    def send(number: int) -> "CompletedPartTypeDef":
+        return this.send_part(number, os.pread(file, part_bytes, (number - 1) * part_bytes))
 
     count = max(1, -(-size // part_bytes))
-    return await gather_all(send(number) for number in range(1, count + 1))
+    works = (partial(send, number) for number in range(1, count + 1))
+    return this.connection.in_flight.run_all(this.connection.part_slots, works)
 
 
-async def _complete(
-    connection: Connection,
-    this: Mapping[str, Any],
-    parts: list[dict[str, Any]],
-    mark: str,
-    *,
-    condition: Mapping[str, str],
+def _complete(
+    this: _Upload, parts: "list[CompletedPartTypeDef]", mark: str, condition: Condition
 ) -> bool | None:
     """Return True if the object is ours, False if it is another's, None if there is none and the upload must start
     again.
     """
     try:
-        await connection.call(
-            "complete_multipart_upload", **this, MultipartUpload={"Parts": parts}, **condition
-        )
+        this.complete(parts, condition)
     except ClientError as error:
         if (
             not is_precondition_failed(error)
@@ -156,67 +210,65 @@ async def _complete(
     else:
         if condition:
             return True
-    there = await _mark_at(connection, this["Key"])
+    there = _mark_at(this.connection, this.key)
     return None if there is None else there == mark
 
 
-async def _mark_at(connection: Connection, key: str) -> str | None:
+def _mark_at(connection: Connection, key: str) -> str | None:
     """Return the mark of the object; None if there is no object."""
     try:
-        head = await connection.call("head_object", Key=key)
+        head = connection.send(lambda s3: s3.head_object(Bucket=connection.bucket, Key=key))
     except ClientError as error:
         if is_missing(error):
             return None
         raise
-    return str(head.get("Metadata", {}).get(MARK, ""))
+    return head.get("Metadata", {}).get(MARK, "")
 
 
-async def _honours_put(connection: Connection) -> bool:
+def _honours_put(connection: Connection) -> bool:
     """Return whether the server obeys the condition of a PutObject. Raise `InputError` if it does not keep marks."""
     known = connection.capabilities.get("put")
     if known is None:
         key, mark = _probe_key(connection), _mark()
         try:
-            await connection.call("put_object", Key=key, Body=b"", Metadata={MARK: mark})
-            if await _mark_at(connection, key) != mark:
+            _put_empty(connection, key, {MARK: mark}, UNCONDITIONAL)
+            if _mark_at(connection, key) != mark:
                 raise InputError(
                     f"{connection.location.uri}: the server keeps no metadata of objects, which Thresher needs; "
                     "use another (docs/guides/s3.md)"
                 )
-            known = await _is_refused(connection, "put_object", Key=key, Body=b"")
+            known = _is_refused(connection, key, lambda: _put_empty(connection, key, {}, IF_NAME_FREE))
         finally:
-            await connection.call_once("delete_object", ABORT_S, Key=key)
+            _try_delete(connection, key)
         connection.capabilities["put"] = known
     return known
 
 
-async def _honours_completion(connection: Connection) -> bool:
+def _honours_completion(connection: Connection) -> bool:
     """Return whether the server obeys the condition of a CompleteMultipartUpload; some obey that of PutObject only."""
     known = connection.capabilities.get("complete")
     if known is not None:
         return known
-    known = await _honours_put(connection)
+    known = _honours_put(connection)
     if known:
         key = _probe_key(connection)
-        await connection.call("put_object", Key=key, Body=b"")
-        begun = await connection.call("create_multipart_upload", Key=key)
-        this = {"Key": key, "UploadId": begun["UploadId"]}
+        _put_empty(connection, key, {}, UNCONDITIONAL)
+        this = _Upload.start(connection, key, {})
         try:
-            sent = await connection.call("upload_part", **this, PartNumber=1, Body=b"probe")
-            parts = {"Parts": [{"PartNumber": 1, "ETag": sent["ETag"]}]}
-            known = await _is_refused(connection, "complete_multipart_upload", **this, MultipartUpload=parts)
+            parts = [this.send_part(1, b"probe")]
+            known = _is_refused(connection, key, lambda: this.complete(parts, IF_NAME_FREE))
         finally:
-            await connection.call_once("abort_multipart_upload", ABORT_S, **this)
-            await connection.call_once("delete_object", ABORT_S, Key=key)
+            this.abort()
+            _try_delete(connection, key)
     connection.capabilities["complete"] = known
     return known
 
 
-async def _is_refused(connection: Connection, operation: str, **arguments: Any) -> bool:
-    """Return whether the server refuses, because of its condition, an operation that would overwrite."""
+def _is_refused(connection: Connection, key: str, overwrite: Callable[[], None]) -> bool:
+    """Return whether the server refuses `overwrite`, because of its condition."""
     for _ in range(STARTS):
         try:
-            await connection.call(operation, **arguments, **IF_NAME_FREE)
+            overwrite()
         except ClientError as error:
             if is_precondition_failed(error):
                 return True
@@ -225,17 +277,22 @@ async def _is_refused(connection: Connection, operation: str, **arguments: Any) 
             if not is_unknown_condition(error) and not is_unknown_upload(error):
                 raise
         return False
-    raise _never_ends(connection, arguments["Key"])
+    raise _never_ends(connection, key)
+
+
+def _put_empty(connection: Connection, key: str, metadata: dict[str, str], condition: Condition) -> None:
+    connection.send(
+        lambda s3: s3.put_object(Bucket=connection.bucket, Key=key, Body=b"", Metadata=metadata, **condition)
+    )
+
+
+def _try_delete(connection: Connection, key: str) -> None:
+    connection.try_once(lambda s3: s3.delete_object(Bucket=connection.bucket, Key=key), ABORT_S)
 
 
 def _digest(file: int) -> str:
     with open(file, "rb", closefd=False) as whole:
         return hashlib.file_digest(whole, "sha256").hexdigest()
-
-
-def _part(file: int, offset: int, length: int) -> tuple[bytes, str]:
-    data = os.pread(file, length, offset)
-    return data, base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
 def _never_ends(connection: Connection, key: str) -> Unavailable:

@@ -9,19 +9,20 @@
 4. Memory holds two blocks for each open object, and `MAX_PARTS_IN_MEMORY` blocks for all that `whole` reads.
 """
 
-import asyncio
 import hashlib
 import io
 import threading
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from botocore.exceptions import ClientError
 
 from core import CorruptData
-from storage.s3.connection import Connection, gather_all
+from storage.s3.connection import Connection
+from storage.s3.in_flight import Job
 from storage.s3.put import DIGEST
 from storage.s3.s3_errors import DamagedReply, is_empty, is_missing, is_precondition_failed
 from storage.s3.server_clock import age_ms, server_time
@@ -29,6 +30,8 @@ from storage.seekable import SeekableFile
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+    from types_boto3_s3 import S3Client
+    from types_boto3_s3.type_defs import GetObjectOutputTypeDef, HeadObjectOutputTypeDef
 
 FIRST = 256 << 10
 """Bytes that a read after a jump fetches: one round trip's worth on most networks."""
@@ -61,55 +64,52 @@ class Head:
     """Milliseconds since the object was put, by the server's clock."""
 
 
-async def head(connection: Connection, key: str) -> Head | None:
+def head(connection: Connection, key: str) -> Head | None:
     """Return what is known of the object; None if there is none."""
     try:
-        return _head(await connection.call("head_object", Key=key))
+        reply = connection.send(lambda s3: s3.head_object(Bucket=connection.bucket, Key=key))
     except ClientError as error:
         if is_missing(error):
             return None
         raise
+    return _head(reply, reply["ContentLength"])
 
 
-async def fetch(connection: Connection, key: str, etag: str, first: int, length: int) -> bytes:
+def fetch(connection: Connection, key: str, etag: str, first: int, length: int) -> bytes:
     """Return `length` bytes from offset `first`. Raise `CorruptData` if the object is gone or was replaced."""
+    last = first + length - 1
 
-    async def attempt(client: Any) -> bytes:
-        last = first + length - 1
-        reply = await client.get_object(
-            Bucket=connection.location.bucket, Key=key, Range=f"bytes={first}-{last}", IfMatch=etag
-        )
-        async with reply["Body"] as body:
+    def attempt(s3: "S3Client") -> bytes:
+        reply = s3.get_object(Bucket=connection.bucket, Key=key, Range=f"bytes={first}-{last}", IfMatch=etag)
+        with closing(reply["Body"]) as body:
             if reply.get("ContentRange", "").partition("/")[0] != f"bytes {first}-{last}":
                 raise DamagedReply(f"asked for bytes {first}-{last}")
-            return _of_length(await body.read(), length)
+            return _of_length(body.read(), length)
 
     try:
-        return await connection.send(attempt)
+        return connection.send(attempt)
     except ClientError as error:
         if is_precondition_failed(error) or is_missing(error):
             raise CorruptData(
-                f"s3://{connection.location.bucket}/{key} was replaced or deleted while it was read; run the command "
-                "again"
+                f"s3://{connection.bucket}/{key} was replaced or deleted while it was read; run the command again"
             ) from error
         raise
 
 
-async def whole(connection: Connection, key: str) -> bytes | None:
+def whole(connection: Connection, key: str) -> bytes | None:
     """Return all bytes, as they were put; None if there is no such object. Raise `CorruptData` if the bytes differ from
     those that were put.
     """
     for _ in range(TRIES):
         try:
-            known, data = await _beginning(connection, key)
+            known, data = _beginning(connection, key)
         except ClientError as error:
             if is_missing(error):
                 return None
             raise
         if known.size > len(data):
-            data = await _in_blocks(connection, key, known, data)
-        found = await asyncio.to_thread(hashlib.sha256, data)
-        if known.digest in ("", found.hexdigest()):
+            data = _in_blocks(connection, key, known, data)
+        if known.digest in ("", hashlib.sha256(data).hexdigest()):
             return data
     raise _damaged(connection, key)
 
@@ -119,7 +119,7 @@ class _PendingBlock:
     """A block on its way, and the offsets of its bytes."""
 
     span: range
-    coming: Future[bytes]
+    coming: Job[bytes]
 
 
 class ObjectFile(SeekableFile):
@@ -169,36 +169,40 @@ class ObjectFile(SeekableFile):
         reads in order.
         """
         ahead, self._ahead = self._ahead, None
-        is_there = ahead is not None and self._position in ahead.span
-        reads_on = is_there or self._position == self._end
+        if ahead is not None and self._position not in ahead.span:
+            ahead.coming.cancel()
+            ahead = None
+        reads_on = ahead is not None or self._position == self._end
         self._window = min(self._window * 2, BLOCK) if reads_on else FIRST
-        if ahead is None or not is_there:
-            if ahead is not None:
-                ahead.coming.cancel()
-            ahead = self._begin(self._position, max(self._window, min(wanted, BLOCK)))
-        block = self._connection.result(ahead.coming)
-        self._end = ahead.span.stop
+        if ahead is not None:
+            span, coming = ahead.span, ahead.coming
+            block = self._connection.run(lambda _: coming.result())
+        else:
+            span = self._span(self._position, max(self._window, min(wanted, BLOCK)))
+            block = self._connection.run(self._fetch, span)
+        self._end = span.stop
         if reads_on and self._end < self._known.size:
-            self._ahead = self._begin(self._end, self._window)
-        return ahead.span.start, block
+            following = self._span(self._end, self._window)
+            coming = self._connection.in_flight.start(partial(self._fetch, self._connection, following))
+            self._ahead = _PendingBlock(span=following, coming=coming)
+        return span.start, block
 
-    def _begin(self, first: int, length: int) -> _PendingBlock:
-        """Start to fetch that many bytes from there; with a cache, the aligned block."""
+    def _span(self, first: int, length: int) -> range:
+        """Return the offsets of the block to fetch from there: that many bytes; with a cache, the aligned block."""
         if self._cache is not None:
             first, length = first - first % BLOCK, BLOCK
-        length = min(length, self._known.size - first)
+        return range(first, min(first + length, self._known.size))
 
-        def work() -> Coroutine[Any, Any, bytes]:
-            return fetch(self._connection, self._key, self._known.etag, first, length)
+    def _fetch(self, connection: Connection, span: range) -> bytes:
+        """Return the bytes of a block, from the cache if there is one."""
 
-        cache = self._cache
-        if cache is None:
-            coming = self._connection.submit(work())
-        else:
-            etag = self._known.etag.strip('"')
-            name = f"{self._connection.location.bucket}/{self._key}/{etag}/{first}/{length}"
-            coming = _in_thread(lambda: cache.get(name, lambda: self._connection.run(work())))
-        return _PendingBlock(span=range(first, first + length), coming=coming)
+        def work() -> bytes:
+            return fetch(connection, self._key, self._known.etag, span.start, len(span))
+
+        if self._cache is None:
+            return work()
+        etag = self._known.etag.strip('"')
+        return self._cache.get(f"{connection.bucket}/{self._key}/{etag}/{span.start}/{len(span)}", work)
 
     def _check(self, data: memoryview) -> None:
         """Continue the checksum as long as all is read in order; what is read again changes nothing."""
@@ -215,63 +219,47 @@ def open_object(connection: Connection, key: str, known: Head, cache: BlockCache
     return io.BufferedReader(ObjectFile(connection, key, known, cache), BUFFER)
 
 
-async def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
+def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
     """Return the first block, which is all of most objects, in one request."""
 
-    async def attempt(client: Any) -> tuple[Head, bytes]:
-        reply = await client.get_object(
-            Bucket=connection.location.bucket, Key=key, Range=f"bytes=0-{BLOCK - 1}"
-        )
-        async with reply["Body"] as body:
-            data = _of_length(await body.read(), int(reply["ContentLength"]))
+    def attempt(s3: "S3Client") -> tuple[Head, bytes]:
+        reply = s3.get_object(Bucket=connection.bucket, Key=key, Range=f"bytes=0-{BLOCK - 1}")
+        with closing(reply["Body"]) as body:
+            data = _of_length(body.read(), reply["ContentLength"])
         size = reply.get("ContentRange", "").rpartition("/")[2] or len(data)
-        return _head({**reply, "ContentLength": size}), data
+        return _head(reply, int(size)), data
 
     try:
-        return await connection.send(attempt)
+        return connection.send(attempt)
     except ClientError as error:
         if not is_empty(error):
             raise
-    return _head(await connection.call("head_object", Key=key)), b""
+    reply = connection.send(lambda s3: s3.head_object(Bucket=connection.bucket, Key=key))
+    return _head(reply, reply["ContentLength"]), b""
 
 
-async def _in_blocks(connection: Connection, key: str, known: Head, beginning: bytes) -> bytes:
+def _in_blocks(connection: Connection, key: str, known: Head, beginning: bytes) -> bytes:
     """Return all bytes of a large object whose beginning is there, fetching some blocks at a time."""
-    result = io.BytesIO()
+    result, writing = io.BytesIO(), threading.Lock()
     result.write(beginning)
 
-    async def bring(first: int) -> None:
-        async with connection.part_slots:
-            data = await fetch(connection, key, known.etag, first, min(BLOCK, known.size - first))
+    def bring(first: int) -> None:
+        data = fetch(connection, key, known.etag, first, min(BLOCK, known.size - first))
+        with writing:
             result.seek(first)
             result.write(data)
 
-    await gather_all(bring(first) for first in range(len(beginning), known.size, BLOCK))
+    works = (partial(bring, first) for first in range(len(beginning), known.size, BLOCK))
+    connection.in_flight.run_all(connection.part_slots, works)
     return result.getvalue()
 
 
-def _in_thread(work: Callable[[], bytes]) -> Future[bytes]:
-    """Start `work` in a thread that does not keep the process alive."""
-    future: Future[bytes] = Future()
-
-    def carry() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001  it is raised again where the result is asked for
-            future.set_exception(error)
-
-    threading.Thread(target=carry, name="storage block", daemon=True).start()
-    return future
-
-
-def _head(reply: dict[str, Any]) -> Head:
+def _head(reply: "GetObjectOutputTypeDef | HeadObjectOutputTypeDef", size: int) -> Head:
     return Head(
-        size=int(reply["ContentLength"]),
-        etag=str(reply["ETag"]),
-        digest=str(reply.get("Metadata", {}).get(DIGEST, "")),
-        age_ms=age_ms(reply["LastModified"], server_time(reply)),
+        size=size,
+        etag=reply["ETag"],
+        digest=reply.get("Metadata", {}).get(DIGEST, ""),
+        age_ms=age_ms(reply["LastModified"], server_time(reply["ResponseMetadata"])),
     )
 
 
@@ -283,6 +271,6 @@ def _of_length(data: bytes, length: int) -> bytes:
 
 def _damaged(connection: Connection, key: str) -> CorruptData:
     return CorruptData(
-        f"s3://{connection.location.bucket}/{key} is not what was stored: its SHA-256 differs; delete it and run the "
+        f"s3://{connection.bucket}/{key} is not what was stored: its SHA-256 differs; delete it and run the "
         "step that makes it again"
     )

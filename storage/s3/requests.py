@@ -1,19 +1,20 @@
 """`RequestSender`: sends each request as often as its `RetryPolicy` allows, and never too many at once.
 
-A sender belongs to one event loop. `storage.s3.request_retry` makes the decisions; this module only waits and sends.
+Any thread may send. `storage.s3.request_retry` makes the decisions; this module only waits and sends.
 """
 
-import asyncio
 import logging
 import random
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
 from botocore.exceptions import ClientError
 
 from core import Unavailable
+from storage.s3.in_flight import InFlight
 from storage.s3.request_retry import (
     Admission,
     Circuit,
@@ -39,70 +40,75 @@ _log = logging.getLogger(__name__)
 
 
 def monotonic_ms() -> int:
-    """Readmission milliseconds of a clock that nobody sets."""
+    """Return milliseconds of a clock that nobody sets."""
     return time.monotonic_ns() // 1_000_000
 
 
 class RequestSender:
-    """The requests to one server. `subject` begins the error line that says that the server does not answer."""
+    """The requests to one server. `subject` begins the error line that says that the server does not answer.
 
-    def __init__(
+    `in_flight` bounds the time of each attempt, and ends attempts and pauses that are no longer wanted.
+    """
+
+    def __init__(  # noqa: PLR0913 - the clock, the pause and chance are arguments, for tests
         self,
         subject: str,
         policy: RetryPolicy,
+        in_flight: InFlight,
         *,
         at_once: int,
         now_ms: Callable[[], int] = monotonic_ms,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], None] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.subject = subject
         self._policy = policy
-        self._slots = asyncio.Semaphore(at_once)
+        self._in_flight = in_flight
+        self._slots = threading.Semaphore(at_once)
         self._now_ms = now_ms
-        self._sleep = sleep
+        self._sleep = sleep or in_flight.pause
         self._chance = chance
+        self._changing = threading.Lock()
+        """Held while the fields below are read and replaced."""
         self._circuit = Circuit()
         self._reason = ""
         self._warned_of: int | None = None
 
     def waiting_ms(self) -> int | None:
-        """Readmission for how many milliseconds nothing has been answered, since the first failure; None if the server
+        """Return for how many milliseconds nothing has been answered, since the first failure; None if the server
         answers.
         """
         since = self._circuit.since_ms
         return None if since is None else self._now_ms() - since
 
-    async def send_first(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    def send_first(self, attempt: Callable[[], T]) -> T:
         """Send the first request to a server that never answered before, because its address may be wrong. Raise
         `Unavailable` if no reply at all came within `FIRST_REPLY_MS` of the call. Any reply, even one that asks for
         time, starts the usual policy.
         """
         shorter = min(FIRST_REPLY_MS, self._policy.total_ms)
-        return await self._send_until_answered(
+        return self._send_until_answered(
             attempt, replace(self._policy, total_ms=shorter), since_ms=self._now_ms()
         )
 
-    async def send(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Readmission the result of the first attempt that gets an answer. Raise a definite refusal unchanged.
+    def send(self, attempt: Callable[[], T]) -> T:
+        """Return the result of the first attempt that gets an answer. Raise a definite refusal unchanged.
 
         Raise `Unavailable` when the time of the policy is over.
         """
-        return await self._send_until_answered(attempt, self._policy)
+        return self._send_until_answered(attempt, self._policy)
 
-    async def _send_until_answered(
-        self, attempt: Callable[[], Awaitable[T]], policy: RetryPolicy, since_ms: int | None = None
+    def _send_until_answered(
+        self, attempt: Callable[[], T], policy: RetryPolicy, since_ms: int | None = None
     ) -> T:
         """`since_ms` is when the time of the policy starts; None means at the first failure."""
         since = since_ms
         failures = 0
         while True:
-            async with self._slots:
-                self._circuit, admission = admit(self._circuit, self._now_ms())
+            with self._slots:
+                admission = self._admit()
                 if admission.wait_ms == 0:
-                    outcome = await self._attempt(
-                        attempt, admission, remaining_ms(policy, since, self._now_ms())
-                    )
+                    outcome = self._attempt(attempt, admission, remaining_ms(policy, since, self._now_ms()))
                     if not isinstance(outcome, RetryableFailure):
                         return outcome
                     if outcome.has_reply:
@@ -113,7 +119,7 @@ class RequestSender:
                     pause = admission.wait_ms
             now = self._now_ms()
             since = now if since is None else since
-            await self._sleep(min(pause, remaining_ms(policy, since, now)) / 1000)
+            self._sleep(min(pause, remaining_ms(policy, since, now)) / 1000)
             self._warn_once(policy)
             if remaining_ms(policy, since, self._now_ms()) == 0:
                 remedy = (
@@ -125,36 +131,56 @@ class RequestSender:
                     f"{self.subject} has not answered for {policy.total_ms // 1000} s ({self._reason}); {remedy}"
                 )
 
+    def _admit(self) -> Admission:
+        with self._changing:
+            self._circuit, admission = admit(self._circuit, self._now_ms())
+        return admission
+
     def _warn_once(self, policy: RetryPolicy) -> None:
         """Log the outage, once."""
-        since = self._circuit.since_ms
-        if since is not None and since != self._warned_of and self._now_ms() - since >= WARN_AFTER_MS:
+        with self._changing:
+            since = self._circuit.since_ms
+            if since is None or since == self._warned_of or self._now_ms() - since < WARN_AFTER_MS:
+                return
             self._warned_of = since
-            _log.warning(
-                "%s does not answer (%s); asking again for up to %d s",
-                self.subject,
-                self._reason,
-                policy.total_ms // 1000,
-            )
+        _log.warning(
+            "%s does not answer (%s); asking again for up to %d s",
+            self.subject,
+            self._reason,
+            policy.total_ms // 1000,
+        )
 
-    async def _attempt(
-        self, attempt: Callable[[], Awaitable[T]], admission: Admission, limit_ms: int
-    ) -> T | RetryableFailure:
+    def _attempt(self, attempt: Callable[[], T], admission: Admission, limit_ms: int) -> T | RetryableFailure:
         try:
             # Without a limit, a server that sends a byte now and then would hold the request for ever.
-            async with asyncio.timeout(limit_ms / 1000):
-                result = await attempt()
+            with self._in_flight.attempt(limit_ms / 1000):
+                result = attempt()
         except Exception as error:
             found = retryable_failure(error)
             if found is None:
                 is_answer = isinstance(error, ClientError)
-                self._circuit = (
-                    record_answer(self._circuit)
-                    if is_answer
-                    else record_cancellation(self._circuit, admission)
-                )
+                self._record_answer() if is_answer else self._record_cancellation(admission)
                 raise
-            if not self._reason or limit_ms == self._policy.total_ms or not isinstance(error, TimeoutError):
+            is_cut_off = isinstance(error, TimeoutError) and limit_ms < self._policy.total_ms
+            self._record_failure(found, admission, is_cut_off=is_cut_off)
+            return found
+        except BaseException:
+            self._record_cancellation(admission)
+            raise
+        self._record_answer()
+        return result
+
+    def _record_answer(self) -> None:
+        with self._changing:
+            self._circuit = record_answer(self._circuit)
+
+    def _record_cancellation(self, admission: Admission) -> None:
+        with self._changing:
+            self._circuit = record_cancellation(self._circuit, admission)
+
+    def _record_failure(self, found: RetryableFailure, admission: Admission, *, is_cut_off: bool) -> None:
+        with self._changing:
+            if not is_cut_off or not self._reason:
                 # An attempt that the end of the policy cut off must not hide why the attempts before it failed.
                 self._reason = found.reason
             self._circuit = record_failure(
@@ -165,9 +191,3 @@ class RequestSender:
                 chance=self._chance(),
                 at_least_ms=found.wait_ms,
             )
-            return found
-        except BaseException:
-            self._circuit = record_cancellation(self._circuit, admission)
-            raise
-        self._circuit = record_answer(self._circuit)
-        return result

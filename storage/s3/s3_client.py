@@ -1,35 +1,33 @@
-"""The asynchronous S3 client, set up as every user of S3 in this project needs it.
+"""The S3 client, set up as every user of S3 in this project needs it.
 
 Keys, region and endpoint come from the AWS_* variables and profiles, as with other AWS tools.
 """
 
-from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING
 
-import aioboto3
+import boto3
 from botocore.config import Config
 from botocore.configprovider import ConfiguredEndpointProvider
+from botocore.handlers import add_expect_header
 
 from core import InputError
 from core.printable_address import redact_secrets
+from storage.s3.http_connections import CONNECT_S, use_own_connections
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
 
 MAX_REQUESTS = 16
 """Connections that one client keeps, and requests of a `Connection` on the wire at the same time."""
-CONNECT_S = 10
 READ_S = 60
 """Seconds without a byte. A contended conditional put takes SeaweedFS up to 8 s (measured)."""
 
 
-async def open_client(
-    stack: AsyncExitStack,
-    uri: str,
-    session: aioboto3.Session,
-    *,
-    endpoint: str | None = None,
-    extra: Config | None = None,
-) -> Any:
-    """Open a client that `stack` closes. `endpoint` overrides the configured one; `extra` is merged into the client's
-    configuration.
+def open_client(
+    uri: str, session: boto3.Session, *, endpoint: str | None = None, extra: Config | None = None
+) -> "S3Client":
+    """Open a client, whose `close` closes its network connections. `endpoint` overrides the configured one; `extra` is
+    merged into the client's configuration. Send its requests in `InFlight.attempt`: only that bounds their time.
 
     Raise `InputError`, which names `uri`, if the configured endpoint is no URL.
     """
@@ -38,16 +36,20 @@ async def open_client(
     if extra is not None:
         config = config.merge(extra)
     try:
-        return await stack.enter_async_context(session.client("s3", endpoint_url=endpoint, config=config))
+        client = session.client("s3", endpoint_url=endpoint, config=config)
     except ValueError as error:  # botocore raises it for an endpoint that is no URL
         raise InputError(f"{uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3") from error
+    # `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would let us wait.
+    client.meta.events.unregister("before-call.s3", add_expect_header)
+    use_own_connections(client)
+    return client
 
 
-def configured_endpoint(session: Any) -> str | None:
+def configured_endpoint(session: boto3.Session) -> str | None:
     """Return AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile's endpoint, in botocore's own order; None
     means AWS.
     """
-    core = session._session  # noqa: SLF001 - aioboto3 offers no other access
+    core = session._session  # noqa: SLF001 - boto3 offers no other access
     if core.get_config_variable("ignore_configured_endpoint_urls"):
         return None
     endpoint: str | None = ConfiguredEndpointProvider(
@@ -56,14 +58,14 @@ def configured_endpoint(session: Any) -> str | None:
     return endpoint
 
 
-def client_config(session: Any, endpoint: str | None) -> Config:
+def client_config(session: boto3.Session, endpoint: str | None) -> Config:
     """Return the client's configuration: path-style addresses if an endpoint is set, because few servers have a DNS
     name for each bucket; on AWS botocore's choice (the bucket in the host name, if it can be). A profile's own choice
     wins over both.
     """
     chosen = session._session.get_scoped_config().get("s3", {})  # noqa: SLF001 - as above
     style = chosen.get("addressing_style") if isinstance(chosen, dict) else None
-    return Config(
+    return Config(  # type: ignore[call-arg]  # the stubs lack user_agent_appid
         retries={"total_max_attempts": 1, "mode": "standard"},  # only our own senders send a request again
         connect_timeout=CONNECT_S,
         read_timeout=READ_S,

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from aiohttp import ClientError as TransportError
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -64,7 +63,7 @@ class DamagedReply(Exception):
 REASONS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ((ConnectTimeoutError, ReadTimeoutError, TimeoutError), "no answer in time"),
     ((NoConnectionError,), "no connection"),
-    ((HTTPClientError, TransportError, OSError, EOFError), "connection lost"),
+    ((HTTPClientError, OSError, EOFError), "connection lost"),
     ((DamagedReply, IncompleteReadError, ResponseParserError), "a damaged reply"),
     ((CredentialRetrievalError, MetadataRetrievalError), "credentials cannot be had"),
 )

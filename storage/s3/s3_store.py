@@ -15,10 +15,10 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from core import CorruptData, InputError
@@ -30,7 +30,8 @@ from storage.s3.request_retry import RetryPolicy
 from storage.s3.spool import open_spool, spool_file
 from storage.store import Staged, check_name
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from types_boto3_s3.type_defs import ListObjectsV2OutputTypeDef as Page
 
 PART_BYTES = 8 << 20
 """Bytes of a part of an upload; more if there would be more than 10,000 parts. An object of two parts or more is
@@ -96,7 +97,7 @@ class S3Store:
         """Store `data` under `name`, durable on return. Return True if the object was created, False if the name was
         taken.
         """
-        return self._run(put.put(self._connection, self._key(name), bytes(data)))
+        return self._connection.run(put.put, self._key(name), bytes(data))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Staged]:
@@ -115,8 +116,8 @@ class S3Store:
         with path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             if size < 2 * self._part_bytes:
-                return self._run(put.put_file(connection, key, file.fileno(), size))
-            return self._run(put.upload(connection, key, file.fileno(), size, part_bytes=self._part_bytes))
+                return connection.run(put.put_file, key, file.fileno(), size)
+            return connection.run(put.upload, key, file.fileno(), size, part_bytes=self._part_bytes)
 
     def open(self, name: str) -> io.BufferedReader:
         """Open the object for reading, seekable. Raise `CorruptData` if it is missing. A read raises `CorruptData` if
@@ -126,14 +127,14 @@ class S3Store:
 
     def read(self, name: str) -> bytes:
         """Return all bytes of an object, checked. Raise `CorruptData` if it is missing or damaged."""
-        data = self._run(read.whole(self._connection, self._key(name)))
+        data = self._connection.run(read.whole, self._key(name))
         if data is None:
             raise self._missing(name)
         return data
 
     def exists(self, name: str) -> bool:
         """Return whether the object is there, with all of its bytes."""
-        return self._run(read.head(self._connection, self._key(name))) is not None
+        return self._connection.run(read.head, self._key(name)) is not None
 
     def size(self, name: str) -> int:
         """Return the size of the object in bytes. Raise `CorruptData` if it is missing."""
@@ -167,7 +168,7 @@ class S3Store:
 
     def delete(self, name: str) -> None:
         """Remove the object, durably. Do nothing if it is not there."""
-        self._run(self._connection.call("delete_object", Key=self._key(name)))
+        self._connection.run(uploads.delete, self._key(name))
 
     def substore(self, directory: str) -> "S3Store":
         """Return the objects below a name, as a store of their own over the same connection."""
@@ -184,16 +185,16 @@ class S3Store:
 
     def clear(self) -> None:
         """Remove every object, hidden ones too, and every upload."""
-        self._run(uploads.abort_uploads(self._connection, self._location.prefix, 0))
-        self._run(uploads.delete_all(self._connection, self._location.prefix))
+        self._connection.run(uploads.abort_uploads, self._location.prefix, 0)
+        self._connection.run(uploads.delete_all, self._location.prefix)
 
     def sweep(self, age_ms: int = ABANDONED_MS) -> int:
         """Remove what dead processes left in the node's spool, and the uploads and probes under the prefix that started
         at least `age_ms` milliseconds ago. Return how many.
         """
         probes = f"{self._location.prefix}{put.PROBES}"
-        aborted = self._run(uploads.abort_uploads(self._connection, self._location.prefix, age_ms))
-        deleted = self._run(uploads.delete_all(self._connection, probes, age_ms))
+        aborted = self._connection.run(uploads.abort_uploads, self._location.prefix, age_ms)
+        deleted = self._connection.run(uploads.delete_all, probes, age_ms)
         return aborted + deleted + open_spool().sweep()
 
     def unavailable_since_ms(self) -> int | None:
@@ -205,26 +206,20 @@ class S3Store:
         """Close this process's connection. A later call opens another."""
         self._shared.close()
 
-    def _page(self, under: str, token: str | None) -> dict[str, Any]:
+    def _page(self, under: str, token: str | None) -> "Page":
         """Return the reply to one request for a list."""
-        more = {"ContinuationToken": token} if token else {}
-        return self._run(
-            self._connection.call("list_objects_v2", Prefix=under, Delimiter="/", MaxKeys=PAGE, **more)
-        )
+        return self._connection.run(listing.request_page, under, token, PAGE)
 
     @property
     def _connection(self) -> Connection:
         return self._shared.of_this_process()
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._connection.run(work)
 
     def _key(self, name: str) -> str:
         check_name(name)
         return self._location.prefix + name
 
     def _head(self, name: str) -> Head:
-        known = self._run(read.head(self._connection, self._key(name)))
+        known = self._connection.run(read.head, self._key(name))
         if known is None:
             raise self._missing(name)
         return known
@@ -234,7 +229,7 @@ class S3Store:
             f"{name} is missing from the storage at {self.uri}; run the step that makes it again"
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> "_State":
         return {
             "bucket": self._location.bucket,
             "prefix": self._location.prefix,
@@ -244,12 +239,23 @@ class S3Store:
             "part_bytes": self._part_bytes,
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: "_State") -> None:
         S3Store.__init__(self, **state)
         self._shared.record_answer()
 
     def __repr__(self) -> str:
         return f"<S3 store at {self.uri}>"
+
+
+class _State(TypedDict):
+    """What travels in a pickle: the arguments of `S3Store`."""
+
+    bucket: str
+    prefix: str
+    endpoint: str | None
+    cache: BlockCache | None
+    patience: RetryPolicy
+    part_bytes: int
 
 
 class _Connections:

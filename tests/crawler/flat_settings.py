@@ -2,12 +2,12 @@
 
 from dataclasses import fields
 
-from crawler import WorkerConfig
 from crawler.archive_settings import ArchiveSettings
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import Client, WireSettings
+from crawler.worker import WorkerConfig
 
 OWNERS = {
     "wire": WireSettings,

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Capture
-from crawler import recover, run_worker
 from crawler.archive_filter import MAX_OUTLINKS
 from crawler.lease_result import lease_result, page_result
 from crawler.reading import page_reading
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.page_response import page_response
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from extract.links import extract_links
 from frontier import canonicalize
 from frontier.lease import Settlement

@@ -15,10 +15,11 @@ import crawler.lease_handler
 import crawler.reading.page_reading
 import crawler.replay.replay
 from core import Failure
-from crawler import recover, run_worker
 from crawler.page_process import PageProcess
 from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS, is_heavy
+from crawler.replay.replay import recover
 from crawler.wire.client import Client
+from crawler.worker import run_worker
 from frontier import Kind, Outcome
 from storage.directory_store import DirectoryStore
 from tests.crawler import crashing_parser

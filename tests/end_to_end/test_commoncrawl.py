@@ -3,8 +3,15 @@
 import pytest
 
 from tests.commoncrawl import ErrorResponse, serve_files, write_crawl
+from tests.end_to_end.conftest import CallingUser
 
 ADDRESS = "commoncrawl:CC-MAIN-2024-22"
+
+
+@pytest.fixture
+def user(user):
+    """`tests/end_to_end/test_dumps.py` starts the command; these commands run in the process of the test."""
+    return CallingUser(user.directory)
 
 
 @pytest.fixture(scope="module")

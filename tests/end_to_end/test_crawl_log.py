@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.crawler.server import Server, links, page
-from tests.end_to_end.conftest import TOML, User, wait_until
+from tests.end_to_end.conftest import TOML, CallingUser, User, wait_until
 
 NOBODY = "http://127.0.0.2:9/"
 """Port 9, discard: nobody listens."""
@@ -36,14 +36,15 @@ def site():
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory):
-    """A crawl that has drained, with one page that failed; the tests ask for it in any order."""
+    """A crawl that has drained, with one page that failed; the tests ask for it in any order, and start no command."""
     directory = tmp_path_factory.mktemp("project")
     (directory / "thresher.toml").write_text(TOML)
     user = User(directory)
     with Server(web()).in_thread() as site:
         (directory / "seeds.txt").write_text(f"{site.url}/\n{NOBODY}\n")
         user.run("seed", "seeds.txt", "--scope", "prefix")
-        yield user, site, user.run("crawl", "--verbose", code=3)
+        said = user.run("crawl", "--verbose", code=3)
+        yield CallingUser(directory), site, said
 
 
 def logged(user, *words):

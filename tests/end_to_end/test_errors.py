@@ -24,19 +24,19 @@ def seeds(user, text="http://127.0.0.1:9/\n", name="seeds.txt"):
         (b"# only\n", "no URL in it"),
     ],
 )
-def test_seeds_that_are_missing_empty_or_binary(user, content, said):
-    path = user.directory / "seeds.txt"
+def test_seeds_that_are_missing_empty_or_binary(calling_user, content, said):
+    path = calling_user.directory / "seeds.txt"
     if content is not None:
         path.write_bytes(content)
-    said_line = user.run("run", path, "--out", "out", code=2).line
+    said_line = calling_user.run("run", path, "--out", "out", code=2).line
     assert said in said_line
     assert "seeds.txt" in said_line
-    assert not (user.directory / "out").exists()
+    assert not (calling_user.directory / "out").exists()
 
 
-def test_a_line_that_is_no_url_is_named_and_the_others_are_added(user):
-    path = seeds(user, "http://127.0.0.1:9/\nno url at all\n")
-    said = user.run("seed", path, "--crawl", "main", "--json")
+def test_a_line_that_is_no_url_is_named_and_the_others_are_added(calling_user):
+    path = seeds(calling_user, "http://127.0.0.1:9/\nno url at all\n")
+    said = calling_user.run("seed", path, "--crawl", "main", "--json")
     assert said.json["added"] == 1
     assert said.json["refused"] == 1
     assert "line 2: 'no url at all' is no URL" in said.err
@@ -48,36 +48,36 @@ def test_no_contact(user):
     assert "project.contact is not set" in line
 
 
-def test_an_unknown_key_names_the_nearest_known_one(user):
-    (user.directory / "thresher.toml").write_text("[crawler]\nmin_dealy = 2\n")
-    line = user.run("status", code=2).line
+def test_an_unknown_key_names_the_nearest_known_one(calling_user):
+    (calling_user.directory / "thresher.toml").write_text("[crawler]\nmin_dealy = 2\n")
+    line = calling_user.run("status", code=2).line
     assert "crawler.min_dealy" in line
     assert "'min_delay'" in line
 
 
-def test_an_output_directory_with_other_files_is_left_as_it_is(user):
-    out = user.directory / "out"
+def test_an_output_directory_with_other_files_is_left_as_it_is(calling_user):
+    out = calling_user.directory / "out"
     out.mkdir()
     (out / "thesis.doc").write_text("mine")
-    line = user.run("run", seeds(user), "--out", out, code=2).line
+    line = calling_user.run("run", seeds(calling_user), "--out", out, code=2).line
     assert "holds other files" in line
     assert [path.name for path in out.iterdir()] == ["thesis.doc"]
 
 
 @pytest.mark.parametrize("content", ["{}", "not json", ""])
-def test_a_tokenizer_file_that_is_none(user, content):
-    path = user.directory / "tokenizer.json"
+def test_a_tokenizer_file_that_is_none(calling_user, content):
+    path = calling_user.directory / "tokenizer.json"
     path.write_text(content)
-    line = user.run("run", seeds(user), "--out", "out", "--tokenizer", path, code=2).line
+    line = calling_user.run("run", seeds(calling_user), "--out", "out", "--tokenizer", path, code=2).line
     assert "tokenizer.json" in line
 
 
-def test_redis_that_cannot_be_reached(user):
-    toml = (user.directory / "thresher.toml").read_text()
-    (user.directory / "thresher.toml").write_text(
+def test_redis_that_cannot_be_reached(calling_user):
+    toml = (calling_user.directory / "thresher.toml").read_text()
+    (calling_user.directory / "thresher.toml").write_text(
         toml.replace("[project]", '[project]\nredis = "redis://127.0.0.1:1/0"')
     )
-    line = user.run("run", seeds(user), "--out", "out", code=2).line
+    line = calling_user.run("run", seeds(calling_user), "--out", "out", code=2).line
     assert "127.0.0.1:1" in line
 
 
@@ -86,8 +86,8 @@ def test_with_json_the_error_is_one_object(user):
     assert "nobody" in said.json["error"]
 
 
-def test_a_crawl_that_was_never_seeded(user):
-    assert "thresher seed" in user.run("crawl", "nobody", code=2).line
+def test_a_crawl_that_was_never_seeded(calling_user):
+    assert "thresher seed" in calling_user.run("crawl", "nobody", code=2).line
 
 
 @pytest.mark.parametrize(
@@ -105,32 +105,32 @@ def test_a_crawl_that_was_never_seeded(user):
         ("frontier", "resume", "main", "example.org"),
     ],
 )
-def test_outside_a_project_a_command_says_so_and_makes_nothing(user, words):
-    (user.directory / "thresher.toml").unlink()
-    line = user.run(*words, code=2).line
-    assert f"{user.directory}: no project here" in line
-    assert f"thresher init {user.directory}" in line
-    assert list(user.directory.iterdir()) == []
+def test_outside_a_project_a_command_says_so_and_makes_nothing(calling_user, words):
+    (calling_user.directory / "thresher.toml").unlink()
+    line = calling_user.run(*words, code=2).line
+    assert f"{calling_user.directory}: no project here" in line
+    assert f"thresher init {calling_user.directory}" in line
+    assert list(calling_user.directory.iterdir()) == []
 
 
-def test_verify_that_finds_nothing_says_so(user):
-    said = user.run("verify", "--json", code=2)
+def test_verify_that_finds_nothing_says_so(calling_user):
+    said = calling_user.run("verify", "--json", code=2)
     assert "nothing is sealed in the storage" in said.json["error"]
     assert "project.storage" in said.line
 
 
-def test_a_source_that_is_not_there(user):
+def test_a_source_that_is_not_there(calling_user):
     for command in (("process", "nobody"), ("dedup", "nobody"), ("report", "nobody")):
-        assert "nobody" in user.run(*command, code=2).line
+        assert "nobody" in calling_user.run(*command, code=2).line
 
 
-def test_init_leaves_an_existing_file_alone(user):
-    before = (user.directory / "thresher.toml").read_bytes()
-    assert "was not changed" in user.run("init", user.directory, code=2).line
-    assert (user.directory / "thresher.toml").read_bytes() == before
+def test_init_leaves_an_existing_file_alone(calling_user):
+    before = (calling_user.directory / "thresher.toml").read_bytes()
+    assert "was not changed" in calling_user.run("init", calling_user.directory, code=2).line
+    assert (calling_user.directory / "thresher.toml").read_bytes() == before
 
 
-def test_every_command_has_help_with_an_example_and_a_line_that_fits(user):
+def test_every_command_has_help_with_an_example_and_a_line_that_fits(calling_user):
     page = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text()
     names = re.findall(r"^## (.+)$", page, re.MULTILINE)
     assert {"init", "run", "log", "show", "frontier hosts", "catalog rebuild"} <= {*names}

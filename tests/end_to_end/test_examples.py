@@ -18,10 +18,10 @@ EXAMPLES = ROOT / "examples"
 WORDS = ("river", "mountain", "harbour", "lantern", "meadow", "orchard", "winter", "bridge")
 
 
-def test_a_tokenizer_is_trained_from_the_documents_of_a_project(user):
-    toml = (user.directory / "thresher.toml").read_text().replace('"gopher"', '"none"')
-    (user.directory / "thresher.toml").write_text(toml)
-    texts = user.directory / "texts"
+def test_a_tokenizer_is_trained_from_the_documents_of_a_project(calling_user):
+    toml = (calling_user.directory / "thresher.toml").read_text().replace('"gopher"', '"none"')
+    (calling_user.directory / "thresher.toml").write_text(toml)
+    texts = calling_user.directory / "texts"
     texts.mkdir()
     for number in range(40):
         here = " ".join(WORDS[(number + n) % len(WORDS)] for n in range(60))
@@ -29,19 +29,19 @@ def test_a_tokenizer_is_trained_from_the_documents_of_a_project(user):
     script = [sys.executable, str(EXAMPLES / "train_tokenizer.py"), "data", "tokenizer.json"]
 
     def trains():
-        return subprocess.run(script, cwd=user.directory, capture_output=True, text=True, check=False)
+        return subprocess.run(script, cwd=calling_user.directory, capture_output=True, text=True, check=False)
 
     too_soon = trains()
     assert (too_soon.returncode, "run `thresher process` first" in too_soon.stderr) == (2, True)
-    user.run("ingest", "books", texts)
-    user.run("process")
+    calling_user.run("ingest", "books", texts)
+    calling_user.run("process")
     done = trains()
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("wrote tokenizer.json: ")
-    user.run("dedup")
-    user.run("export", "--out", "out", "--tokenizer", "tokenizer.json")
-    tokenizer = Tokenizer.from_file(str(user.directory / "tokenizer.json"))
-    rows = pq.read_table(user.directory / "out" / "data" / "shard-00000.parquet").to_pylist()
+    calling_user.run("dedup")
+    calling_user.run("export", "--out", "out", "--tokenizer", "tokenizer.json")
+    tokenizer = Tokenizer.from_file(str(calling_user.directory / "tokenizer.json"))
+    rows = pq.read_table(calling_user.directory / "out" / "data" / "shard-00000.parquet").to_pylist()
     assert rows
     for row in rows:
         assert tokenizer.decode(row["input_ids"]) == row["text"]
@@ -63,7 +63,7 @@ def runs(user, script, *words):
     return done.stdout
 
 
-def test_a_first_crawl_from_python_and_its_shards_in_every_tool(user, demo_web):
+def test_a_first_crawl_from_python_and_its_shards_in_every_tool(user, calling_user, demo_web):
     said = runs(user, EXAMPLES / "first_crawl.py", user.directory, demo_web.hosts["lantern"] + "/")
     fetched = int(re.findall(r"(\d+) pages fetched", said)[0])
     kept = int(re.findall(r"^  kept +(\d+)$", said, re.MULTILINE)[0])
@@ -75,7 +75,7 @@ def test_a_first_crawl_from_python_and_its_shards_in_every_tool(user, demo_web):
     assert all(url.startswith(demo_web.hosts["lantern"]) for _, url in listed)
     rows = pq.read_table(user.directory / "out" / "data").to_pylist()
     assert (len(rows), sum(len(row["input_ids"]) for row in rows)) == (documents, tokens)
-    report = user.run("report", "--json").json
+    report = calling_user.run("report", "--json").json
     assert sum(stages) == report["records"]
 
     read = runs(user, EXAMPLES / "read_shards.py", "out")
@@ -132,7 +132,7 @@ def test_an_own_rule_drops_what_it_names_and_counts_in_the_report(user):
     assert sorted(value == 0 for value in measured) == [False, True]
 
 
-def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, demo_web):
+def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, calling_user, demo_web):
     script = shutil.copy(EXAMPLES / "own_spider.py", user.directory)
     start = demo_web.hosts["lantern"] + "/"
     said = runs(user, script, start)
@@ -140,7 +140,7 @@ def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, demo_
     found = re.findall(rf"^(.+)  ({re.escape(start)}\S*)$", said, re.MULTILINE)
     assert 20 <= fetched <= 60
     assert 10 <= len({url for _, url in found}) <= fetched
-    assert user.run("show", start).out
+    assert calling_user.run("show", start).out
 
 
 def test_every_example_has_a_test_and_says_how_it_is_run():

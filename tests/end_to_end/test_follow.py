@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from demo.web import Web
-from tests.end_to_end.conftest import TOML, wait_until
+from tests.end_to_end.conftest import TOML, CallingUser, wait_until
 
 LIMIT = 60_000
 
@@ -30,7 +30,7 @@ def seeded(user, web):
 
 
 def source(user):
-    (found,) = user.run("status", "--json").json["sources"]
+    (found,) = CallingUser(user.directory).run("status", "--json").json["sources"]
     return found
 
 

@@ -6,8 +6,15 @@ import json
 import pytest
 
 from storage.s3.s3_store import S3Store
+from tests.end_to_end.conftest import CallingUser
 from tests.storage.made_inputs import FORMS, ROWS, packed
 from tests.storage.s3server import BUCKET
+
+
+@pytest.fixture
+def user(user):
+    """`tests/end_to_end/test_dumps.py` starts the command; these commands run in the process of the test."""
+    return CallingUser(user.directory)
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ def web():
 
 @pytest.fixture(scope="module")
 def job(web, tmp_path_factory):
-    """One run of the whole job, shared by the tests that look at what came of it."""
-    from tests.end_to_end.conftest import TOML, User
+    """One run of the whole job, shared by the tests that look at what came of it and start no command again."""
+    from tests.end_to_end.conftest import TOML, CallingUser, User
 
     directory = tmp_path_factory.mktemp("job")
     (directory / "thresher.toml").write_text(TOML)
@@ -37,7 +37,7 @@ def job(web, tmp_path_factory):
     said = user.run(
         "run", "seeds.txt", "--out", "out", "--tokenizer", "tokenizer.json", "--scope", "host", "--json"
     )
-    return user, said.json, list(web.log)[before:]
+    return CallingUser(directory), said.json, list(web.log)[before:]
 
 
 def archived(user):
@@ -198,11 +198,11 @@ def test_other_filters_are_refused_until_redone(job):
 
 def test_an_ingested_archive_gives_the_same_texts(job, tmp_path_factory):
     user, _, _ = job
-    from tests.end_to_end.conftest import TOML, User
+    from tests.end_to_end.conftest import TOML, CallingUser
 
     directory = tmp_path_factory.mktemp("ingest")
     (directory / "thresher.toml").write_text(TOML)
-    other = User(directory)
+    other = CallingUser(directory)
     warcs = sorted((user.directory / "data" / "warc").rglob("*.warc.gz"))
     other.run("ingest", "copy", *warcs)
     assert other.run("ingest", "copy", *warcs, "--json").json["added"] == 0

@@ -3,9 +3,9 @@
 import asyncio
 from itertools import count
 
-from crawler import WorkerConfig, run_worker
 from crawler.replay.outbox import OutboxRelay
 from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.worker import WorkerConfig, run_worker
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline import configuration

@@ -6,7 +6,7 @@ from redis import Redis
 from tests.simulator.simulation import simulate
 
 BATCH = 32
-BATCHES = 8
+BATCHES = 4
 MANY = 125
 ON_REDIS = 5
 MANY_ON_REDIS = 25

@@ -50,6 +50,11 @@ class CutReply:
 
 
 @dataclass(frozen=True)
+class CutHead:
+    """Send the first two lines of the reply's head, and close."""
+
+
+@dataclass(frozen=True)
 class CorruptReply:
     """Change one byte of the reply's body."""
 
@@ -67,11 +72,29 @@ class Delay:
 
 
 @dataclass(frozen=True)
+class Drip:
+    """Send the reply a byte at a time, and for ever: the head, or the body after a whole head."""
+
+    after_head: bool = False
+
+
+@dataclass(frozen=True)
 class DropCondition:
     """Pass the request on without its If-None-Match, as to a server that does not know it."""
 
 
-Fault = DropCondition | Answer | LoseRequest | LoseReply | CutReply | CorruptReply | CorruptRequest | Delay
+Fault = (
+    Drip
+    | DropCondition
+    | Answer
+    | LoseRequest
+    | LoseReply
+    | CutReply
+    | CutHead
+    | CorruptReply
+    | CorruptRequest
+    | Delay
+)
 Plan = Callable[[Request], Fault | None]
 
 
@@ -178,8 +201,25 @@ class Proxy:
             case Delay():
                 await asyncio.sleep(fault.seconds)
         reply_head, reply = await self._ask(head, body, is_head=method == "HEAD")
+        return await self._reply(writer, fault, reply_head, reply)
+
+    async def _reply(
+        self, writer: asyncio.StreamWriter, fault: Fault | None, reply_head: bytes, reply: bytes
+    ) -> bool:
+        """Send the server's reply as the fault has it; whether the connection goes on."""
         if isinstance(fault, LoseReply):
             reset(writer)
+            return False
+        if isinstance(fault, Drip):
+            writer.write(reply_head if fault.after_head else b"HTTP/1.1 200 x\r\nX-Drip: ")
+            while not writer.is_closing():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+            return False
+        if isinstance(fault, CutHead):
+            writer.write(b"".join(reply_head.splitlines(keepends=True)[:2]))
+            await writer.drain()
             return False
         if isinstance(fault, CutReply):
             writer.write(reply_head + reply[: len(reply) // 2])

@@ -24,3 +24,10 @@ def sealed(store, name):
 def table(path, schema):
     store = DirectoryStore(path.parent)
     return tables.read(store, sealed(store, path.name), schema)
+
+
+def cuts(whole, size, step):
+    """Sizes to which a file is cut, from the first of these records on: around each of their ends, and every so many bytes."""
+    ends = {each.offset + each.length for each in whole}
+    near = {end + by for end in ends for by in (-1, 0, 1)}
+    return sorted({*range(whole[0].offset, size + 1, step), *(cut for cut in near if cut <= size)})

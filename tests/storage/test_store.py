@@ -8,7 +8,8 @@ import os
 import pickle
 import time
 import zlib
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,22 +95,30 @@ def test_one_of_many_threads_wins_and_its_bytes_are_whole(store):
     assert store.read("d/name") == contents[created.index(True)]
 
 
-def put_each(store, number, count, go, results):
-    go.wait(60)
-    results.put((number, [store.put(f"race/{each}", bytes([number]) * 1000) for each in range(count)]))
+_shared: dict[str, Barrier] = {}
+"""What every process of a pool is given when it starts."""
 
 
-def test_one_of_many_processes_wins_each_name(store):
-    go, results = SPAWN.Event(), SPAWN.Queue()
-    processes = [SPAWN.Process(target=put_each, args=(store, n, 4, go, results)) for n in range(3)]
-    for process in processes:
-        process.start()
-    go.set()
-    created = dict(results.get(timeout=120) for _ in processes)
-    for process in processes:
-        process.join()
+@pytest.fixture(scope="module")
+def racers(keys):
+    """Three processes, each of which begins a task when all three have one."""
+    with ProcessPoolExecutor(3, SPAWN, _share_start, (SPAWN.Barrier(3),)) as pool:
+        yield pool
+
+
+def _share_start(barrier):
+    _shared["start"] = barrier
+
+
+def put_each(store, number, count):
+    _shared["start"].wait(60)
+    return [store.put(f"race/{each}", bytes([number]) * 1000) for each in range(count)]
+
+
+def test_one_of_many_processes_wins_each_name(store, racers):
+    created = list(racers.map(put_each, [store] * 3, range(3), [4] * 3, timeout=120))
     for each in range(4):
-        winners = [number for number, wins in created.items() if wins[each]]
+        winners = [number for number, wins in enumerate(created) if wins[each]]
         assert len(winners) == 1
         assert store.read(f"race/{each}") == bytes(winners) * 1000
 

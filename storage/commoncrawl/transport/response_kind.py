@@ -10,7 +10,7 @@
 
 from dataclasses import dataclass
 
-from aiohttp import ClientConnectorCertificateError, InvalidURL, TooManyRedirects
+from aiohttp import ClientConnectorCertificateError, ClientError, InvalidURL, TooManyRedirects
 
 from storage.s3.s3_errors import (
     ACCESS_DENIED_CODES,
@@ -70,7 +70,11 @@ def retry_decision(error: Exception) -> RetryDecision | None:
     if isinstance(error, LASTING):
         return None
     found = retryable_failure(error)
-    return RetryDecision(reason=found.reason, wait_ms=found.wait_ms, is_doubtful=True) if found else None
+    if found is not None:
+        return RetryDecision(reason=found.reason, wait_ms=found.wait_ms, is_doubtful=True)
+    return (
+        RetryDecision(reason="connection lost", is_doubtful=True) if isinstance(error, ClientError) else None
+    )
 
 
 __all__ = ["DamagedReply", "ResponseError", "RetryDecision", "retry_decision"]

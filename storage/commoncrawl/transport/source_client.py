@@ -20,10 +20,10 @@ from aiohttp import ClientError as TransportError
 from botocore.exceptions import BotoCoreError
 
 from core import CorruptData, InputError, ThresherError, Unavailable
+from storage.commoncrawl.transport.loop_thread import LoopThread
 from storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
 from storage.commoncrawl.transport.source import FileSource, Head
 from storage.commoncrawl.transport.window import Window, grow, halve
-from storage.s3.loop_thread import LoopThread
 from storage.s3.request_retry import RetryPolicy, pause_ms, remaining_ms
 from storage.s3.requests import monotonic_ms
 from storage.s3.s3_errors import user_error

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler import run_worker
+from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import start, wait_for
 from tests.crawler.crawls.test_politeness import hurry
 from tests.crawler.nameserver import SERVFAIL, NameServer

@@ -12,9 +12,10 @@ from unittest.mock import patch
 import pytest
 
 from core import Conflict
-from crawler import recover, run_worker
 from crawler.lease_result import record_id
 from crawler.machine.heartbeat import Heartbeat
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import (
     Discovery,
     HostRelease,

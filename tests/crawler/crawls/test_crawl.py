@@ -11,8 +11,9 @@ from collections import Counter
 import pytest
 
 from core import CorruptData, Unavailable
-from crawler import recover, run_worker
 from crawler.lease_result import record_id
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore

@@ -2,7 +2,8 @@
 
 import pytest
 
-from crawler import recover, run_worker
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from storage.archive.archive_writer import ArchiveWriter
 from storage.archive.archive_writer import recover_archives as seal_unfinished
 from storage.directory_store import DirectoryStore

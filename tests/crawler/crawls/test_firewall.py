@@ -18,10 +18,10 @@ import crawler.spiders.spider_engine
 import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
-from crawler import run_worker
 from crawler.reading.page_options import DEFAULT_OPTIONS
 from crawler.reading.page_response import HEAVY_PAGE_BYTES
 from crawler.wire.client import Client
+from crawler.worker import run_worker
 from frontier import Outcome
 from frontier.request_state import RequestState
 from storage.crawllog import log_line

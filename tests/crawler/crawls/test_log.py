@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData
-from crawler import recover, run_worker
 from crawler.log_entry import conclusion_line, discovery_from_line
 from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import Discovery, FrontierSettlement, Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
 from storage.archive.archive_writer import ArchiveWriter

@@ -12,7 +12,7 @@ CRAWLED = """
 import pickle, sys
 UNUSED = {"scrapy", "twisted", "sqlalchemy", "sqlmodel", "pydantic", "fasttext", "pypdfium2", "playwright", "ray"}
 import pipeline.fleet.crawl_command  # modules that the command itself imports
-from crawler import run_worker
+from crawler.worker import run_worker
 run_worker(pickle.load(sys.stdin.buffer))
 print(*sorted({module.partition(".")[0] for module in sys.modules} & UNUSED))
 """

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from redis import Redis
 
-from crawler import run_worker
+from crawler.worker import run_worker
 from frontier import Budget
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import links, page, spelled

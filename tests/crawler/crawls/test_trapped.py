@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from crawler import run_worker
+from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import Server, links, spelled
 

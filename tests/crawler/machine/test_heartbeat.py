@@ -8,8 +8,8 @@ import time
 import pytest
 
 from core import Unavailable
-from crawler import recover
 from crawler.machine.heartbeat import Heartbeat
+from crawler.replay.replay import recover
 from frontier import TakeoverError
 from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
@@ -119,7 +119,7 @@ async def test_a_worker_that_may_have_been_taken_over_stays_expired_and_sends_no
 
 
 def work(config):
-    from crawler import run_worker
+    from crawler.worker import run_worker
 
     try:
         run_worker(config)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from core import RecordRef
-from crawler import run_worker
 from crawler.reading.conditional import conditional_headers, next_visit_state
 from crawler.reading.page_response import page_response
+from crawler.worker import run_worker
 from frontier import Outcome
 from frontier.request_state import RequestState
 from storage.warc.cdxj import make_row

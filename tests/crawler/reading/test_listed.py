@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.lease_result import LeaseResult, record_id
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import page_response
 from crawler.reading.sitemap import SitemapEntry
 from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
+from crawler.replay.replay import recover
 from crawler.robots.robots_txt import RobotsRetry, with_timestamp
 from crawler.settler import settle_leases
+from crawler.worker import run_worker
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
 from storage.archive.archive_writer import ArchiveWriter

@@ -7,10 +7,10 @@ import tarfile
 import pytest
 import zstandard
 
-from crawler import run_worker
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import page_settlement
 from crawler.reading.page_response import is_seed_list, leased_response, page_response
+from crawler.worker import run_worker
 from frontier import Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
 from tests.crawler.leases import lease

@@ -3,7 +3,8 @@
 import os
 import signal
 
-from crawler import run_worker, settler
+from crawler import settler
+from crawler.worker import run_worker
 
 
 def die_before_settling(config):

@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from core import InputError, Unavailable
-from crawler import run_worker
 from crawler.render.chromium.browser import start_browser
 from crawler.render.chromium.directory import BrowserDirectory
 from crawler.render.chromium.processes import process_tree
+from crawler.worker import run_worker
 from frontier import Outcome
 from isolation import probe_confinement
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawler import run_worker
 from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.reading.outcome import Judgement
 from crawler.render.page_lease import BURST, PageLease
@@ -20,6 +19,7 @@ from crawler.robots.robots_txt import (
     RobotsRuling,
     with_timestamp,
 )
+from crawler.worker import run_worker
 from frontier import CrawlSettings, Outcome, RobotsRecord, canonicalize
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.leases import lease, robots_frontier

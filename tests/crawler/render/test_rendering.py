@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.lease_result import record_id
 from crawler.reading.rendered_page import dom_id, report_id
 from crawler.render.chromium.processes import kill, process_tree
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import local_worker_pool

@@ -5,8 +5,9 @@ import tracemalloc
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.lease_result import record_id
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import Outcome
 from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
 from storage.directory_store import DirectoryStore

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler import run_worker
 from crawler.scheduling.slot_share import (
     LONGEST_WAIT_S,
     MAX_IDLE_DOMAINS,
@@ -17,6 +16,7 @@ from crawler.scheduling.slot_share import (
     SLOW_S,
     SlotShares,
 )
+from crawler.worker import run_worker
 from tests.crawler.server import links, page
 
 SLOTS = 64

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from core import InputError
-from crawler import run_worker
 from crawler.scheduling.scheduler import Scheduler
 from crawler.spiders import blocking_watch, spider_engine
+from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import SPAWN, pages
 from tests.crawler.server import links, page
 from tests.crawler.spiders.test_spiders import Project, paths_of

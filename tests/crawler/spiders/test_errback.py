@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from crawler import run_worker
+from crawler.worker import run_worker
 from frontier import Budget
 from tests.crawler.authority import Authority
 from tests.crawler.reading.test_page_reading import BLOCK

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from crawler import recover, run_worker
 from crawler.lease_result import record_id
 from crawler.reading.page_options import PageOptions
+from crawler.replay.replay import recover
+from crawler.worker import run_worker
 from frontier import Discovery, Scope, canonicalize
 from storage.archive.archive_writer import ArchiveWriter
 from storage.directory_store import DirectoryStore

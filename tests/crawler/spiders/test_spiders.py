@@ -8,8 +8,9 @@ from collections import Counter
 import pytest
 
 from core import InputError
-from crawler import recover, run_worker
+from crawler.replay.replay import recover
 from crawler.spiders import SpiderSpec
+from crawler.worker import run_worker
 from frontier import Outcome
 from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import archived, everybody, pages, slowly, start, wait_for, web

@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from tests.end_to_end.conftest import TOML, User
+from tests.end_to_end.conftest import TOML, CallingUser
 from tests.shared import shared_file
 
 WORDS = " ".join(f"Sentence {n} of a page has enough words to be taken for a text." for n in range(20))
@@ -77,13 +77,13 @@ def user(tmp_path_factory):
             for n, url in enumerate(["HTTPS://e.org/a", "http://e.org/b c", " http://e.org/d\te ", "none"])
         )
     )
-    user = User(directory)
+    user = CallingUser(directory)
     user.run("ingest", "made", "mixed.warc.gz", "rows.jsonl")
     return user
 
 
 @pytest.fixture(scope="module")
-def summaries(user: User):
+def summaries(user: CallingUser):
     """What each ingest said of the records that are to be processed."""
     again = {"made": user.run("ingest", "made", "mixed.warc.gz", "rows.jsonl", "--json").json["entries"]}
     try:
@@ -97,7 +97,7 @@ def summaries(user: User):
     return again
 
 
-def test_every_kind_of_record_has_its_fate(user: User, summaries):
+def test_every_kind_of_record_has_its_fate(user: CallingUser, summaries):
     (manifest,) = (
         each
         for each in manifests(DirectoryStore(user.directory / "data"), "process", "made")
@@ -108,7 +108,7 @@ def test_every_kind_of_record_has_its_fate(user: User, summaries):
     assert found == expected
 
 
-def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user: User, summaries):
+def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user: CallingUser, summaries):
     urls = {
         row["url"]: row["record_file"]
         for path in (user.directory / "data" / "documents" / "made").glob("*rows*.parquet")
@@ -122,7 +122,7 @@ def test_an_address_with_a_space_or_capitals_is_kept_and_escaped(user: User, sum
     }
 
 
-def test_summary_status_verdicts_and_report_say_the_same_number(user: User, summaries):
+def test_summary_status_verdicts_and_report_say_the_same_number(user: CallingUser, summaries):
     status = {source["name"]: source for source in user.run("status", "--json").json["sources"]}
     for name, entries in summaries.items():
         report = user.run("report", name, "--json").json
@@ -138,7 +138,7 @@ def test_summary_status_verdicts_and_report_say_the_same_number(user: User, summ
         assert kept["documents"] == status[name]["kept"] > 0
 
 
-def test_another_reader_counts_as_many(user: User, summaries):
+def test_another_reader_counts_as_many(user: CallingUser, summaries):
     counted = Counter()
     for path in sorted((user.directory / "data" / "warc" / "made").glob("rows*.warc.gz")):
         with path.open("rb") as file:

@@ -15,7 +15,7 @@ from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from storage.warc.compression import SUFFIXES
 from storage.warc.records import read_records
-from tests.end_to_end.conftest import TOML, User
+from tests.end_to_end.conftest import TOML, CallingUser
 from tests.pipeline.integrity.test_audit import archive, resealed
 from tests.shared import shared_file
 from tests.storage.captures import capture, chunks
@@ -166,7 +166,7 @@ def test_archives_of_others_are_read_alike_but_for_what_is_known(files: Director
 
 def test_the_command_says_where_the_readers_differ(tmp_path):
     (tmp_path / "thresher.toml").write_text(TOML)
-    user = User(tmp_path)
+    user = CallingUser(tmp_path)
     (tmp_path / "a.warc.gz").write_bytes(of_version("WARC/1.0", 0) + of_version("WARC/0.9", 1))
     user.run("ingest", "s", "a.warc.gz")
     said = user.run("verify", "--deep", "--json")

@@ -23,6 +23,7 @@ from tests.storage.proxy import (
     Answer,
     CorruptReply,
     CorruptRequest,
+    CutHead,
     CutReply,
     Delay,
     LoseReply,
@@ -122,6 +123,7 @@ FAULTS = [
     LoseRequest(),
     LoseReply(),
     CutReply(),
+    CutHead(),
     CorruptRequest(),
 ]
 
@@ -138,6 +140,18 @@ def test_every_fault_passes(bucket, proxy, fault):
     bucket.delete("name")
     assert not bucket.exists("name")
     assert bucket.unavailable_since_ms() is None
+
+
+def test_a_reply_whose_head_was_cut_off_is_no_reply(bucket, proxy):
+    bucket.put("name", b"0123456789")
+    proxy.plan = scripted(CutHead(), method="HEAD")
+    assert bucket.size("name") == 10
+    proxy.plan = scripted(CutHead(), method="GET")
+    assert bucket.read("name") == b"0123456789"
+    proxy.plan = scripted(CutHead(), method="GET")
+    assert list(bucket.list("n")) == ["name"]
+    proxy.plan = scripted(LoseReply(), CutHead(), path="/name")
+    assert bucket.put("name", b"0123456789") is False
 
 
 def test_a_body_changed_on_the_way_is_refused_by_the_server_and_sent_again(bucket, proxy, large):

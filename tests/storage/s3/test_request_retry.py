@@ -1,6 +1,7 @@
 """When a failing server is asked again: the decisions, and a whole outage in simulated time."""
 
-import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from botocore.exceptions import ClientError
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Unavailable
+from storage.s3.in_flight import InFlight
 from storage.s3.request_retry import (
     POLL_MS,
     Admission,
@@ -109,18 +111,27 @@ def test_the_patience_runs_from_the_first_trouble(since, now):
 
 
 class Server:
-    """Answers but for one stretch of simulated time; counts what it is asked."""
+    """Answers but for one stretch of simulated time, which passes only while all threads sleep. Counts what it is asked."""
 
     def __init__(self, down_from, down_to):
         self.now, self.down, self.asked = 0, range(down_from, down_to), []
+        self.threads, self.wakes, self.changed = 1, [], threading.Condition()
 
-    async def sleep(self, seconds):
-        self.now += max(1, round(seconds * 1000))
-        await asyncio.sleep(0)
+    def sleep(self, seconds):
+        with self.changed:
+            wake = self.now + max(1, round(seconds * 1000))
+            self.wakes.append(wake)
+            self.pass_time()
+            assert self.changed.wait_for(lambda: self.now >= wake, 60)
 
-    async def attempt(self):
+    def pass_time(self):
+        if len(self.wakes) == self.threads > 0:
+            self.now = min(self.wakes)
+            self.wakes = [wake for wake in self.wakes if wake > self.now]
+            self.changed.notify_all()
+
+    def attempt(self):
         self.asked.append(self.now)
-        await asyncio.sleep(0)
         if self.now in self.down:
             raise ConnectionResetError
         return "done"
@@ -129,6 +140,7 @@ class Server:
         return RequestSender(
             "s3://b at http://h",
             PATIENCE,
+            InFlight("s3://b"),
             at_once=16,
             now_ms=lambda: self.now,
             sleep=self.sleep,
@@ -136,89 +148,106 @@ class Server:
         )
 
 
-async def test_an_outage_is_ridden_out_and_hardly_asked():
+def send_from_8_threads(server, requests):
+    server.threads = 8
+
+    def send(_):
+        try:
+            return requests.send(server.attempt)
+        finally:
+            with server.changed:
+                server.threads -= 1
+                server.pass_time()
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(send, range(8)))
+    server.threads = 1
+    return results
+
+
+def test_an_outage_is_ridden_out_and_hardly_asked():
     server = Server(0, 40_000)
     requests = server.requests()
-    assert await asyncio.gather(*(requests.send(server.attempt) for _ in range(8))) == ["done"] * 8
+    assert send_from_8_threads(server, requests) == ["done"] * 8
     assert len([at for at in server.asked if at in server.down]) < 30
     assert requests.waiting_ms() is None
 
 
-async def test_patience_ends_in_one_line_that_names_the_server():
+def test_patience_ends_in_one_line_that_names_the_server():
     server = Server(0, 10**9)
     requests = server.requests()
     with pytest.raises(
         Unavailable, match=r"^s3://b at http://h has not answered for 60 s \(connection lost\); see to it"
     ):
-        await requests.send(server.attempt)
+        requests.send(server.attempt)
     assert PATIENCE.total_ms <= server.now <= PATIENCE.total_ms + 2
     assert requests.waiting_ms() >= PATIENCE.total_ms
 
 
-async def test_a_server_that_never_answered_is_given_up_within_ten_seconds():
+def test_a_server_that_never_answered_is_given_up_within_ten_seconds():
     server = Server(0, 10**9)
     requests = server.requests()
     with pytest.raises(
         Unavailable,
         match=r"http://h has not answered for 10 s \(connection lost\); start it, or correct AWS_ENDPOINT",
     ):
-        await requests.send_first(server.attempt)
+        requests.send_first(server.attempt)
     assert 9_000 <= server.now <= 10_002
 
 
-async def test_a_first_request_that_hangs_uses_up_the_same_ten_seconds():
+def test_a_first_request_that_hangs_uses_up_the_same_ten_seconds():
     server, begun = Server(0, 0), []
 
-    async def hang():
+    def hang():
         begun.append(server.now)
         server.now += 9_000
         raise TimeoutError
 
     with pytest.raises(Unavailable, match="has not answered for 10 s"):
-        await server.requests().send_first(hang)
+        server.requests().send_first(hang)
     assert max(begun) < 10_000
 
 
-async def test_an_attempt_that_the_end_of_patience_cuts_off_does_not_hide_the_failure_before_it():
+def test_an_attempt_that_the_end_of_patience_cuts_off_does_not_hide_the_failure_before_it():
     server, times = Server(0, 0), iter([0, 59_880])
 
-    async def attempt():
+    def attempt():
         for server.now in times:
             raise refused(503, "SlowDown")
-        await asyncio.Event().wait()
+        raise TimeoutError
 
     with pytest.raises(Unavailable, match=r"has not answered for 60 s \(SlowDown, status 503"):
-        await server.requests().send(attempt)
+        server.requests().send(attempt)
 
 
-async def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
+def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
     server = Server(1, 40_000)
     answers = [refused(503, "SlowDown")]
 
-    async def attempt():
+    def attempt():
         if answers:
             raise answers.pop()
-        return await server.attempt()
+        return server.attempt()
 
-    assert await server.requests().send_first(attempt) == "done"
+    assert server.requests().send_first(attempt) == "done"
     assert server.now >= 40_000
 
 
-async def test_whoever_waits_is_told_once_for_whom(caplog):
+def test_whoever_waits_is_told_once_for_whom(caplog):
     server = Server(0, 40_000)
     requests = server.requests()
-    await asyncio.gather(*(requests.send(server.attempt) for _ in range(8)))
+    send_from_8_threads(server, requests)
     assert caplog.messages == [
         "s3://b at http://h does not answer (connection lost); asking again for up to 60 s"
     ]
     server.down = range(server.now, server.now + 3_000)
-    await requests.send(server.attempt)
+    requests.send(server.attempt)
     assert len(caplog.messages) == 1
 
 
 def refused(status, code, **headers):
     return ClientError(
-        {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers}},
+        {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers}},  # type: ignore[typeddict-item]
         "Op",
     )
 
@@ -226,15 +255,15 @@ def refused(status, code, **headers):
 @pytest.mark.parametrize(
     ("status", "code"), [(403, "AccessDenied"), (404, "NoSuchKey"), (412, "PreconditionFailed")]
 )
-async def test_a_definite_answer_is_not_asked_again(status, code):
+def test_a_definite_answer_is_not_asked_again(status, code):
     server, asked = Server(0, 0), []
 
-    async def attempt():
+    def attempt():
         asked.append(1)
         raise refused(status, code)
 
     with pytest.raises(ClientError):
-        await server.requests().send(attempt)
+        server.requests().send(attempt)
     assert asked == [1]
 
 
@@ -245,31 +274,29 @@ async def test_a_definite_answer_is_not_asked_again(status, code):
         {"retry-after": "Sat, 21 Nov 2026 08:00:07 GMT", "date": "Sat, 21 Nov 2026 08:00:00 GMT"},
     ],
 )
-async def test_retry_after_is_honoured_in_both_forms(headers):
+def test_retry_after_is_honoured_in_both_forms(headers):
     server = Server(0, 0)
     answers = [refused(429, "TooManyRequests", **headers)]
 
-    async def attempt():
+    def attempt():
         if answers:
             raise answers.pop()
         return server.now
 
-    assert await server.requests().send(attempt) == 7000
+    assert server.requests().send(attempt) == 7000
 
 
-async def test_a_request_called_off_frees_its_place_and_the_probe():
+def test_a_request_called_off_frees_its_place_and_the_probe():
     server = Server(0, 10**9)
     requests = server.requests()
+    with pytest.raises(Unavailable):
+        requests.send(server.attempt)
 
-    async def endless():
-        await asyncio.Event().wait()
+    def interrupted():
+        raise KeyboardInterrupt
 
     for _ in range(40):
-        task = asyncio.ensure_future(requests.send(endless))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        with pytest.raises(KeyboardInterrupt):
+            requests.send(interrupted)
     server.down = range(0)
-    assert await requests.send(server.attempt) == "done"
+    assert requests.send(server.attempt) == "done"

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, shared by the clients of S3 and Common Crawl."""
+"""An event loop in a thread of its own, for the client of Common Crawl."""
 
 import asyncio
 import threading
@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from storage.s3.loop_thread import LoopThread
+from storage.commoncrawl.transport.loop_thread import LoopThread
 
 
 async def answer(value):
