@@ -24,6 +24,10 @@ class ShardFile:
     sha256: str
     documents: int
     tokens: int
+    format: str = "parquet"
+    """`tokens`, `parquet` or another module of `shards.formats`."""
+    source: str | None = None
+    """The component of the mix that all documents of the shard belong to; None if it holds documents of several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

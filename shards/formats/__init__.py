@@ -1,0 +1,1 @@
+"""The file formats of shards, one module each."""
