@@ -170,13 +170,20 @@ class CheckedFile:
 
     def check(self, start: int, stop: int) -> None:
         """Check the blocks that hold the bytes from `start` to `stop` of the file, each once."""
-        assert self._blocks is not None, "seal comes first"
-        intact = self._blocks.intact
         for block in range((start - HEADER_BYTES) // BLOCK_BYTES, block_count(stop)):
-            if not intact[block]:
-                first, last = self._blocks.span(block)
-                with memoryview(self._map) as view, view[first:last] as data:
-                    self._blocks.check(block, data)
+            self._check_block(block)
+
+    def check_offsets(self, offsets: npt.NDArray[np.int64]) -> None:
+        """Check the blocks that hold these bytes of the file, each once."""
+        for block in np.unique((offsets - HEADER_BYTES) // BLOCK_BYTES).tolist():
+            self._check_block(block)
+
+    def _check_block(self, block: int) -> None:
+        assert self._blocks is not None, "seal comes first"
+        if not self._blocks.intact[block]:
+            first, last = self._blocks.span(block)
+            with memoryview(self._map) as view, view[first:last] as data:
+                self._blocks.check(block, data)
 
 
 def block_count(stop: int) -> int:
