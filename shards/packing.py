@@ -14,7 +14,7 @@ equal documents give equal sequences.
 
 import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,4 +185,16 @@ def packing_loss(packing: str, ends: npt.NDArray[np.uint64], sequences: int, len
         tokens=tokens,
         placed=int(np.minimum(sizes, length).sum()) if packing == "none" else tokens,
         cut_documents=int(cut.sum()),
+    )
+
+
+def joined_loss(losses: Iterable[PackingLoss]) -> PackingLoss:
+    """Return the loss of several shards of one length together."""
+    each = list(losses)
+    return PackingLoss(
+        sequences=sum(loss.sequences for loss in each),
+        length=each[0].length,
+        tokens=sum(loss.tokens for loss in each),
+        placed=sum(loss.placed for loss in each),
+        cut_documents=sum(loss.cut_documents for loss in each),
     )

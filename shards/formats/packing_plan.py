@@ -71,7 +71,7 @@ class PackingPlan:
         end = sections[-1] + 4 * pieces
         if stop != end + -end % 8:
             raise CorruptData(f"{file.where}: the fields of its header contradict each other; {REMEDY}")
-        file.seal(stop, sections)
+        file.seal(stop)
         self._file = file
         self._ends, self._starts, self._lengths = (
             file.array(dtype, count, offset)
@@ -103,4 +103,5 @@ class PackingPlan:
         )
 
     def _check(self, section: int, index: IntArray, size: int) -> None:
-        self._file.check_offsets(self._sections[section] + index * size)
+        begins = self._sections[section] + index * size
+        self._file.check_spans(begins, begins + size)

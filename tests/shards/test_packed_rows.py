@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from shards.packed_rows import assemble
 from shards.packing import Pieces
-from shards.rows import assemble
 
 
 def test_pieces_become_rows():

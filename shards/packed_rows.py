@@ -15,7 +15,7 @@ Batch = dict[str, npt.NDArray[Any]]
 def assemble(tokens: Sequence[npt.NDArray[Any]], pieces: Pieces, length: int, pad_id: int) -> Batch:
     """Return `input_ids` (int64), `positions` and `segments` (int32), each of shape (rows, length).
 
-    `tokens` has for each row the token ids of its shard, in which the row's pieces lie. `positions` counts from 0 within
+    `tokens` has for each row the token ids of its shard, in which its pieces lie. `positions` counts from 0 within
     each piece. `segments` numbers the pieces of a row from 1. Padding behind the last piece has `pad_id`, 0 and 0.
     """
     rows = len(tokens)
