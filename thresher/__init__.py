@@ -1,10 +1,9 @@
 """Thresher for Python: the names that a user may rely on.
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`,
-`export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a project
-nor PyTorch. A filter rule of your own is a `Rule`: it reads an
-`AnalyzedText` and returns a `Finding`. Every error that Thresher raises on purpose is a `ThresherError`; the message
-says what is wrong, where, and what to do.
+`export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a
+project nor PyTorch. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`. Every
+error that Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
 
 These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md).
 Everything else, in this package and in the packages below it, is internal and may change in any release. So may

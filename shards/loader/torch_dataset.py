@@ -1,15 +1,35 @@
 """A loader as PyTorch takes it."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-if TYPE_CHECKING:
-    from shards.loader.loader import Loader
+from shards.loader.state import Position
+from shards.packed_rows import Batch
 
 TorchBatch = dict[str, torch.Tensor]
+
+
+class StepLoader(Protocol):
+    """What a dataset needs of `Loader`."""
+
+    def steps(self, first: int, stride: int) -> Iterator[tuple[Position, Batch]]:
+        """Yield every `stride`-th step from where the loader stands."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the loader stands."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Stand where a state was taken."""
+        ...
+
+    def reopened(self) -> "StepLoader":
+        """Return a loader at the same place with files and threads of its own."""
+        ...
 
 
 class LoaderDataset(IterableDataset[TorchBatch]):  # type: ignore[misc]  # PyTorch is no requirement, so mypy sees Any
@@ -22,7 +42,7 @@ class LoaderDataset(IterableDataset[TorchBatch]):  # type: ignore[misc]  # PyTor
     ranks, save `loader.state_dict(after=batch)` with the batch that was trained on last.
     """
 
-    def __init__(self, loader: "Loader") -> None:
+    def __init__(self, loader: StepLoader) -> None:
         super().__init__()
         self.loader = loader
 
@@ -36,7 +56,7 @@ class LoaderDataset(IterableDataset[TorchBatch]):  # type: ignore[misc]  # PyTor
 class LoaderIterator(Iterator[TorchBatch]):
     """The steps of one worker. Its state is where the loader began, and how many steps it gave since."""
 
-    def __init__(self, loader: "Loader", worker: int, workers: int) -> None:
+    def __init__(self, loader: StepLoader, worker: int, workers: int) -> None:
         self._loader = loader
         self._worker, self._workers = worker, workers
         self._given = 0
