@@ -70,9 +70,11 @@ class EpochOrder:
             return epoch, self.window(epoch, window.stop)
         return epoch + 1, self.window(epoch + 1, 0)
 
-    def largest_window(self, shard_bytes: Sequence[int]) -> int:
-        """Return the most bytes of shards that a window of any epoch may need."""
-        count = WINDOW_SHARDS if self._shuffle == "window" else len(shard_bytes)
+    def largest_need(self, shard_bytes: Sequence[int]) -> int:
+        """Return the most bytes of shards that a step may need: two windows, since it may begin in one and end in the
+        next.
+        """
+        count = 2 * WINDOW_SHARDS if self._shuffle == "window" else len(shard_bytes)
         return sum(sorted(shard_bytes, reverse=True)[:count])
 
     def _place_in_windows(self, epoch: int, positions: IntArray) -> tuple[IntArray, IntArray]:

@@ -81,7 +81,9 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
     count, number = FIRST_ROWS, first
     asked = time.perf_counter()
     while total is None or number < total:
-        numbers = number + stride * np.arange(max(1, count // size))
+        begin = start + number * step
+        fitting = (run.reader.reach(begin) - begin) // (stride * step)
+        numbers = number + stride * np.arange(max(1, min(count // size, fitting)))
         begins = start + step * (numbers if total is None else numbers[numbers < total])
         wanted = (begins[:, None] + options.rank * size + np.arange(size)).reshape(-1)
         if run.end is not None:
@@ -134,7 +136,7 @@ def _sources(data: LoaderData, options: LoaderOptions, counts: Sequence[int]) ->
 def _check_cache_size(data: LoaderData, sources: Sequence[Source], options: LoaderOptions) -> None:
     """Raise `InputError` if the shards that are needed at one time do not fit into the cache."""
     needed = sum(
-        source.order.largest_window([data.shards[shard].file.bytes for shard in source.shards.tolist()])
+        source.order.largest_need([data.shards[shard].file.bytes for shard in source.shards.tolist()])
         for source in sources
     )
     if needed > options.cache_bytes:

@@ -122,6 +122,16 @@ class SequenceReader:
             return concat_pieces(ends, int(ends[-1]), sequences, length)
         return document_pieces(ends, sequences, length)
 
+    def reach(self, first: int) -> int:
+        """Return up to which number, or a few more, the sequences from `first` on need the shards of one window."""
+        left = [
+            source.order.window(epoch, position).stop - position
+            for source, (epoch, position) in zip(
+                self._sources, self._schedule.next_of_each(first), strict=True
+            )
+        ]
+        return self._schedule.reach(first, left)
+
     def expect(self, first: int, stop: int) -> None:
         """Tell the access which shards the sequences from `first` to `stop` need, and which those after them."""
         now: dict[int, None] = {}

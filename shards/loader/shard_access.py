@@ -171,9 +171,7 @@ class CachedShards:
 
     def _map(self, number: int, held: CachedFile) -> TokensShard:
         self._downloads.pop(number, None)
-        remote = self._remote.pop(number, None)
-        if remote:
-            remote.close()
+        self._remote.pop(number, None)  # rows that were found in it may still be read from it
         if number in self._mapped:
             held.release()
         else:

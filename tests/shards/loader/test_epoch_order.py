@@ -43,7 +43,7 @@ def test_a_position_needs_the_shards_of_its_window_alone(sizes, shuffle, data):
     used = {shard for shard, _ in epoch_of(order, 2)[window.start : window.stop]}
     assert used == set(window.shards)
     assert shuffle != "window" or len(window.shards) <= WINDOW_SHARDS
-    assert order.largest_window([7] * len(sizes)) >= 7 * len(window.shards)
+    assert order.largest_need([7] * len(sizes)) >= 7 * len(window.shards)
 
 
 def test_windows_follow_each_other_and_cover_the_epoch():
