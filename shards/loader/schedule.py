@@ -70,9 +70,8 @@ class Schedule:
 
     def reach(self, number: int, left: Sequence[int]) -> int:
         """Return up to which number, or a few more, each source gives no more than its `left` next sequences."""
-        return number + min(
-            each * BLOCK // count for each, count in zip(left, self._counts.tolist(), strict=True)
-        )
+        counts: list[int] = self._counts.tolist()
+        return number + min(each * BLOCK // count for each, count in zip(left, counts, strict=True))
 
     def end(self, epochs: int) -> tuple[int, int]:
         """Return the number of sequences before the first that would be from epoch `epochs` of its source, and that

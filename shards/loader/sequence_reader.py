@@ -13,10 +13,8 @@ from shards.loader.options import LoaderOptions
 from shards.loader.plans import Plans
 from shards.loader.schedule import Schedule
 from shards.loader.shard_access import ShardAccess
-from shards.packed_rows import Batch, assemble
+from shards.packed_rows import NOTHING, Batch, assemble
 from shards.packing import IntArray, Pieces, concat_pieces, document_pieces
-
-NOTHING = np.zeros(0, np.uint16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +39,9 @@ class Rows:
 
     def batches(self, size: int, length: int, pad_id: int) -> Iterator[Batch]:
         """Copy `size` rows at a time, as `shards.packed_rows` does; `sequences` has the number of each row."""
-        counts, pieces = self.pieces.counts, self.pieces
-        piece = 0
-        for start in range(0, len(self.numbers), size):
-            rows = slice(start, start + size)
-            stop = piece + int(counts[rows].sum())
-            part = Pieces(
-                counts=counts[rows], starts=pieces.starts[piece:stop], lengths=pieces.lengths[piece:stop]
-            )
-            batch = assemble(self.tokens[rows], part, length, pad_id)
-            batch["sequences"] = self.numbers[rows]
-            piece = stop
+        copied = assemble(self.tokens, self.pieces, length, pad_id, size)
+        for start, batch in zip(range(0, len(self.numbers), size), copied, strict=True):
+            batch["sequences"] = self.numbers[start : start + size]
             yield batch
 
 
