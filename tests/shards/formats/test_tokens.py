@@ -151,7 +151,9 @@ def test_a_block_is_checked_once(tmp_path, monkeypatch):
     shard = TokensShard.open(path)
     checked = []
     check = checked_file.Blocks.check
-    monkeypatch.setattr(checked_file.Blocks, "check", lambda *given: (checked.append(given[1]), check(*given)))
+    monkeypatch.setattr(
+        checked_file.Blocks, "check", lambda *given: (checked.append(given[1]), check(*given))
+    )
     for _ in range(2):
         shard.check(0, 10)
         shard.check_spans(np.array([5, 2000]), np.array([10, tokens // 2]))
