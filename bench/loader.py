@@ -188,8 +188,11 @@ def packing(arguments):
     sizes = np.load(arguments.place)
     for length in (1024, 2048, 4096, 8192):
         ends = np.cumsum(sizes, dtype=np.uint64)
-        begin = time.process_time()
         windows = list(ways.best_fit_windows(ends, length))
+        million = np.cumsum(np.random.default_rng(0).choice(sizes, 1_000_000), dtype=np.uint64)
+        begin = time.process_time()
+        for _ in ways.best_fit_windows(million, length):
+            pass
         seconds = time.process_time() - begin
         count = sum(len(each.counts) for each in windows)
         first_fit = first_fit_count(sizes, length)
@@ -204,7 +207,7 @@ def packing(arguments):
                 "verb": "packing", "packing": name, "length": length, "documents": len(sizes), "sequences": sequences,
                 "utilisation": round(loss.utilisation, 5), "cut_documents": round(loss.cut_documents / len(sizes), 4),
                 "tokens_lost": round(1 - loss.placed / loss.tokens, 4),
-                **({"s_per_million": round(seconds / len(sizes) * 1e6, 2)} if name == "best-fit" else {}),
+                **({"s_per_million": round(seconds, 2)} if name == "best-fit" else {}),
             }  # fmt: skip
 
 

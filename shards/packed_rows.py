@@ -37,10 +37,11 @@ def assemble(tokens: Sequence[Any], pieces: Pieces, length: int, pad_id: int, si
         sources[place] = _padding(length)
     count_up = _count_up(size * length)
     for number, (first, last) in enumerate(itertools.pairwise(edges)):
-        copied = [sources[place][starts[place] : stops[place]] for place in range(first, last)]
-        here = lengths[first:last]
-        batch_segments = np.repeat(segments[first:last], here)
-        positions = np.repeat(begins[first:last], here)
+        here = zip(sources[first:last], starts[first:last], stops[first:last], strict=True)
+        copied = [ids[start:stop] for ids, start, stop in here]
+        sizes = lengths[first:last]
+        batch_segments = np.repeat(segments[first:last], sizes)
+        positions = np.repeat(begins[first:last], sizes)
         np.subtract(count_up, positions, out=positions)
         input_ids = np.empty(size * length, np.int64)  # what embeddings and losses of PyTorch take
         np.concatenate(copied, out=input_ids)

@@ -80,7 +80,7 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
     left = None if run.end is None else max(0, run.end - start)
     total = None if left is None else left // step if options.drop_last else -(-left // step)
     count, number = size, first
-    asked = time.perf_counter()
+    counts, asked = run.metrics.counts, time.perf_counter()
     while total is None or number < total:
         begin = start + number * step
         fitting = (run.reader.reach(begin) - begin) // (stride * step)
@@ -95,7 +95,9 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
             begins.tolist(), rows.batches(size, options.length, options.pad_id), strict=True
         ):
             stop = begin + step if run.end is None else min(begin + step, run.end)
-            run.metrics.add(sequences=size, batches=1, stall_seconds=time.perf_counter() - asked)
+            counts.sequences += size  # only this thread counts these three
+            counts.batches += 1
+            counts.stall_seconds += time.perf_counter() - asked
             yield Position(sequences=stop, last=stop - begin), batch
             asked = time.perf_counter()
         number += stride * len(begins)
