@@ -21,7 +21,6 @@ class TokenOrigin:
     source: str
     """The crawl or ingest that the document is from."""
     record: RecordRef
-    """File and offset of the record. A shard does not hold its length and digest: they are 0 and empty."""
     shard: str
     """The address of the shard."""
     row: int
@@ -53,8 +52,8 @@ def origin_of(shard: LoaderShard, ends: npt.NDArray[np.uint64], token: int) -> T
         record=RecordRef(
             file=str(line["record_file"]),
             offset=int(str(line["record_offset"])),
-            length=0,
-            digest="",
+            length=int(str(line["record_length"])),
+            digest=str(line["record_digest"]),
         ),
         shard=shard.where,
         row=row,

@@ -87,6 +87,8 @@ def references(source, first, count):
             "source": [source] * count,
             "record_file": [f"warc/{source}/{number // 10}.warc.gz" for number in numbers],
             "record_offset": [1000 * number for number in numbers],
+            "record_length": [500 + number for number in numbers],
+            "record_digest": [f"sha1:{number}" for number in numbers],
         }
     )
 

@@ -51,8 +51,8 @@ def test_a_token_leads_to_its_document(export, sources, packing, tmp_path):
             assert found.record == RecordRef(
                 file=f"warc/{source}/{int(number) // 10}.warc.gz",
                 offset=1000 * int(number),
-                length=0,
-                digest="",
+                length=500 + int(number),
+                digest=f"sha1:{number}",
             )
             assert found.shard.startswith(f"file:{export}/tokens/{source}/shard-")
 
