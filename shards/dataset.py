@@ -5,13 +5,22 @@ It names every other file of the directory with its SHA-256 and holds its own di
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from core import CorruptData
 
-FORMAT = "thresher-parquet@2"
+FORMAT = "thresher-export@3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideFile:
+    """A file of the export directory that is not a shard: the report, a README, an index."""
+
+    name: str
+    bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,17 +31,22 @@ class ShardFile:
     """Path relative to the export directory: `data/shard-00000.parquet`."""
     bytes: int
     sha256: str
+    format: str
+    """The value of `--format`."""
+    source: str = ""
+    """The source of all of its documents; empty for a shard in which sources are mixed."""
     documents: int
+    rows: int
+    """Documents, or packed sequences."""
     tokens: int
+    """Token ids without padding."""
+    companions: tuple[SideFile, ...] = ()
+    """Files that belong to this shard alone, such as its index."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideFile:
-    """A file of the export directory that is not a shard: the report or the README."""
-
-    name: str
-    bytes: int
-    sha256: str
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of all files of the shard."""
+        return (self.name, *(file.name for file in self.companions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +57,23 @@ class Dataset:
     recipe: Mapping[str, Any]
     shards: tuple[ShardFile, ...]
     files: tuple[SideFile, ...]
+    mix: tuple[Mapping[str, Any], ...] = ()
+    """What each source contributes."""
 
     @property
     def documents(self) -> int:
-        """Number of documents in all shards."""
-        return sum(shard.documents for shard in self.shards)
+        """Number of documents in the dataset; a repeated document counts as often as it occurs."""
+        return sum(shard.documents for shard in self._one_format)
 
     @property
     def tokens(self) -> int:
-        """Number of tokens in all shards."""
-        return sum(shard.tokens for shard in self.shards)
+        """Number of tokens in the dataset."""
+        return sum(shard.tokens for shard in self._one_format)
+
+    @property
+    def _one_format(self) -> Iterator[ShardFile]:
+        """The shards of one format: every format holds the whole dataset."""
+        return (shard for shard in self.shards if shard.format == self.shards[0].format)
 
     def to_json(self) -> bytes:
         """Return the bytes of the file; equal datasets give equal bytes."""
@@ -63,6 +84,7 @@ class Dataset:
             "tokens": self.tokens,
             "shards": [asdict(shard) for shard in self.shards],
             "files": [asdict(file) for file in self.files],
+            "mix": list(self.mix),
             "recipe": self.recipe,
         }
         sealed = {**body, "digest": _digest(body)}
@@ -82,14 +104,20 @@ class Dataset:
             dataset = Dataset(
                 fingerprint=body["fingerprint"],
                 recipe=body["recipe"],
-                shards=tuple(ShardFile(**shard) for shard in body["shards"]),
+                shards=tuple(shard_file(shard) for shard in body["shards"]),
                 files=tuple(SideFile(**file) for file in body["files"]),
+                mix=tuple(body["mix"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CorruptData(f"{where}: not the manifest of an export ({error!r}); {remedy}") from None
         if digest != _digest(body):
             raise CorruptData(f"{where} was changed after it was sealed; {remedy}")
         return dataset
+
+
+def shard_file(body: Mapping[str, Any]) -> ShardFile:
+    """Return the shard that `dataclasses.asdict` turned into a mapping."""
+    return ShardFile(**{**body, "companions": tuple(SideFile(**file) for file in body["companions"])})
 
 
 def _digest(body: Mapping[str, Any]) -> str:

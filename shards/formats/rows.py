@@ -1,0 +1,51 @@
+"""The columns of the rows that become shards. One row is a document, or a packed sequence of several documents."""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+def _column(name: str, kind: pa.DataType) -> "pa.Field[pa.DataType]":
+    return pa.field(name, kind, nullable=False)
+
+
+REFERENCE = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("url", pa.string()),
+        _column("source", pa.string()),
+        _column("record_file", pa.string()),
+        _column("record_offset", pa.int64()),
+    ]
+)
+"""The columns that lead from a document back to its archived record."""
+
+DOCUMENT_ROW = pa.schema([_column("input_ids", pa.list_(pa.int32())), *REFERENCE, _column("text", pa.string())])
+"""A row that is a document."""
+
+PACKED_ROW = pa.schema(
+    [
+        _column("input_ids", pa.list_(pa.int32())),
+        _column("positions", pa.list_(pa.int32())),
+        _column("segments", pa.list_(pa.int32())),
+        _column("ids", pa.list_(pa.string())),
+    ]
+)
+"""A row that is a packed sequence: for each token its place in its document and the number of its document in the
+sequence (from 1; 0 is padding), and the ids of the documents in this order.
+"""
+
+
+def without_text(schema: pa.Schema) -> pa.Schema:
+    """Return the columns without the text."""
+    return pa.schema([field for field in schema if field.name != "text"])
+
+
+def flat_ids(lists: "pa.ChunkedArray[pa.ListScalar[pa.Int32Scalar]]") -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the token ids of all rows in one array, and the end of each row in it."""
+    whole = lists.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], lists.type)
+    offsets = whole.offsets.to_numpy().astype(np.int64)
+    values = whole.values.to_numpy()[int(offsets[0]) : int(offsets[-1])]
+    return values, offsets[1:] - offsets[0]
