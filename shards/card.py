@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shards.dataset import ShardFile
-from shards.format import SHARD_DIRECTORY, SHARD_SCHEMA
+from shards.formats.format import Format
 
 CARD_NAME = "README.md"
 

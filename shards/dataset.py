@@ -31,17 +31,22 @@ class ShardFile:
     """Path relative to the export directory: `data/shard-00000.parquet`."""
     bytes: int
     sha256: str
-    format: str
-    """The value of `--format`."""
-    source: str = ""
-    """The source of all of its documents; empty for a shard in which sources are mixed."""
     documents: int
-    rows: int
-    """Documents, or packed sequences."""
     tokens: int
     """Token ids without padding."""
+    format: str = "parquet"
+    """The value of `--format`."""
+    source: str | None = None
+    """The component of the mix that all documents of the shard belong to; None if it holds documents of several."""
+    sequences: int = 0
+    """Packed sequences; 0 if each row is a document."""
     companions: tuple[SideFile, ...] = ()
     """Files that belong to this shard alone, such as its index."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the shard: packed sequences or documents."""
+        return self.sequences or self.documents
 
     @property
     def file_names(self) -> tuple[str, ...]:

@@ -51,12 +51,16 @@ class Format:
     """Folder of the shards in the export directory. It holds only files of this format."""
     file_names: Callable[[int, int], tuple[str, ...]]
     """Names of the files of shard `number` of `count`, relative to the folder; the first one is the shard itself."""
-    open: Callable[[Sequence[BinaryIO], pa.Schema, int], ShardWriter]
-    """Return the writer of a shard: its files, the columns of its rows, and the bytes of a token id (2 or 4)."""
+    open: Callable[[Sequence[BinaryIO], pa.Schema, int, RowSize], ShardWriter]
+    """Return the writer of a shard: its files, the columns of its rows, the bytes of a token id (2 or 4), and what it
+    will hold. The last one is exact if `counts_first` is set, and empty otherwise.
+    """
     bytes_of: Callable[[RowSize, int], int]
     """Return the bytes that rows take before compression, given the bytes of a token id."""
     is_by_source: bool = False
     """Whether a shard holds rows of one source only, in a folder that has the name of the source."""
+    counts_first: bool = False
+    """Whether a shard can only be begun if its tokens are counted."""
     holds_text: bool = True
     """Whether the shards hold the texts, unless the user leaves them out."""
     shard_bytes: int = 10**9

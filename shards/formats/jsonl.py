@@ -19,7 +19,7 @@ LINES_AT_ONCE = 256
 class JsonlShard:
     """Writes one compressed file of lines."""
 
-    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, _: int) -> None:
+    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, _: int, __: RowSize) -> None:
         (file,) = files
         self._names = schema.names
         self._out = zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(file, closefd=False)

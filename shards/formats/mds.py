@@ -34,7 +34,7 @@ class _Column(NamedTuple):
 class MdsShard:
     """Writes one shard. Holds the whole shard in memory until the end."""
 
-    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int) -> None:
+    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int, _: RowSize) -> None:
         (self._file,) = files
         self._columns = _columns(schema, id_bytes)
         self._config = json.dumps(_config(self._columns), sort_keys=True).encode()

@@ -25,7 +25,7 @@ TYPE_CODES = {2: 8, 4: 4}
 class MegatronShard:
     """Writes a pair of files. Holds 4 bytes for each document until the end."""
 
-    def __init__(self, files: Sequence[BinaryIO], _: pa.Schema, id_bytes: int) -> None:
+    def __init__(self, files: Sequence[BinaryIO], _: pa.Schema, id_bytes: int, __: RowSize) -> None:
         self._bin, self._idx = files
         self._id_bytes = id_bytes
         self._lengths: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []

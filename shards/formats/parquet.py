@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shards.formats.format import Format, RowSize
-from shards.formats.group import RowGroups
+from shards.formats.row_groups import RowGroups
 
 INT32_BYTES = 4
 REFERENCE_BYTES = 200
@@ -17,7 +17,7 @@ REFERENCE_BYTES = 200
 class ParquetShard:
     """Writes one Parquet file."""
 
-    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, _: int) -> None:
+    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, _: int, __: RowSize) -> None:
         (file,) = files
         self._writer = pq.ParquetWriter(file, schema, compression="zstd", compression_level=3, write_page_checksum=True)
         self._groups = RowGroups(schema)

@@ -25,7 +25,7 @@ Ids = np.uint16 | np.uint32
 class WebDatasetShard:
     """Writes one tar file."""
 
-    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int) -> None:
+    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int, _: RowSize) -> None:
         (self._file,) = files
         self._names = schema.names
         self._lists = [field.name for field in schema if _is_numbers(field)]
