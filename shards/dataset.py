@@ -5,7 +5,7 @@ It names every other file of the directory with its SHA-256 and holds its own di
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,9 +49,9 @@ class ShardFile:
         return self.sequences or self.documents
 
     @property
-    def file_names(self) -> tuple[str, ...]:
-        """The names of all files of the shard."""
-        return (self.name, *(file.name for file in self.companions))
+    def files(self) -> tuple["ShardFile | SideFile", ...]:
+        """All files of the shard."""
+        return (self, *self.companions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +68,12 @@ class Dataset:
     @property
     def documents(self) -> int:
         """Number of documents in the dataset; a repeated document counts as often as it occurs."""
-        return sum(shard.documents for shard in self._one_format)
+        return count_documents(self.shards)
 
     @property
     def tokens(self) -> int:
         """Number of tokens in the dataset."""
-        return sum(shard.tokens for shard in self._one_format)
-
-    @property
-    def _one_format(self) -> Iterator[ShardFile]:
-        """The shards of one format: every format holds the whole dataset."""
-        return (shard for shard in self.shards if shard.format == self.shards[0].format)
+        return count_tokens(self.shards)
 
     def to_json(self) -> bytes:
         """Return the bytes of the file; equal datasets give equal bytes."""
@@ -118,6 +113,20 @@ class Dataset:
         if digest != _digest(body):
             raise CorruptData(f"{where} was changed after it was sealed; {remedy}")
         return dataset
+
+
+def count_documents(shards: Sequence[ShardFile]) -> int:
+    """Return the number of documents in a dataset. Every format holds the whole dataset, so one format is counted."""
+    return sum(shard.documents for shard in _of_one_format(shards))
+
+
+def count_tokens(shards: Sequence[ShardFile]) -> int:
+    """Return the number of tokens in a dataset. Every format holds the whole dataset, so one format is counted."""
+    return sum(shard.tokens for shard in _of_one_format(shards))
+
+
+def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
+    return (shard for shard in shards if shard.format == shards[0].format)
 
 
 def shard_file(body: Mapping[str, Any]) -> ShardFile:

@@ -18,7 +18,9 @@ TYPES = {pa.string(): "string", pa.int32(): "int32", pa.int64(): "int64"}
 
 
 def _card(shards: Sequence[ShardFile], schema: pa.Schema, _: int) -> Mapping[str, bytes]:
-    rows, tokens, size = (sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "bytes"))
+    rows, tokens, size = (
+        sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "bytes")
+    )
     category = next((name for limit, name in SIZES if rows < limit), "100B<n<1T")
     features = "\n".join(_feature(field) for field in schema)
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
@@ -43,7 +45,7 @@ dataset_info:
 
 # Tokenized documents
 
-{rows:,} rows and {tokens:,} tokens in {len(shards):,} shards, written by Thresher, in the order of a seeded permutation.
+{rows:,} rows and {tokens:,} tokens in {len(shards):,} shards, written by Thresher in the order of a seeded permutation.
 Rights in the texts are their owners'. The `manifest.json` beside this folder has the recipe and the digests.
 
 | column | type |

@@ -8,6 +8,7 @@ import pyarrow as pa
 import zstandard
 
 from shards.formats.format import Format, RowSize
+from shards.formats.row_groups import RowGroups
 
 DIGITS = 6
 """Bytes of a token id as text, with its comma."""
@@ -21,19 +22,24 @@ class JsonlShard:
 
     def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, _: int, __: RowSize) -> None:
         (file,) = files
-        self._names = schema.names
+        # The compressor's blocks follow from what it gets at once, so that must follow from the rows alone.
+        self._groups = RowGroups(schema, max_rows=LINES_AT_ONCE)
         self._out = zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(file, closefd=False)
         self._encoder = msgspec.json.Encoder()
 
     def write(self, rows: pa.Table) -> None:
         """Append rows, one line each."""
-        table = rows.select(self._names)
-        for start in range(0, table.num_rows, LINES_AT_ONCE):
-            self._out.write(self._encoder.encode_lines(table.slice(start, LINES_AT_ONCE).to_pylist()))
+        for group in self._groups.add(rows):
+            self._put(group)
 
     def close(self) -> None:
         """End the frame."""
+        for group in self._groups.rest():
+            self._put(group)
         self._out.flush(zstandard.FLUSH_FRAME)
+
+    def _put(self, group: pa.Table) -> None:
+        self._out.write(self._encoder.encode_lines(group.to_pylist()))
 
 
 def _bytes_of(size: RowSize, _: int) -> int:

@@ -48,7 +48,9 @@ class MdsShard:
             columns = [[column.encode(value) for value in part[column.name]] for column in self._columns]
             for sample in zip(*columns, strict=True):
                 sizes = [
-                    len(data) for data, column in zip(sample, self._columns, strict=True) if column.size is None
+                    len(data)
+                    for data, column in zip(sample, self._columns, strict=True)
+                    if column.size is None
                 ]
                 before = len(self._samples)
                 self._samples += np.array(sizes, "<u4").tobytes() + b"".join(sample)
@@ -58,7 +60,9 @@ class MdsShard:
         """Write the shard."""
         head = 4 + 4 * (len(self._lengths) + 1) + len(self._config)
         offsets = np.cumsum([head, *self._lengths]).astype("<u4")
-        self._file.write(np.uint32(len(self._lengths)).astype("<u4").tobytes() + offsets.tobytes() + self._config)
+        self._file.write(
+            np.uint32(len(self._lengths)).astype("<u4").tobytes() + offsets.tobytes() + self._config
+        )
         self._file.write(self._samples)
 
 
@@ -99,7 +103,9 @@ def _columns(schema: pa.Schema, id_bytes: int) -> list[_Column]:
         elif field.type == pa.string():
             made.append(_Column(field.name, "str", None, lambda value: value.as_py().encode()))
         elif field.type == pa.int64():
-            made.append(_Column(field.name, "int", 8, lambda value: np.int64(value.as_py()).astype("<i8").tobytes()))
+            made.append(
+                _Column(field.name, "int", 8, lambda value: np.int64(value.as_py()).astype("<i8").tobytes())
+            )
         else:
             made.append(_Column(field.name, "json", None, lambda value: msgspec.json.encode(value.as_py())))
     return made

@@ -1,9 +1,9 @@
 """`megatron`: the indexed dataset of Megatron-LM. `.bin` holds the token ids one after another, `.idx` says where each
 document begins.
 
-Layout of the index (version 1, little-endian): the magic `MMIDIDX\\0\\0`, u64 version, u8 code of the type of an id,
-u64 sequences, u64 documents + 1; then for each sequence its length (i32), for each its offset in bytes (i64), and the
-numbers of the sequences at which documents begin, the end included (i64). Here each document is one sequence.
+Layout of the index (version 1, little-endian): the magic `MMIDIDX` and two zeros, u64 version, u8 code of the type of
+an id, u64 sequences, u64 documents + 1; then for each sequence its length (i32), for each its offset in bytes (i64),
+and the numbers of the sequences at which documents begin, the end included (i64). Each document is one sequence.
 """
 
 import struct
@@ -41,7 +41,9 @@ class MegatronShard:
         lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, "<i4")
         starts = np.cumsum(lengths, dtype="<i8") - lengths
         self._idx.write(MAGIC)
-        self._idx.write(struct.pack("<QBQQ", VERSION, TYPE_CODES[self._id_bytes], len(lengths), len(lengths) + 1))
+        self._idx.write(
+            struct.pack("<QBQQ", VERSION, TYPE_CODES[self._id_bytes], len(lengths), len(lengths) + 1)
+        )
         self._idx.write(lengths.tobytes())
         self._idx.write((starts * self._id_bytes).astype("<i8").tobytes())
         self._idx.write(np.arange(len(lengths) + 1, dtype="<i8").tobytes())

@@ -19,7 +19,9 @@ class ParquetShard:
 
     def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, _: int, __: RowSize) -> None:
         (file,) = files
-        self._writer = pq.ParquetWriter(file, schema, compression="zstd", compression_level=3, write_page_checksum=True)
+        self._writer = pq.ParquetWriter(
+            file, schema, compression="zstd", compression_level=3, write_page_checksum=True
+        )
         self._groups = RowGroups(schema)
 
     def write(self, rows: pa.Table) -> None:

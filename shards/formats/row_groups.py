@@ -3,11 +3,17 @@
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 MAX_ROWS = 4096
 MAX_BYTES = 32 << 20
 """A group holds at most so many bytes of Arrow data, and at least one row."""
+
+INTEGER_BYTES = 4
+TEXT_BYTES = 36
+"""Bytes of an id of 32 digits in a list, with its offset."""
 
 
 class RowGroups:
@@ -39,22 +45,16 @@ class RowGroups:
         self._waiting, self._rows, self._bytes = [], 0, 0
 
 
-def row_bytes(rows: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def row_bytes(rows: pa.Table) -> npt.NDArray[np.int64]:
     """Return the bytes of each row's texts and lists."""
     sizes = np.zeros(rows.num_rows, dtype=np.int64)
     for column in rows.columns:
         if pa.types.is_list(column.type):
-            width = 4 if pa.types.is_integer(column.type.value_type) else 36
+            item = INTEGER_BYTES if pa.types.is_integer(column.type.value_type) else TEXT_BYTES
+            lengths = pc.list_value_length(column)
         elif pa.types.is_string(column.type):
-            width = 1
+            item, lengths = 1, pc.binary_length(column)
         else:
             continue
-        lengths = [np.diff(chunk.offsets.to_numpy()) if width > 1 else _string_lengths(chunk) for chunk in column.chunks]
-        if lengths:
-            sizes += width * np.concatenate(lengths).astype(np.int64)
+        sizes += item * lengths.to_numpy().astype(np.int64)
     return sizes
-
-
-def _string_lengths(chunk: "pa.Array[pa.StringScalar]") -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
-    offsets = np.frombuffer(chunk.buffers()[1] or b"", dtype=np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-    return np.diff(offsets) if len(chunk) else np.zeros(0, np.int32)

@@ -1,8 +1,11 @@
 """The columns of the rows that become shards. One row is a document, or a packed sequence of several documents."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def _column(name: str, kind: pa.DataType) -> "pa.Field[pa.DataType]":
@@ -20,7 +23,9 @@ REFERENCE = pa.schema(
 )
 """The columns that lead from a document back to its archived record."""
 
-DOCUMENT_ROW = pa.schema([_column("input_ids", pa.list_(pa.int32())), *REFERENCE, _column("text", pa.string())])
+DOCUMENT_ROW = pa.schema(
+    [_column("input_ids", pa.list_(pa.int32())), *REFERENCE, _column("text", pa.string())]
+)
 """A row that is a document."""
 
 PACKED_ROW = pa.schema(
@@ -41,11 +46,9 @@ def without_text(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in schema if field.name != "text"])
 
 
-def flat_ids(lists: "pa.ChunkedArray[pa.ListScalar[pa.Int32Scalar]]") -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def flat_ids(lists: "pa.ChunkedArray[Any]") -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return the token ids of all rows in one array, and the end of each row in it."""
-    whole = lists.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], lists.type)
-    offsets = whole.offsets.to_numpy().astype(np.int64)
-    values = whole.values.to_numpy()[int(offsets[0]) : int(offsets[-1])]
-    return values, offsets[1:] - offsets[0]
+    lengths = [pc.list_value_length(chunk).to_numpy() for chunk in lists.chunks]
+    ids = [pc.list_flatten(chunk).to_numpy() for chunk in lists.chunks]
+    ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]), dtype=np.int64)
+    return np.concatenate([np.zeros(0, np.int32), *ids]), ends

@@ -41,8 +41,8 @@ class TokenShard:
 
     def close(self) -> None:
         """Write what follows the ids, and complete the references."""
-        self._tokens.close()
         self._references.close()
+        self._tokens.close()
 
 
 class _HeaderFirst(io.RawIOBase):
@@ -101,4 +101,3 @@ TOKENS = Format(
     holds_text=False,
     counts_first=True,
 )
-

@@ -51,7 +51,9 @@ class WebDatasetShard:
         self._member(f"{key}.json", msgspec.json.encode(facts))
         for name in self._lists:
             numbers = np.asarray(part[name][at].values)
-            self._member(f"{key}.{name}.npy", npy(numbers.astype(self._dtype if name == "input_ids" else np.int32)))
+            self._member(
+                f"{key}.{name}.npy", npy(numbers.astype(self._dtype if name == "input_ids" else np.int32))
+            )
         if "text" in self._names:
             self._member(f"{key}.txt", part["text"][at].as_py().encode())
 
