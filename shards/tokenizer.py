@@ -99,11 +99,11 @@ def end_token(tokenizer: TokenizerFile, wanted: str | None) -> int | None:
         wanted = tokenizer.end_token or "none"
     if wanted == "none":
         return None
-    found = Tokenizer.from_str(tokenizer.json).token_to_id(wanted)
-    if found is not None:
+    if wanted.isascii() and wanted.isdigit():
+        if int(wanted) <= tokenizer.largest_id:
+            return int(wanted)
+    elif (found := Tokenizer.from_str(tokenizer.json).token_to_id(wanted)) is not None:
         return int(found)
-    if wanted.isascii() and wanted.isdigit() and int(wanted) <= tokenizer.largest_id:
-        return int(wanted)
     raise InputError(
         f"--eos {wanted}: is no token of {tokenizer.name} and no id from 0 to {tokenizer.largest_id}; "
         "give a token, its id, or none"

@@ -7,8 +7,9 @@ A command parses its options, calls one function, and prints the result. It impo
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -24,7 +25,17 @@ from pipeline.commands.options import (
 )
 from pipeline.terminal.output import echo, print_result
 
-ShardFormat = Literal["tokens", "parquet", "jsonl", "webdataset", "mds", "megatron", "hf"]
+
+class ShardFormat(StrEnum):
+    """The names of `shards.formats.registry`, which this module cannot import: `--help` must appear at once."""
+
+    TOKENS = "tokens"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    WEBDATASET = "webdataset"
+    MDS = "mds"
+    MEGATRON = "megatron"
+    HF = "hf"
 
 
 def process(
@@ -153,7 +164,7 @@ def export(
     from shards.tokenizer import load_tokenizer_file as load_tokenizer
 
     options = ExportOptions(
-        formats=tuple(dict.fromkeys(formats or ["parquet"])),
+        formats=tuple(dict.fromkeys(str(each) for each in formats or [ShardFormat.PARQUET])),
         shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
         eos=eos,
         with_text=text,

@@ -1,8 +1,10 @@
 """Merge runs into one run of a range of places: a level between `tokenize` and `shard`, for datasets of many runs."""
 
-from functools import partial
-from itertools import chain
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
@@ -24,8 +26,15 @@ def merge_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     task: MergeParameters = part.parameters
     schema = run_schema(with_text=task.with_text)
     names = [span.name for span in part.inputs]
-    rows = chain.from_iterable(merged_rows(store, names, each, schema.names) for each in task.wanted)
+    count = 0
+
+    def rows() -> Iterator[pa.Table]:
+        nonlocal count
+        for places in task.wanted:
+            for table in merged_rows(store, names, places, schema.names, complete=False):
+                count += table.num_rows
+                yield table.select(schema.names)
+
     (name,) = part.writes
-    count = sum(map(len, task.wanted))
-    output = store.write(name, count, partial(write_merged, rows=rows, schema=schema))
-    return PartOutputs(counts={"rows": count}, outputs=(output,))
+    output = store.write(name, 0, lambda file: write_merged(file, rows(), schema))
+    return PartOutputs(counts={"rows": count}, outputs=(replace(output, rows=count),))

@@ -4,7 +4,7 @@
    places needs, so reading a range costs little more than its bytes.
 2. `merged_rows` yields the rows of a range of places in order, from any number of runs. It holds at most one row group
    of each run, and one window of places.
-3. Every place of the range occurs exactly once; otherwise the runs are damaged, and that is an error.
+3. No place occurs twice, and all runs together have every place; otherwise they are damaged, and that is an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,26 +63,32 @@ def _run_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def merged_rows(
-    store: PartStore, names: Sequence[str], places: range, columns: Sequence[str]
+    store: PartStore, names: Sequence[str], places: range, columns: Sequence[str], *, complete: bool
 ) -> Iterator[pa.Table]:
-    """Yield the columns, `place` first, of the rows at a range of places, in order.
+    """Yield the columns, `place` among them, of the rows at a range of places, in order.
 
-    Raise `CorruptData` if a run cannot be read, or if the places are not all there, each once.
+    Raise `CorruptData` if a run cannot be read, if a place occurs twice, or if `complete` is set and a place is
+    missing.
     """
     wanted = ["place", *(name for name in columns if name != "place")]
     runs = [_Run(store, name, places, wanted) for name in names]
-    size, rows = (
-        (sum(numbers) for numbers in zip(*(run.extent for run in runs), strict=True)) if runs else (0, 0)
-    )
-    window = max(1, WINDOW_BYTES * rows // max(size, 1))
+    window = max(1, WINDOW_BYTES * len(places) // max(sum(run.bytes for run in runs), 1))
     for start in range(places.start, places.stop, window):
         stop = min(start + window, places.stop)
         found = [table for run in runs for table in run.rows_until(stop)]
-        table = pa.concat_tables(found).combine_chunks() if found else None
-        order = np.argsort(table["place"].to_numpy()) if table is not None else np.zeros(0, np.int64)
-        if table is None or not np.array_equal(table["place"].to_numpy()[order], np.arange(start, stop)):
+        if not found and not complete:
+            continue
+        table = (
+            pa.concat_tables(found).combine_chunks()
+            if found
+            else pa.table({"place": pa.array([], pa.int64())})
+        )
+        there = table["place"].to_numpy()
+        order = np.argsort(there)
+        if (np.diff(there[order]) < 1).any() or (complete and len(there) != stop - start):
             raise CorruptData(
-                f"the working files of the export lack rows at the places {start} to {stop}; run the same export again"
+                f"the working files of the export do not have one row for each place from {start} to {stop}; "
+                "run the same export again"
             )
         yield table.take(pa.array(order, pa.int64()))
 
@@ -106,11 +112,8 @@ class _Run:
         self._firsts = {at: edges[at][0] for at in chosen}
         self._groups = iter(chosen)
         self._next = next(self._groups, None)
-        self.extent = (
-            sum(groups[at].total_byte_size for at in chosen),
-            sum(groups[at].num_rows for at in chosen),
-        )
-        """Bytes before compression, and rows, of the groups that are needed."""
+        self.bytes = sum(groups[at].total_byte_size for at in chosen)
+        """Bytes before compression of the groups that are needed."""
 
     def rows_until(self, stop: int) -> Iterator[pa.Table]:
         """Yield the rows below a place that were not yielded before."""

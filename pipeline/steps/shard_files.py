@@ -39,14 +39,14 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     schema = DOCUMENT_ROW if task.with_text else without_text(DOCUMENT_ROW)
     expected = RowSize()
     if kind.counts_first:
-        counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, ["tokens"]))
+        counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, ["tokens"], complete=True))
         expected = RowSize(rows=len(task.places), tokens=sum(counted))
     tokens = 0
 
     def write(files: Sequence[BinaryIO]) -> None:
         nonlocal tokens
         writer = kind.open(files, schema, task.id_bytes, expected)
-        for rows in merged_rows(store, runs, task.places, ["tokens", *schema.names]):
+        for rows in merged_rows(store, runs, task.places, ["tokens", *schema.names], complete=True):
             tokens += _tokens(rows)
             writer.write(rows)
         writer.close()

@@ -124,7 +124,7 @@ def make_shards(
     layouts = _layouts(plan)
     tokenize = Step(name="tokenize", version=2, recipe=plan.recipe)
     pieces = [_tokenize_part(plan, group, layouts) for group in plan.groups]
-    ran = _run(scratch, tokenize, pieces, tokenize_work, pool, progress)
+    ran = _run(scratch, tokenize, pieces, tokenize_work, pool, progress, ())
     regions: dict[str, list[_Region]] = {}
     made: list[tuple[Step, Part]] = [(tokenize, piece) for piece in pieces]
     merge = Step(name="merge", version=1, recipe=plan.recipe)
@@ -136,7 +136,7 @@ def make_shards(
             level += 1
             buckets = [bucket for region in found for bucket in _buckets(region, layout, level)]
             parts = [part for bucket in buckets for part in bucket.parts]
-            ran = ran.plus(_run(scratch, merge, parts, merge_work, pool, progress))
+            ran = ran.plus(_run(scratch, merge, parts, merge_work, pool, progress, made))
             made.extend((merge, part) for part in parts)
             found = [
                 _Region(bucket.places, tuple(_outputs(scratch, merge, part)[0] for part in bucket.parts))
@@ -148,14 +148,8 @@ def make_shards(
     numbered = [_shard_part(plan, spec, regions[order_of(FORMATS[spec.format])]) for spec in specs]
     for part in numbered:
         _unseal_lost(plan, shard, part)
-    sharded = run_step.run_step(
-        scratch, shard, numbered, shard_work, pool=pool, progress=progress, retry=True
-    )
-    if sharded.quarantined:
-        _unseal_damaged(scratch, made)
-    sharded.require_all()
-    lines = tuple(_line(scratch, part) for part in numbered)
-    return lines, ran.plus(sharded)
+    ran = ran.plus(_run(scratch, shard, numbered, shard_work, pool, progress, made))
+    return tuple(_line(scratch, part) for part in numbered), ran
 
 
 def order_of(kind: Format) -> str:
@@ -297,8 +291,12 @@ def _run(
     work: WorkFunction,
     pool: WorkerPool,
     progress: Progress,
+    made: Sequence[tuple[Step, Part]],
 ) -> run_step.StepSummary:
+    """Make all parts of a step. If one fails, unseal those of the parts `made` before whose files are damaged."""
     ran = run_step.run_step(scratch, step, parts, work, pool=pool, progress=progress, retry=True)
+    if ran.quarantined:
+        _unseal_damaged(scratch, made)
     ran.require_all()
     return ran
 
