@@ -10,8 +10,6 @@ import json as json_module
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from core import InputError
@@ -108,25 +106,6 @@ def end_token(tokenizer: TokenizerFile, wanted: str | None) -> int | None:
         f"--eos {wanted}: is no token of {tokenizer.name} and no id from 0 to {tokenizer.largest_id}; "
         "give a token, its id, or none"
     )
-
-
-class Encoder:
-    """Encodes texts; each process opens its own."""
-
-    def __init__(self, json: str) -> None:
-        self._tokenizer = open_tokenizer(json)
-
-    def encode(self, texts: list[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the ids of all texts one after another, and the number of ids of each text."""
-        encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        ids = [np.array(item.ids, dtype=np.int64) for item in encoded]
-        lengths = np.array([len(each) for each in ids], dtype=np.int64)
-        return np.concatenate([np.zeros(0, np.int64), *ids]), lengths
-
-
-def open_encoder(json: str) -> Encoder:
-    """Return an encoder for a tokenizer file."""
-    return Encoder(json)
 
 
 def _tokenizer_file(name: str, text: str, configured_end: str = "") -> TokenizerFile:

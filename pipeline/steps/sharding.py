@@ -32,6 +32,7 @@ from pipeline.steps.tokenizing import (
 )
 from pipeline.terminal.progress import Progress
 from shards.dataset import ShardFile, shard_file
+from shards.encoder import is_fast_equal
 from shards.formats.format import Format, RowSize
 from shards.formats.registry import FORMATS
 from shards.order import BY_SOURCE, MIXED, Order, split
@@ -123,7 +124,8 @@ def make_shards(
     scratch.put(TOKENIZER, plan.tokenizer.json.encode())
     layouts = _layouts(plan)
     tokenize = Step(name="tokenize", version=2, recipe=plan.recipe)
-    pieces = [_tokenize_part(plan, group, layouts) for group in plan.groups]
+    fast = is_fast_equal(plan.tokenizer.json)
+    pieces = [_tokenize_part(plan, group, layouts, fast=fast) for group in plan.groups]
     ran = _run(scratch, tokenize, pieces, tokenize_work, pool, progress, ())
     regions: dict[str, list[_Region]] = {}
     made: list[tuple[Step, Part]] = [(tokenize, piece) for piece in pieces]
@@ -181,7 +183,9 @@ def _united(places: Iterator[range]) -> tuple[range, ...]:
     return tuple(united)
 
 
-def _tokenize_part(plan: ShardingPlan, group: DocumentGroup, layouts: tuple[LayoutTask, ...]) -> Part:
+def _tokenize_part(
+    plan: ShardingPlan, group: DocumentGroup, layouts: tuple[LayoutTask, ...], *, fast: bool
+) -> Part:
     inputs = tuple(span for part in group.parts for span in (part.documents, part.signatures))
     return Part(
         name=group.name,
@@ -192,6 +196,7 @@ def _tokenize_part(plan: ShardingPlan, group: DocumentGroup, layouts: tuple[Layo
             first=group.first,
             order=plan.order,
             eos=plan.eos,
+            fast=fast,
             layouts=layouts,
         ),
         reads=(TOKENIZER,),

@@ -20,11 +20,11 @@ from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.steps.runs import write_run
+from shards.encoder import Encoder
 from shards.formats.format import RowSize
 from shards.formats.row_groups import row_bytes
 from shards.formats.rows import DOCUMENT_ROW
 from shards.order import IntArray, Order, within
-from shards.tokenizer import Encoder, open_encoder
 from storage import tables
 from storage.manifest import Input
 
@@ -66,6 +66,8 @@ class TokenizeParameters(NamedTuple):
     order: Order
     eos: int | None
     """Token id that ends each document."""
+    fast: bool
+    """Whether the fast tokenizer is proven to give the same ids."""
     layouts: tuple[LayoutTask, ...]
 
 
@@ -90,7 +92,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     needed[rows.documents[np.logical_or.reduce(wanted)]] = True
     index = np.cumsum(needed) - 1
     documents = documents.filter(pa.array(needed))
-    encoder = _encoder(store.read(TOKENIZER).decode())
+    encoder = _encoder(store.read(TOKENIZER).decode(), fast=task.fast)
     table = documents.add_column(
         0, DOCUMENT_ROW.field("input_ids"), encoded(encoder, documents["text"], task.eos)
     )
@@ -171,5 +173,5 @@ def _sizes(table: pa.Table, documents: IntArray, components: IntArray) -> Mappin
 
 
 @lru_cache(maxsize=1)
-def _encoder(text: str) -> Encoder:
-    return open_encoder(text)
+def _encoder(text: str, *, fast: bool) -> Encoder:
+    return Encoder(text, fast=fast)
