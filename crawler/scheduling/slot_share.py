@@ -16,7 +16,8 @@ asked anything.
    however many the slow ones are.
 4. A lease that is not admitted goes back, and its host waits. The hosts of a domain wait in one line, which moves as
    fast as the domain's slots become free: the domain's mean time to hold a slot, divided by the slots that it holds.
-   So what is leased in vain is in proportion to what is fetched, however many hosts wait.
+   So what is leased in vain is in proportion to what is fetched, however many hosts wait. Leases of one host, which a
+   host without a delay has many of, wait for one turn together.
 """
 
 from collections import deque
@@ -47,8 +48,10 @@ class _Domain:
     slot_starts: deque[float] = field(default_factory=deque)
     """When the held slots were taken, oldest first. Whose slot it was does not matter for the mean."""
     mean_s: float = 0.0
+    waiting_host: str = ""
+    """The host that was put off last."""
     next_turn_at: float = 0.0
-    """When the host that was put off last may come again."""
+    """When that host may come again."""
     answers: bool = False
     """A page of it came in time."""
     slow_until: float = -inf
@@ -75,6 +78,9 @@ class SlotShares:
             self._held[token] = (name, now)
             domain.slot_starts.append(now)
             return None
+        if host == domain.waiting_host and domain.next_turn_at > now:
+            return domain.next_turn_at - now
+        domain.waiting_host = host
         oldest_s = now - domain.slot_starts[0] if domain.slot_starts else 0.0
         step_s = max(domain.mean_s, oldest_s / 2) / max(len(domain.slot_starts), 1)
         domain.next_turn_at = min(

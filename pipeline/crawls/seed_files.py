@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, TextIO, cast
+from typing import IO, Any, BinaryIO, TextIO, cast
 
 from core import InputError, Url
 from crawler.reading.sitemap import iterate_entries
@@ -100,7 +100,7 @@ def _read_file(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
     except OSError as error:
         raise InputError(f"seeds {name}: cannot be read ({error}); {_REMEDY}") from None
     if head.startswith(PLAIN):
-        return _require_complete(name, _wat_seeds(file, name, links))
+        return _require_complete(name, file, _wat_seeds(file, name, links))
     if links:
         raise InputError(f"seeds {name}: only a WAT file lists the links of its pages; leave out --links")
     if not head.strip():
@@ -110,10 +110,10 @@ def _read_file(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
         wide = head.startswith(_UTF16)
         codec, errors = ("utf-16", "replace") if wide else ("utf-8-sig", "surrogateescape")
         decoded = io.TextIOWrapper(stream, encoding=codec, errors=errors, newline=None)
-        return _require_complete(name, _lines(name, decoded, text))
+        return _require_complete(name, decoded, _lines(name, decoded, text))
     if _HTML.match(text):
         raise InputError(f"seeds {name}: an HTML page, not a list; {_REMEDY}")
-    return _require_complete(name, _sitemap_seeds(stream))
+    return _require_complete(name, stream, _sitemap_seeds(stream))
 
 
 def _as_seekable(stream: io.BufferedReader) -> BinaryIO:
@@ -176,10 +176,13 @@ def _sitemap_seeds(stream: BinaryIO) -> Iterator[Seed]:
         yield SitemapSeed(url=seed) if entry.is_sitemap and isinstance(seed, Url) else seed
 
 
-def _require_complete(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
-    """Yield the same seeds. Raise `InputError` if the file breaks off or breaks its own format."""
+def _require_complete(name: str, file: IO[Any], seeds: Iterator[Seed]) -> Iterator[Seed]:
+    """Yield the same seeds, and close the file that they are read from. Raise `InputError` if the file breaks off or
+    breaks its own format.
+    """
     try:
-        yield from seeds
+        with file:
+            yield from seeds
     except (OSError, UnicodeError, csv.Error) as error:
         detail = " ".join(str(error).split())
         raise InputError(f"seeds {name}: breaks off ({detail})") from None

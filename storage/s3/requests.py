@@ -154,7 +154,9 @@ class RequestSender:
                     else record_cancellation(self._circuit, admission)
                 )
                 raise
-            self._reason = found.reason
+            if not self._reason or limit_ms == self._policy.total_ms or not isinstance(error, TimeoutError):
+                # An attempt that the end of the policy cut off must not hide why the attempts before it failed.
+                self._reason = found.reason
             self._circuit = record_failure(
                 self._circuit,
                 self._policy,

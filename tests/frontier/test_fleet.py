@@ -328,7 +328,7 @@ def holds(chosen, **least):
 
 
 def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
-    chosen = play(tmp_path, urls=300, hosts=60, workers=2, hands=4, kill=5, restart=2, crawl_delay_ms=60)
+    chosen = play(tmp_path, urls=300, hosts=60, hands=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
     assert holds(chosen)["grants"] >= 360
 
 
@@ -341,9 +341,7 @@ def test_sixty_four_workers_settle_everything_once_whatever_dies(tmp_path):
 
 @pytest.mark.slow
 def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp_path):
-    report = holds(
-        play(tmp_path, urls=10_000, hosts=1_000, kill=5, truncation_exception=2.5), truncation_exception=1
-    )
+    report = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=2.5), loss=1)
     assert report["grants_again"] > 0
 
 

@@ -6,10 +6,10 @@ from crawler import settler
 from crawler.reading import page_reading
 from crawler.replay import replay
 from crawler.scheduling import scheduler
-from frontier import Frontier
 from frontier.testing.liveness import Liveness
 from frontier.testing.state import Host
 from frontier.verbs.journal import Journal
+from frontier.verbs.workers import Workers
 from storage.archive import archive_writer, recovery, segments
 from storage.crawllog import log_writer
 from tests.simulator import invariants, redisserver
@@ -203,7 +203,7 @@ def test_a_server_that_grants_at_once_after_a_restart_is_found(redis, monkeypatc
 @pytest.mark.slow
 def test_a_worker_that_sleeps_and_goes_on_is_found_on_the_functions_too(redis, monkeypatch):
     monkeypatch.setattr(Process, "boottime", Process.time)
-    monkeypatch.setattr(Frontier, "take_over", _nothing)
+    monkeypatch.setattr(Workers, "take_over", _nothing)
     monkeypatch.setattr(recovery, "_recover_file", _sealed_once)
     monkeypatch.setattr(segments.AbandonedSegments, "remove", _end_of_all)
     assert found(["suspend"], seeds=150, promise="settled is readable", redis=redis)

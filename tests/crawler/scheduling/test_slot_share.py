@@ -12,6 +12,7 @@ from crawler.scheduling.slot_share import (
     LONGEST_WAIT_S,
     MAX_IDLE_DOMAINS,
     PATIENCE_S,
+    SHORTEST_WAIT_S,
     SLOTS_PER_FREE_SLOT,
     SLOW_S,
     SlotShares,
@@ -66,6 +67,14 @@ def test_the_hosts_of_a_domain_come_back_as_fast_as_its_slots_become_free():
     waits = [shares.admit(5_000 + n, f"x{n}.slow.test", 100.0, slots=SLOTS) for n in range(50)]
     steps = [after - before for before, after in itertools.pairwise(waits)]
     assert min(steps) == pytest.approx(max(steps)) == pytest.approx(100 * (1 - (7 / 8) ** 48) / 48)
+
+
+def test_the_leases_of_one_host_wait_for_one_turn():
+    """A host without a delay has many leases at once, and no other host of its domain is waiting."""
+    shares = SlotShares()
+    assert shares.admit(0, "new.test", 0.0, slots=SLOTS) is None
+    assert {shares.admit(token, "new.test", 0.0, slots=SLOTS) for token in range(1, 64)} == {SHORTEST_WAIT_S}
+    assert shares.admit(64, "other.new.test", 0.0, slots=SLOTS) == 2 * SHORTEST_WAIT_S
 
 
 def test_a_domain_that_has_not_answered_yet_holds_one_slot():

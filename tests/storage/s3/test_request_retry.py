@@ -179,6 +179,18 @@ async def test_a_first_request_that_hangs_uses_up_the_same_ten_seconds():
     assert max(begun) < 10_000
 
 
+async def test_an_attempt_that_the_end_of_patience_cuts_off_does_not_hide_the_failure_before_it():
+    server, times = Server(0, 0), iter([0, 59_880])
+
+    async def attempt():
+        for server.now in times:
+            raise refused(503, "SlowDown")
+        await asyncio.Event().wait()
+
+    with pytest.raises(Unavailable, match=r"has not answered for 60 s \(SlowDown, status 503"):
+        await server.requests().send(attempt)
+
+
 async def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
     server = Server(1, 40_000)
     answers = [refused(503, "SlowDown")]

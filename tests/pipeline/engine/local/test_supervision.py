@@ -122,7 +122,7 @@ def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
     redis, tmp_path, monkeypatch, capsys, ends, said
 ):
     monkeypatch.setattr(
-        pipeline.fleet.crawl_command, "told", lambda work, *args: pickle_call(ends, work, *args)
+        pipeline.fleet.crawl_command, "pickle_call", lambda work, *args: pickle_call(ends, work, *args)
     )
     monkeypatch.setattr(
         pipeline.engine.local.crawl_worker, "EventLoopWatchdog", partial(EventLoopWatchdog, busy_s=0.5)

@@ -56,9 +56,9 @@ def ray(nodes):
 
 @pytest.fixture(scope="module")
 def shared(ray):
-    crew = RayWorkerPool(ray, NODES)
-    yield crew
-    crew.close()
+    pool = RayWorkerPool(ray, NODES)
+    yield pool
+    pool.close()
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def whole(nodes):
 
 
 @pytest.fixture
-def crew(whole, shared):
-    """Three hands, those of the test before where they live."""
+def pool(whole, shared):
+    """Three workers, those of the test before where they live."""
     return shared
 
 
@@ -91,13 +91,13 @@ def files(tmp_path):
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     files = RecordingStore(tmp_path_factory.mktemp("one-machine"))
-    with local_worker_pool(2) as crew:
-        run(files, work_functions.double, crew, MOST)
+    with local_worker_pool(2) as pool:
+        run(files, work_functions.double, pool, MOST)
     return outputs(files)
 
 
-def run(files, work, crew, count=6, step=STEP):
-    return run_step.run_step(files, step, parts(count), work, pool=crew, progress=LineProgress())
+def run(files, work, pool, count=6, step=STEP):
+    return run_step.run_step(files, step, parts(count), work, pool=pool, progress=LineProgress())
 
 
 def outputs(files):
@@ -127,100 +127,100 @@ def gone(pids):
 
 
 class Happening:
-    """A crew to which something happens after so many parts."""
+    """A pool to which something happens after so many parts."""
 
-    def __init__(self, crew, happenings):
-        self.crew, self.happenings, self.count = crew, happenings, 0
+    def __init__(self, pool, happenings):
+        self.pool, self.happenings, self.count = pool, happenings, 0
 
     @property
-    def hands(self):
-        return self.crew.hands
+    def workers(self):
+        return self.pool.workers
 
-    def begin(self, task):
-        self.crew.begin(task)
+    def submit(self, task):
+        self.pool.submit(task)
 
-    def ended(self):
+    def next_outcome(self):
         self.count += 1
         if self.count in self.happenings:
             self.happenings[self.count]()
-        return self.crew.ended()
+        return self.pool.next_outcome()
 
 
-def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, crew, expected):
-    ran = run(files, work_functions.slow, crew, 12)
+def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, pool, expected):
+    ran = run(files, work_functions.slow, pool, 12)
     assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (12, 0, (), 0)
     assert outputs(files) == of(expected, 12)
-    assert crew.hands == NODES
+    assert pool.workers == NODES
     assert len(begun(files)) == NODES
-    assert run(files, work_functions.slow, crew, 12).already == 12
+    assert run(files, work_functions.slow, pool, 12).already == 12
 
 
-def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files, crew):
-    ran = run(files, work_functions.segfault_at_two_items, crew)
+def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files, pool):
+    ran = run(files, work_functions.segfault_at_two_items, pool)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 4, 2, ())
     text = files.read("doubled/main/part-1.txt").decode()
     assert text.split("\n") == ["2", "left out", "2", "left out", "2"]
 
 
-def test_a_part_that_cannot_be_made_is_put_aside(files, crew):
-    ran = run(files, work_functions.refuse, crew)
+def test_a_part_that_cannot_be_made_is_put_aside(files, pool):
+    ran = run(files, work_functions.refuse, pool)
     assert (ran.made, [mark.reason for mark in ran.quarantined]) == (5, ["main/part-1: cannot be read"])
 
 
 @pytest.mark.parametrize("work", [work_functions.kill_cell, work_functions.kill_actor])
-def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, expected, work):
-    ran = run(files, work, crew)
+def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, pool, expected, work):
+    ran = run(files, work, pool)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 1, 0, ())
     assert outputs(files) == of(expected, 6)
 
 
-def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch):
+def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, pool, monkeypatch):
     monkeypatch.setattr(ray_pool, "VISIBILITY_TIMEOUT_S", 0.1)
     with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
-        run(work_functions.UnsharedStore(files.root), work_functions.double, crew)
-    crew.close()
+        run(work_functions.UnsharedStore(files.root), work_functions.double, pool)
+    pool.close()
 
 
-def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(files, crew, nodes, expected):
+def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(files, pool, nodes, expected):
     def replaced():
-        wait_until(lambda: crew.hands == NODES - 1)
+        wait_until(lambda: pool.workers == NODES - 1)
         nodes.add()
 
-    ran = run(files, work_functions.slow, Happening(crew, {6: nodes.kill, 16: replaced}), MOST)
+    ran = run(files, work_functions.slow, Happening(pool, {6: nodes.kill, 16: replaced}), MOST)
     assert ran.made == MOST
     assert 1 <= ran.deaths <= 4
     assert outputs(files) == of(expected, MOST)
-    assert crew.hands == NODES
+    assert pool.workers == NODES
 
 
-def test_hands_grow_while_it_runs_when_a_node_joins(files, free, nodes):
+def test_workers_grow_while_it_runs_when_a_node_joins(files, free, nodes):
     nodes.kill()
-    crew = RayWorkerPool(free, None)
-    wait_until(lambda: crew.workers == NODES - 1)
-    run(files, work_functions.slow, Happening(crew, {4: nodes.add}), 24)
-    assert crew.workers == NODES
+    pool = RayWorkerPool(free, None)
+    wait_until(lambda: pool.workers == NODES - 1)
+    run(files, work_functions.slow, Happening(pool, {4: nodes.add}), 24)
+    assert pool.workers == NODES
     assert len(begun(files)) == NODES
-    crew.close()
+    pool.close()
 
 
-def test_hands_that_nothing_waits_for_are_given_back(files, crew, ray, monkeypatch):
-    run(files, work_functions.double, crew)
-    monkeypatch.setattr(ray_pool, "IDLE_S", 0.1)
-    run(files, work_functions.long, crew, 7)
+def test_workers_that_nothing_waits_for_are_given_back(files, pool, ray, monkeypatch):
+    run(files, work_functions.double, pool)
+    monkeypatch.setattr(ray_pool, "IDLE_TIMEOUT_S", 0.1)
+    run(files, work_functions.long, pool, 7)
     wait_until(lambda: ray.available_resources().get("CPU", 0) >= NODES - 1)
 
 
-def test_a_step_that_needs_memory_is_made_where_that_is(files, crew):
-    run(files, work_functions.double, crew, 3)
-    assert run(files, work_functions.limit, crew, 5, replace(STEP, name="limit", memory=20 << 30)).made == 5
+def test_a_step_that_needs_memory_is_made_where_that_is(files, pool):
+    run(files, work_functions.double, pool, 3)
+    assert run(files, work_functions.limit, pool, 5, replace(STEP, name="limit", memory=20 << 30)).made == 5
 
 
 def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
-    crew = RayWorkerPool(free, NODES, patience_s=2)
+    pool = RayWorkerPool(free, NODES, patience_s=2)
     # Ray counts ten-thousandths in 64 bits: more than 9.2e14 bytes overflow there, and would fit anywhere.
     with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"):
-        run(files, work_functions.double, crew, 4, replace(STEP, memory=2 * raycluster.MEMORY))
-    crew.close()
+        run(files, work_functions.double, pool, 4, replace(STEP, memory=2 * raycluster.MEMORY))
+    pool.close()
 
 
 def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files, free):
@@ -229,19 +229,19 @@ def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(f
         (replace(here, code="0" * 64), "has another Thresher"),
         (replace(here, versions={**here.versions, "pyarrow": "0.1"}), r"has pyarrow \S+, here it is 0\.1;"),
     ):
-        crew = RayWorkerPool(free, 1)
-        crew._terms = NodeRequirements(build=other)
+        pool = RayWorkerPool(free, 1)
+        pool._terms = NodeRequirements(build=other)
         with pytest.raises(InputError, match=f"the node .* {said}"):
-            run(files, work_functions.double, crew)
-        crew.close()
+            run(files, work_functions.double, pool)
+        pool.close()
 
 
-def test_no_process_outlives_its_crew(files, crew):
-    run(files, work_functions.double, crew)
+def test_no_process_outlives_its_pool(files, pool):
+    run(files, work_functions.double, pool)
     actors = begun(files)
     cells = {cell.pid for pid in actors for cell in psutil.Process(pid).children()}
     assert len(cells) >= len(actors)
-    crew.close()
+    pool.close()
     wait_until(lambda: gone(cells | actors))
 
 
@@ -249,7 +249,7 @@ SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import work_functions; from tests.pipeline.engine.ray import test_ray_cluster as t;"
     "from pipeline.engine.ray.ray_pool import ray_worker_pool\n"
     "if __name__ == '__main__':\n"
-    "  with ray_worker_pool(sys.argv[1], 3) as crew: t.run(work_functions.RecordingStore(Path(sys.argv[2])), work_functions.slow, crew, 12)"
+    "  with ray_worker_pool(sys.argv[1], 3) as pool: t.run(work_functions.RecordingStore(Path(sys.argv[2])), work_functions.slow, pool, 12)"
 )
 
 
@@ -263,15 +263,15 @@ def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are
     wait_until(lambda: gone(begun(files)))
     sealed = len(list(files.list("manifests/")))
     assert 1 <= sealed < 12
-    crew = RayWorkerPool(free, NODES)
-    ran = run(files, work_functions.slow, crew, 12)
-    crew.close()
+    pool = RayWorkerPool(free, NODES)
+    ran = run(files, work_functions.slow, pool, 12)
+    pool.close()
     assert (ran.made, ran.already) == (12 - sealed, sealed)
     files.sweep()
     assert outputs(files) == of(expected, 12)
 
 
-def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path):
+def test_a_crawl_worker_gets_signals_and_reports_how_it_ended(free, tmp_path):
     terms, ready = NodeRequirements(build=actors.installed_build()), tmp_path / "ready"
     waiting, complaining, leaving = (
         RayCrawlWorker(free, terms, work)
@@ -289,39 +289,39 @@ def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path
     assert waiting.wait().exitcode == 0
 
 
-def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free, tmp_path):
+def test_a_crawl_worker_without_room_ends_on_a_signal_and_reports_the_lack_in_time(free, tmp_path):
     terms = NodeRequirements(build=actors.installed_build())
     ready = [tmp_path / str(number) for number in range(NODES)]
     holding = [
         RayCrawlWorker(free, terms, pickle_call(work_functions.wait_for_sigterm, path)) for path in ready
     ]
     wait_until(lambda: all(path.exists() for path in ready))
-    assert [berth.poll() for berth in holding] == [None] * NODES
+    assert [worker.poll() for worker in holding] == [None] * NODES
     patient, impatient = (
         RayCrawlWorker(free, terms, pickle_call(work_functions.report_error), patience_s=s) for s in (60, 1)
     )
     patient.signal(signal.SIGTERM)
     assert patient.poll().exitcode == 0
     assert "no room for a worker" in str(impatient.wait().error)
-    for berth in holding:
-        berth.signal(signal.SIGTERM)
-        assert berth.wait().exitcode == 0
+    for worker in holding:
+        worker.signal(signal.SIGTERM)
+        assert worker.wait().exitcode == 0
 
 
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        ({"machine": "another"}, "is another machine, but only this machine reaches the embedded Redis"),
-        ({"sees": Path("/nowhere/.staging/witness")}, "does not see the storage at /nowhere"),
+        ({"machine_id": "another"}, "is another machine, but only this machine reaches the embedded Redis"),
+        ({"visible_file": Path("/nowhere/.staging/witness")}, "does not see the storage at /nowhere"),
     ],
 )
 def test_a_crawl_worker_begins_only_where_it_can_work(free, terms, said):
-    berth = RayCrawlWorker(
+    worker = RayCrawlWorker(
         free,
         NodeRequirements(build=actors.installed_build(), **terms),
         pickle_call(work_functions.report_error),
     )
-    assert said in str(berth.wait().error)
+    assert said in str(worker.wait().error)
 
 
 def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free, nodes, demo_web):
@@ -341,7 +341,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
         text=True,
     ) as crawl:
         assert user_waits(lambda: len(demo_web.log) - asked > 60, crawl), "it ended before it was disturbed"
-        nodes.kill(actor="ray::Seat")
+        nodes.kill(actor="ray::CrawlActor")
         out, err = crawl.communicate(timeout=120)
     assert (crawl.returncode, json.loads(out)["drained"]) == (0, True)
     assert all(line.startswith("crawl: ") for line in err.splitlines())
