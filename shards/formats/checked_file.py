@@ -12,7 +12,6 @@ Layout, little-endian
 
 import mmap
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -116,13 +115,12 @@ class CheckedWriter:
 
 
 class Blocks:
-    """The checksums of a file's data, and which blocks were found intact."""
+    """The checksums of a file's data."""
 
     def __init__(self, sums: npt.NDArray[np.uint64], stop: int, where: str) -> None:
         self._sums = sums
         self._stop = stop
         self._where = where
-        self.intact = bytearray(len(sums))
 
     def span(self, block: int) -> tuple[int, int]:
         """Return where in the file a block begins and ends."""
@@ -130,14 +128,13 @@ class Blocks:
         return start, min(start + BLOCK_BYTES, self._stop)
 
     def check(self, block: int, data: Any) -> None:
-        """Note that a block is intact. Raise `CorruptData` with the offset if `data` does not match the checksum."""
+        """Raise `CorruptData` with the offset if `data` does not match the checksum of a block."""
         if xxhash.xxh3_64_intdigest(data) != int(self._sums[block]):
             start, stop = self.span(block)
             raise CorruptData(
                 f"{self._where}: damaged between offset {start} and {stop}: these bytes do not match their "
                 f"checksum at offset {self._stop + 8 * block}; {REMEDY}"
             )
-        self.intact[block] = 1
 
 
 class CheckedFile:
@@ -153,16 +150,19 @@ class CheckedFile:
         except FileNotFoundError:
             raise CorruptData(f"{self.where} is missing; {REMEDY}") from None
         self._blocks: Blocks | None = None
+        self._intact = np.zeros(0, np.uint8)
+        self._is_whole = False
 
-    def seal(self, stop: int, sections: Sequence[int]) -> None:
+    def seal(self, stop: int) -> None:
         """Say where the data ends, as the header has it. Raise `CorruptData` if that does not fit the file's size."""
         count = block_count(stop)
-        if len(self._map) != stop + 8 * count or any(not HEADER_BYTES <= one <= stop for one in sections):
+        if len(self._map) != stop + 8 * count:
             raise CorruptData(
                 f"{self.where}: has {len(self._map)} bytes where its header says {stop + 8 * count}; {REMEDY}"
             )
         sums = np.frombuffer(self._map, "<u8", count, stop)
         self._blocks = Blocks(sums, stop, self.where)
+        self._intact = np.zeros(count, np.uint8)
 
     def array(self, dtype: str, count: int, offset: int) -> npt.NDArray[Any]:
         """Return a section as an array that reads the file; not checked."""
@@ -170,13 +170,29 @@ class CheckedFile:
 
     def check(self, start: int, stop: int) -> None:
         """Check the blocks that hold the bytes from `start` to `stop` of the file, each once."""
-        assert self._blocks is not None, "seal comes first"
-        intact = self._blocks.intact
         for block in range((start - HEADER_BYTES) // BLOCK_BYTES, block_count(stop)):
-            if not intact[block]:
-                first, last = self._blocks.span(block)
-                with memoryview(self._map) as view, view[first:last] as data:
-                    self._blocks.check(block, data)
+            self._check_block(block)
+
+    def check_spans(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> None:
+        """Check the blocks that hold these spans of bytes, each once."""
+        if self._is_whole:
+            return
+        some = stops > starts
+        firsts = (starts[some] - HEADER_BYTES) // BLOCK_BYTES
+        lasts = (stops[some] - 1 - HEADER_BYTES) // BLOCK_BYTES
+        touched = np.zeros(len(self._intact) + 1, np.int64)
+        np.add.at(touched, firsts, 1)
+        np.add.at(touched, lasts + 1, -1)
+        for block in np.flatnonzero((np.cumsum(touched)[:-1] > 0) & (self._intact == 0)).tolist():
+            self._check_block(block)
+        self._is_whole = bool(self._intact.all())
+
+    def _check_block(self, block: int) -> None:
+        assert self._blocks is not None, "seal comes first"
+        if not self._intact[block]:
+            first, last = self._blocks.span(block)
+            with memoryview(self._map) as view, view[first:last] as data:
+                self._blocks.check(block, data)
 
 
 def block_count(stop: int) -> int:

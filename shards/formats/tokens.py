@@ -11,6 +11,7 @@ The documents of a shard have one source. What belongs to a document but not to 
 the shard (`refs_name`), one row a document in the same order.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -81,25 +82,44 @@ class TokensWriter:
         return documents, self._tokens
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensLayout:
+    """Where everything stands in a shard."""
+
+    id_bytes: int
+    documents: int
+    tokens: int
+    ends: int
+    """Offset of the ends. The ids begin behind the header."""
+    stop: int
+    """Offset of the checksums."""
+
+    @staticmethod
+    def of(header: Header, where: str) -> "TokensLayout":
+        """Return the layout that a header describes. Raise `CorruptData` if its fields contradict each other."""
+        documents, tokens, ids, ends, stop, block = header.words
+        expected = HEADER_BYTES + tokens * header.kind
+        expected += -expected % 8
+        if (
+            header.kind not in (2, 4)
+            or (ids, block) != (HEADER_BYTES, BLOCK_BYTES)
+            or (ends, stop) != (expected, expected + 8 * documents)
+        ):
+            raise CorruptData(f"{where}: the fields of its header contradict each other; {REMEDY}")
+        return TokensLayout(id_bytes=header.kind, documents=documents, tokens=tokens, ends=ends, stop=stop)
+
+
 class TokensShard:
     """A shard mapped into memory: opening reads one page, and every block is checked before its first use."""
 
     def __init__(self, file: CheckedFile) -> None:
         self._file = file
-        self.id_bytes = file.header.kind
-        self.documents, self.tokens, ids, ends, stop, block = file.header.words
-        expected = HEADER_BYTES + self.tokens * self.id_bytes
-        if (
-            self.id_bytes not in (2, 4)
-            or (ids, block) != (HEADER_BYTES, BLOCK_BYTES)
-            or (ends, stop) != (expected + -expected % 8, expected + -expected % 8 + 8 * self.documents)
-        ):
-            raise CorruptData(f"{file.where}: the fields of its header contradict each other; {REMEDY}")
-        file.seal(stop, (ids, ends))
-        self.unchecked_ids = file.array(f"<u{self.id_bytes}", self.tokens, ids)
-        """All ids. Read only spans for which `check` was called."""
-        self._ends = file.array("<u8", self.documents, ends)
-        self._ends_span = (ends, stop)
+        self._layout = layout = TokensLayout.of(file.header, file.where)
+        self.id_bytes, self.documents, self.tokens = layout.id_bytes, layout.documents, layout.tokens
+        file.seal(layout.stop)
+        self.unchecked_ids = file.array(f"<u{self.id_bytes}", self.tokens, HEADER_BYTES)
+        """All ids. Read only spans for which `check` or `check_spans` was called."""
+        self._ends = file.array("<u8", self.documents, layout.ends)
 
     @classmethod
     def open(cls, path: Path | str) -> "TokensShard":
@@ -109,8 +129,12 @@ class TokensShard:
     def check(self, start: int, stop: int) -> None:
         """Check the blocks of tokens `start` to `stop`. Raise `CorruptData` with file and offset if one is damaged."""
         if start < stop:
-            size = self.id_bytes
-            self._file.check(HEADER_BYTES + start * size, HEADER_BYTES + stop * size)
+            self._file.check(HEADER_BYTES + start * self.id_bytes, HEADER_BYTES + stop * self.id_bytes)
+
+    def check_spans(self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
+        """Do the same for many spans of tokens."""
+        begins = HEADER_BYTES + starts * self.id_bytes
+        self._file.check_spans(begins, begins + lengths * self.id_bytes)
 
     def ids(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Return tokens `start` to `stop` without a copy, checked. Raise `CorruptData` if a block is damaged."""
@@ -121,5 +145,5 @@ class TokensShard:
     def ends(self) -> npt.NDArray[np.uint64]:
         """For each document the index behind its last token, checked. Raise `CorruptData` if a block is damaged."""
         if self.documents:
-            self._file.check(*self._ends_span)
+            self._file.check(self._layout.ends, self._layout.stop)
         return self._ends

@@ -1,0 +1,225 @@
+"""Loaders: sequences of 2,048 tokens a second and a process, from the page cache and from an S3 server, and packing.
+
+usage: loader.py build DIR [--sequences N]       the same tokens as an export and as one flat file (memmap)
+       loader.py run DIR TOOL,... [--sequences N]  TOOL: memmap, memmap-batch, or thresher and -concat, -mix, -window
+       loader.py resume DIR                      a fresh process stands at 90 % and gives its first batch
+       loader.py bucket DIR s3://BUCKET/PREFIX   the same from S3: cold, warm, resumed at 90 %
+       loader.py packing LENGTHS.npy             utilisation and seconds per million documents, of real lengths
+
+One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed. `lengths` of `build` are drawn from
+LENGTHS.npy if it is given (tokens of real documents), else from a lognormal distribution.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+LENGTH, BATCH, SHARD_TOKENS = 2048, 8, 16_000_000
+OPTIONS = {
+    "thresher": {},
+    "thresher-concat": {"packing": "concat"},
+    "thresher-mix": {"mix": {"web": 0.7, "books": 0.3}, "epochs": None},
+    "thresher-window": {"shuffle": "window"},
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("verb", choices=["build", "run", "resume", "bucket", "packing"])
+    parser.add_argument("place", type=Path)
+    parser.add_argument("tool", nargs="?")
+    parser.add_argument("--sequences", type=int, default=48_000)
+    parser.add_argument("--lengths", type=Path)
+    arguments = parser.parse_args()
+    for line in globals()[arguments.verb](arguments):
+        print(json.dumps({"bench": "loader", **line, "load": round(os.getloadavg()[0], 1)}), flush=True)
+
+
+def build(arguments):
+    from tests.shards.loader.made_export import make_export
+
+    rng = np.random.default_rng(0)
+    total = arguments.sequences * LENGTH
+    known = (
+        np.load(arguments.lengths) if arguments.lengths else rng.lognormal(6.4, 1.1, 100_000).astype(int) + 1
+    )
+    lengths = rng.choice(known, int(total / known.mean() * 1.2) + 10)
+    lengths = lengths[: np.searchsorted(np.cumsum(lengths), total)]
+    ids = rng.integers(0, 50_000, total, dtype=np.uint16)
+    arguments.place.mkdir(parents=True, exist_ok=True)
+    ids.tofile(arguments.place / "tokens.bin")
+    stops = np.cumsum(lengths)
+    documents = np.split(ids[: stops[-1]].astype(np.uint32), stops[:-1])
+    cut = int(len(documents) * 0.8)
+    shutil.rmtree(arguments.place / "out", ignore_errors=True)
+    make_export(
+        arguments.place / "out",
+        {"web": documents[:cut], "books": documents[cut:]},
+        shard_documents=int(SHARD_TOKENS / lengths.mean()),
+        plans=[LENGTH],
+    )
+    yield {
+        "verb": "build",
+        "documents": len(documents),
+        "tokens": int(stops[-1]),
+        "mean_length": float(lengths.mean()),
+    }
+
+
+def to_tensors():
+    try:
+        import torch
+    except ImportError:
+        return lambda array: array
+    torch.set_num_threads(1)
+    return torch.from_numpy
+
+
+def memmap(place, tensor, count):
+    matrix = np.memmap(place / "tokens.bin", np.uint16, mode="r").reshape(-1, LENGTH)
+    for index in np.random.default_rng(1).permutation(len(matrix))[:count]:
+        yield tensor(matrix[index].astype(np.int64)), 1
+
+
+def memmap_batch(place, tensor, count):
+    matrix = np.memmap(place / "tokens.bin", np.uint16, mode="r").reshape(-1, LENGTH)
+    for indexes in np.random.default_rng(1).permutation(len(matrix))[:count].reshape(-1, BATCH):
+        yield tensor(matrix[indexes].astype(np.int64)), BATCH
+
+
+def thresher(location, tensor, state=None, cache=None, **options):
+    from thresher import Loader
+
+    loader = Loader(location, length=LENGTH, batch_size=BATCH, cache=cache, **options)
+    if state:
+        loader.load_state_dict({**loader.state_dict(), "sequences": int(loader.sequences * state)})
+    for batch in loader:
+        yield {name: tensor(array) for name, array in batch.items()}, BATCH
+    loader.close()
+
+
+def timed(batches, most):
+    """Sequences a second and a CPU second, without the first batch, which opens and warms; a second round counts."""
+    begin = time.perf_counter()
+    first = next(batches)
+    first_s = time.perf_counter() - begin
+    begin, cpu, count = time.perf_counter(), time.process_time(), 0
+    for _, rows in batches:
+        count += rows
+        if count >= most:
+            break
+    wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    del first
+    return {
+        "sequences": count,
+        "per_s": round(count / wall),
+        "per_cpu_s": round(count / cpu),
+        "first_s": round(first_s, 4),
+    }
+
+
+def run(arguments):
+    tensor, cache = to_tensors(), arguments.place / "cache"
+    for name in arguments.tool.split(","):
+        for _ in range(2):  # the first round checks the blocks' checksums and fills the page cache
+            if name in OPTIONS:
+                batches = thresher(arguments.place / "out", tensor, cache=cache, **OPTIONS[name])
+            else:
+                batches = globals()[name.replace("-", "_")](arguments.place, tensor, arguments.sequences)
+            line = timed(batches, arguments.sequences)
+        yield {"verb": "run", "tool": name, **line}
+
+
+def resume(arguments):
+    tensor = to_tensors()
+
+    for name, options in OPTIONS.items():
+        if options.get("epochs", 1):
+            begin = time.perf_counter()
+            next(thresher_at(arguments.place / "out", tensor, arguments.place / "cache", options))
+            yield {"verb": "resume", "tool": name, "first_batch_s": round(time.perf_counter() - begin, 4)}
+
+
+def thresher_at(location, tensor, cache, options):
+    return thresher(location, tensor, state=0.9, cache=cache, **options)
+
+
+def bucket(arguments):
+    upload(arguments.place / "out", arguments.tool)
+    tensor, cache = to_tensors(), arguments.place / "bucket-cache"
+    for name in ("thresher", "thresher-window"):
+        for state in (None, 0.9):
+            shutil.rmtree(cache, ignore_errors=True)
+            for warmth in ("cold", "warm"):
+                line = timed(
+                    thresher(arguments.tool, tensor, state=state, cache=cache, **OPTIONS[name]),
+                    arguments.sequences,
+                )
+                yield {"verb": "bucket", "tool": name, "cache": warmth, "from": state or 0, **line}
+
+
+def upload(directory, address):
+    from storage.location import open_store
+
+    store = open_store(address, ROOT)
+    for path in directory.rglob("*"):
+        if path.is_file():
+            store.put_file(path, str(path.relative_to(directory)))
+
+
+def packing(arguments):
+    from shards import packing as ways
+
+    sizes = np.load(arguments.place)
+    for length in (1024, 2048, 4096, 8192):
+        ends = np.cumsum(sizes, dtype=np.uint64)
+        begin = time.process_time()
+        windows = list(ways.best_fit_windows(ends, length))
+        seconds = time.process_time() - begin
+        count = sum(len(each.counts) for each in windows)
+        first_fit = first_fit_count(sizes, length)
+        for name, sequences in (
+            ("best-fit", count),
+            ("concat", -(-int(ends[-1]) // length)),
+            ("none", len(sizes)),
+            ("first-fit", first_fit),
+        ):
+            loss = ways.packing_loss("best-fit" if name == "first-fit" else name, ends, sequences, length)
+            yield {
+                "verb": "packing", "packing": name, "length": length, "documents": len(sizes), "sequences": sequences,
+                "utilisation": round(loss.utilisation, 5), "cut_documents": round(loss.cut_documents / len(sizes), 4),
+                "tokens_lost": round(1 - loss.placed / loss.tokens, 4),
+                **({"s_per_million": round(seconds / len(sizes) * 1e6, 2)} if name == "best-fit" else {}),
+            }  # fmt: skip
+
+
+def first_fit_count(sizes, length, open_bins=64):
+    """Sequences of first-fit in the order of the documents with a bounded number of open sequences, as others pack."""
+    count, rooms = 0, []
+    for whole, size in zip((sizes // length).tolist(), (sizes % length).tolist(), strict=True):
+        count += whole
+        if not size:
+            continue
+        for place, room in enumerate(rooms):
+            if room >= size:
+                rooms[place] = room - size
+                break
+        else:
+            count += 1
+            rooms.append(length - size)
+            if len(rooms) > open_bins:
+                rooms.pop(0)
+    return count
+
+
+if __name__ == "__main__":
+    main()
