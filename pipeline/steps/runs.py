@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from core import CorruptData
 from pipeline.engine.part_store import PartStore
 from shards.formats.row_groups import row_bytes
-from shards.formats.rows import DOCUMENT_ROW, without_text
+from shards.formats.rows import EXACT_ROW, without_text
 from shards.order import IntArray
 
 GROUP_BYTES = 512 << 10
@@ -30,7 +30,7 @@ FACTS = [pa.field("place", pa.int64(), nullable=False), pa.field("tokens", pa.in
 
 def run_schema(*, with_text: bool) -> pa.Schema:
     """Return the columns of a run: those of a row, its place, and the number of its tokens."""
-    return pa.schema([*FACTS, *(DOCUMENT_ROW if with_text else without_text(DOCUMENT_ROW))])
+    return pa.schema([*FACTS, *(EXACT_ROW if with_text else without_text(EXACT_ROW))])
 
 
 def write_run(file: BinaryIO, rows: pa.Table, documents: IntArray, places: IntArray) -> None:

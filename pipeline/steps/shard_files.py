@@ -15,7 +15,7 @@ from pipeline.steps.runs import merged_rows
 from shards.dataset import ShardFile, SideFile
 from shards.formats.format import RowSize
 from shards.formats.registry import FORMATS
-from shards.formats.rows import DOCUMENT_ROW, without_text
+from shards.formats.rows import DOCUMENT_ROW, EXACT_ROW, without_text
 from storage.manifest import Output
 
 
@@ -37,6 +37,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     *names, line_file = part.writes
     runs = [span.name for span in part.inputs]
     schema = DOCUMENT_ROW if task.with_text else without_text(DOCUMENT_ROW)
+    columns = EXACT_ROW if task.with_text else without_text(EXACT_ROW)
     expected = RowSize()
     if kind.counts_first:
         counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, ["tokens"], complete=True))
@@ -46,7 +47,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     def write(files: Sequence[BinaryIO]) -> None:
         nonlocal tokens
         writer = kind.open(files, schema, task.id_bytes, expected)
-        for rows in merged_rows(store, runs, task.places, ["tokens", *schema.names], complete=True):
+        for rows in merged_rows(store, runs, task.places, ["tokens", *columns.names], complete=True):
             tokens += _tokens(rows)
             writer.write(rows)
         writer.close()

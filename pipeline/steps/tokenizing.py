@@ -23,14 +23,14 @@ from pipeline.steps.runs import write_run
 from shards.encoder import Encoder
 from shards.formats.format import RowSize
 from shards.formats.row_groups import row_bytes
-from shards.formats.rows import DOCUMENT_ROW
+from shards.formats.rows import EXACT_REFERENCE, EXACT_ROW
 from shards.order import IntArray, Order, within
 from storage import tables
 from storage.manifest import Input
 
 TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 256
-COLUMNS = ("id", "url", "source", "record_file", "record_offset", "text")
+COLUMNS = (*EXACT_REFERENCE.names, "text")
 
 
 class ExportPart(NamedTuple):
@@ -94,9 +94,9 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     documents = documents.filter(pa.array(needed))
     encoder = _encoder(store.read(TOKENIZER).decode(), fast=task.fast)
     table = documents.add_column(
-        0, DOCUMENT_ROW.field("input_ids"), encoded(encoder, documents["text"], task.eos)
+        0, EXACT_ROW.field("input_ids"), encoded(encoder, documents["text"], task.eos)
     )
-    table = table.select(DOCUMENT_ROW.names).cast(DOCUMENT_ROW).combine_chunks()
+    table = table.select(EXACT_ROW.names).cast(EXACT_ROW).combine_chunks()
     outputs = []
     for name, layout, at, chosen in zip(part.writes, task.layouts, places, wanted, strict=True):
         columns = table if layout.with_text else table.drop_columns(["text"])
@@ -147,7 +147,7 @@ def kept_mask(bits: bytes, count: int) -> npt.NDArray[np.bool_]:
 
 def encoded(encoder: Encoder, texts: "pa.ChunkedArray[Any]", eos: int | None) -> "pa.ChunkedArray[Any]":
     """Return the token ids of each text, each with the end token behind it if there is one."""
-    return pa.chunked_array(list(_batches(encoder, texts, eos)), DOCUMENT_ROW.field("input_ids").type)
+    return pa.chunked_array(list(_batches(encoder, texts, eos)), EXACT_ROW.field("input_ids").type)
 
 
 def _batches(encoder: Encoder, texts: "pa.ChunkedArray[Any]", eos: int | None) -> "Iterator[pa.Array[Any]]":

@@ -17,7 +17,7 @@ class ShardWriter(Protocol):
     """Writes the files of one shard."""
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows with the columns of `shards.formats.rows`."""
+        """Append rows that have at least the columns of the shard, or those of `shards.formats.rows.EXACT_ROW`."""
         ...
 
     def close(self) -> None:

@@ -23,10 +23,18 @@ REFERENCE = pa.schema(
 )
 """The columns that lead from a document back to its archived record."""
 
+EXACT_REFERENCE = pa.schema(
+    [*REFERENCE, _column("record_length", pa.int64()), _column("record_digest", pa.string())]
+)
+"""The same, with what a reader needs to fetch and check the record alone."""
+
 DOCUMENT_ROW = pa.schema(
     [_column("input_ids", pa.list_(pa.int32())), *REFERENCE, _column("text", pa.string())]
 )
 """A row that is a document."""
+
+EXACT_ROW = pa.schema([DOCUMENT_ROW.field("input_ids"), *EXACT_REFERENCE, DOCUMENT_ROW.field("text")])
+"""The columns from which every format takes its own."""
 
 PACKED_ROW = pa.schema(
     [

@@ -15,7 +15,7 @@ from core import CorruptData
 from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, Header
 from shards.formats.format import Format, RowSize
 from shards.formats.parquet import ParquetShard
-from shards.formats.rows import REFERENCE, flat_ids
+from shards.formats.rows import EXACT_REFERENCE, flat_ids
 from shards.formats.tokens import FORMAT, MAGIC, TokensWriter, refs_name
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TokenShard:
         tokens, references = files
         head = _header(size, id_bytes).to_bytes(MAGIC)
         self._tokens = TokensWriter(cast(BinaryIO, _HeaderFirst(tokens, head)), id_bytes=id_bytes)
-        self._references = ParquetShard((references,), REFERENCE, id_bytes, size)
+        self._references = ParquetShard((references,), EXACT_REFERENCE, id_bytes, size)
 
     def write(self, rows: pa.Table) -> None:
         """Append documents."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 from shards.dataset import ShardFile
 from shards.formats.format import RowSize
 from shards.formats.registry import FORMATS
-from shards.formats.rows import DOCUMENT_ROW, without_text
+from shards.formats.rows import DOCUMENT_ROW, EXACT_ROW, without_text
 
 TEXTS = ["", "plain words", 'a "quoted"\nline\twith \\ and \x01', "日本語 и ещё 🧑‍🚀", "x" * 70_000]
 
@@ -44,9 +44,7 @@ def write_shard(
     size = RowSize(rows=len(rows), tokens=sum(len(row["input_ids"]) for row in rows))
     writer = kind.open(files, schema, id_bytes, size)
     for start in range(0, len(rows), chunk):
-        writer.write(
-            pa.Table.from_pylist(rows[start : start + chunk], schema=schema if schema is not None else None)
-        )
+        writer.write(pa.Table.from_pylist(exact[start : start + chunk], schema=EXACT_ROW))
     writer.close()
     for file in files:
         file.close()

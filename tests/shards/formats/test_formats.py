@@ -93,7 +93,11 @@ def test_tokens_and_references_stand_side_by_side(tmp_path):
         row["input_ids"] for row in ROWS
     ]
     found = pq.read_table(references).to_pylist()
-    assert found == [{name: row[name] for name in row if name not in {"input_ids", "text"}} for row in ROWS]
+    assert found == [
+        {name: row[name] for name in row if name not in {"input_ids", "text"}}
+        | {"record_length": 10, "record_digest": "sha1:x"}
+        for row in ROWS
+    ]
 
 
 def test_a_shard_of_tokens_whose_rows_are_not_those_that_were_counted_is_refused(tmp_path, monkeypatch):

@@ -25,7 +25,9 @@ def documents_of(source, count, *, sizes=(3, 40), seed=0):
     ]
 
 
-def make_export(root, sources, *, shard_documents=50, plans=(), id_bytes=2, tokenizer="t"):
+def make_export(
+    root, sources, *, shard_documents=50, plans=(), id_bytes=2, tokenizer="t", vocabulary=1 << 16
+):
     """Write an export of documents by source, and return its manifest."""
     shards, files = [], []
     for source, documents in sources.items():
@@ -58,7 +60,7 @@ def make_export(root, sources, *, shard_documents=50, plans=(), id_bytes=2, toke
     fingerprint = hashlib.sha256(repr(shards).encode()).hexdigest()
     dataset = Dataset(
         fingerprint=fingerprint,
-        recipe={"tokenizer": {"name": "t", "sha256": tokenizer, "vocabulary": 1 << 16}},
+        recipe={"tokenizer": {"name": "t", "sha256": tokenizer, "vocabulary": vocabulary}},
         shards=tuple(shards),
         files=tuple(files),
     )
