@@ -77,7 +77,7 @@ def main() -> None:
         planned = time.monotonic() - started
         out = export.claim(plan, str(root / "out"))
         with local_worker_pool(args.workers) as pool:
-            shards, _ = export.make_shards(plan, out, pool=pool, progress=LineProgress())
+            shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())
         working = [path for path in (root / "out" / ".work").rglob("*") if path.is_file()]
         working_bytes = sum(path.stat().st_size for path in working)
         dataset = export.finish(plan, out, shards, make_funnel([SOURCE], {}, []))
@@ -89,7 +89,7 @@ def main() -> None:
             "text_mb": plan.text_bytes / 1e6,
             "groups": len(plan.groups),
             "fan_in": args.fan_in,
-            "shards": len(shards),
+            "shards": len(dataset.shards),
             "working_files": len(working),
             "working_mb": working_bytes / 1e6,
             "wall_s": wall,

@@ -117,9 +117,10 @@ def export_dataset(
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
     directory = export.claim(plan, out)
     with export.write_lock(directory), record_run(project, export.step(plan), names) as record:
-        shards, record.summary = export.make_shards(plan, directory, pool=pool, progress=progress)
+        shards = export.make_shards(plan, directory, pool=pool, progress=progress)
+        record.summary = shards.summary
         counted = TokenCounts(
-            tokenizer=tokenizer.name, tokens=count_tokens(shards), text_bytes=plan.text_bytes
+            tokenizer=tokenizer.name, tokens=count_tokens(shards.files), text_bytes=plan.text_bytes
         )
         funnel = report.funnel_of(project, names, counted)
         dataset = export.finish(plan, directory, shards, funnel)

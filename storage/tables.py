@@ -291,6 +291,15 @@ def row_groups(store: Readable, sealed: SealedObject, schema: pa.Schema) -> Iter
         raise _unreadable(sealed, error) from error
 
 
+def column_names(store: Readable, sealed: SealedObject) -> list[str]:
+    """Return the names of all columns of a sealed table. Raise `CorruptData` if it cannot be read."""
+    try:
+        with store.open(sealed.name) as file:
+            return pq.read_schema(file).names
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(sealed, error) from error
+
+
 def columns(schema: pa.Schema, *names: str) -> pa.Schema:
     """Return the schema of some columns."""
     return pa.schema([schema.field(name) for name in names])

@@ -145,6 +145,17 @@ def export(
     text: Annotated[
         bool, typer.Option("--text/--no-text", help="Store the text of each document beside its tokens.")
     ] = True,
+    mix: Annotated[
+        Path | None,
+        typer.Option(
+            "--mix",
+            help="Take documents from sources in the proportions of this TOML file (docs/guides/exports.md).",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw the shares of the mix into this file (.png, .svg or .pdf)."),
+    ] = None,
     workers: CoresOption = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
@@ -159,8 +170,10 @@ def export(
     from pipeline import recipe
     from pipeline.commands import results
     from pipeline.project import Project
+    from pipeline.reports.mix_plot import check_plot, draw_mix
     from pipeline.steps.export_plan import ExportOptions, parse_shard_size
     from pipeline.terminal.progress import stderr_progress
+    from shards.mix import load_mix
     from shards.tokenizer import load_tokenizer_file as load_tokenizer
 
     options = ExportOptions(
@@ -168,13 +181,18 @@ def export(
         shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
         eos=eos,
         with_text=text,
+        mix=None if mix is None else load_mix(mix),
     )
+    if plot is not None:
+        check_plot(plot, options.mix)
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
     with opened.worker_pool(workers) as pool:
         dataset, _ = recipe.export_dataset(
             opened, require_sources(opened, names), out, vocabulary, pool, stderr_progress(), options
         )
+    if plot is not None:
+        draw_mix(dataset, plot)
     print_result(as_json, results.dataset_body(out, dataset), results.dataset_line(out, dataset))
 
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,9 +120,17 @@ def step(plan: ExportPlan) -> Step:
     return Step(name=name, version=int(version), recipe=plan.recipe)
 
 
-def make_shards(
-    plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Progress
-) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shards:
+    """The shards of a dataset."""
+
+    files: tuple[ShardFile, ...]
+    mix: tuple[Mapping[str, Any], ...]
+    """What each source of a mix has: the fields of `shards.mix.RealisedSource`."""
+    summary: run_step.StepSummary
+
+
+def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Progress) -> Shards:
     """Make every shard that is missing or damaged. The same plan gives the same bytes.
 
     Raise `CorruptData` if the manifest of a finished export is damaged, and `Conflict` if one of its shards gets other
@@ -130,23 +139,24 @@ def make_shards(
     sealed = _sealed(out)
     if sealed is None:
         return _make(plan, out, None, pool, progress)
-    lost = _lost_shards(out, sealed, progress)
+    lost = _lost_shards(out, sealed.shards, progress)
     if not lost:
-        return sealed, run_step.StepSummary(made=0, already=len(sealed))
-    specs = _specs(sealed)
-    lines, ran = _make(plan, out, tuple(specs[number] for number in lost), pool, progress)
-    made = dict(zip(lost, lines, strict=True))
-    for number, line in made.items():
-        if line != sealed[number]:
+        summary = run_step.StepSummary(made=0, already=len(sealed.shards))
+        return Shards(files=sealed.shards, mix=sealed.mix, summary=summary)
+    specs = _specs(sealed.shards)
+    made = _make(plan, out, tuple(specs[number] for number in lost), pool, progress)
+    for number, line in zip(lost, made.files, strict=True):
+        if line != sealed.shards[number]:
             raise Conflict(
                 f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a"
                 " library wrote it. Export into another directory"
             )
-    return sealed, ran
+    return Shards(files=sealed.shards, mix=sealed.mix, summary=made.summary)
 
 
-def finish(plan: ExportPlan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
+def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Dataset:
     """Write the files that describe the dataset, then the manifest, and remove the working files."""
+    shards = made.files
     described = {
         REPORT_FILE: (json.dumps(funnel.to_dict(), indent=1) + "\n").encode(),
         CARD_NAME: dataset_card(plan.recipe, shards),
@@ -157,7 +167,9 @@ def finish(plan: ExportPlan, out: Store, shards: Sequence[ShardFile], funnel: Fu
             mine = [shard for shard in shards if shard.format == name]
             described |= kind.side_files(mine, row_schema(plan.options, kind), plan.id_bytes)
     files = tuple(_put(out, name, data) for name, data in described.items())
-    dataset = Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(shards), files=files)
+    dataset = Dataset(
+        fingerprint=plan.fingerprint, recipe=plan.recipe, shards=shards, files=files, mix=made.mix
+    )
     _put(out, MANIFEST_FILE, dataset.to_json())
     out.substore(WORK_DIRECTORY).clear()
     return dataset
@@ -216,11 +228,11 @@ def _lost_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) ->
     return lost
 
 
-def _sealed(out: Store) -> tuple[ShardFile, ...] | None:
-    """Return the shards of a finished export, or None if it is not finished."""
+def _sealed(out: Store) -> Dataset | None:
+    """Return a finished export, or None if it is not finished."""
     if not out.exists(MANIFEST_FILE):
         return None
-    return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}").shards
+    return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}")
 
 
 def _specs(sealed: Sequence[ShardFile]) -> list[ShardSpec]:
@@ -248,7 +260,7 @@ def _specs(sealed: Sequence[ShardFile]) -> list[ShardSpec]:
 
 def _make(
     plan: ExportPlan, out: Store, specs: tuple[ShardSpec, ...] | None, pool: WorkerPool, progress: Progress
-) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
+) -> Shards:
     """Make some of the shards, or all. Working files of another selection lie in another directory."""
     names = [spec.names[0] for spec in specs or ()]
     key = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
@@ -266,9 +278,11 @@ def _make(
         formats=plan.options.formats,
         with_text=plan.options.with_text,
         shard_bytes=plan.options.shard_bytes,
+        mix=plan.options.mix,
         wanted=specs,
     )
-    return sharding.make_shards(sharding_plan, pool=pool, progress=progress)
+    files, realised, summary = sharding.make_shards(sharding_plan, pool=pool, progress=progress)
+    return Shards(files=files, mix=tuple(map(asdict, realised)), summary=summary)
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:

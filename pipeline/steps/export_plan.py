@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from core import CorruptData, InputError
 from core.settings import format_size, parse_size
+from pipeline.steps.selecting import check_columns
 from pipeline.steps.sharding import DocumentGroup
 from pipeline.steps.tokenizing import ExportPart
 from shards.formats.format import Format
 from shards.formats.registry import FORMATS
 from shards.formats.rows import DOCUMENT_ROW, without_text
 from shards.formats.tokens import id_bytes_of
+from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, sources_of
 from shards.order import Order
 from shards.tokenizer import TokenizerFile, end_token
 from storage import sealed_reading, tables
@@ -39,6 +41,20 @@ ID_BYTES = 32
 Ids = npt.NDArray[np.bytes_]
 
 
+class _Witnesses(NamedTuple):
+    """The largest cluster of each document that stays for others. Holds 36 bytes for each of them."""
+
+    ids: Ids
+    sizes: npt.NDArray[np.uint32]
+
+    def sizes_of(self, ids: Ids) -> npt.NDArray[np.uint32]:
+        """Return the size of the cluster of each document; 1 for a document without duplicates."""
+        found, at = _found(ids, self.ids)
+        sizes = np.ones(len(ids), dtype="<u4")
+        sizes[found] = self.sizes[at[found]]
+        return sizes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions:
     """What the user chose."""
@@ -49,6 +65,7 @@ class ExportOptions:
     eos: str | None = None
     """The end token as typed: an id, a token or `none`; None for that of the tokenizer."""
     with_text: bool = True
+    mix: Mix | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +91,7 @@ class ExportPlan:
 
     @property
     def documents(self) -> int:
-        """Number of documents in the dataset."""
+        """Number of kept documents."""
         return self.order.total
 
     @property
@@ -99,11 +116,13 @@ def make_plan(
     groups: list[DocumentGroup] = []
     rows: list[int] = []
     signed = text_bytes = 0
-    with _removed_ids(store, table) as gone:
+    if options.mix is not None:
+        check_columns(options.mix, _measurement_names(store, sources))
+    with _removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
         for component, source in enumerate(sources):
             first, waiting, waiting_bytes = 0, list[ExportPart](), 0
             for manifest in manifests(store, "process", source):
-                part, part_signed, part_bytes = _export_part(store, manifest, gone)
+                part, part_signed, part_bytes = _export_part(store, manifest, gone, witnesses)
                 signed += part_signed
                 text_bytes += part_bytes
                 waiting.append(part)
@@ -124,11 +143,21 @@ def make_plan(
         "formats": list(options.formats),
         "shard_bytes": {name: options.shard_bytes or FORMATS[name].shard_bytes for name in options.formats},
         "text": options.with_text,
+        "mix": None if options.mix is None else mix_recipe(options.mix),
         "sources": list(sources),
         "dedup": dict(removed.recipe),
     }
     inputs = (
-        *(span for group in groups for part in group.parts for span in (part.documents, part.signatures)),
+        *(
+            span
+            for group in groups
+            for part in group.parts
+            for span in (
+                part.documents,
+                part.signatures,
+                *((part.verdicts,) if options.mix is not None else ()),
+            )
+        ),
         Input(name=table.name, sha256=table.sha256),
     )
     return ExportPlan(
@@ -140,7 +169,7 @@ def make_plan(
         recipe=recipe,
         inputs=inputs,
         groups=tuple(groups),
-        components=tuple(sources),
+        components=tuple(sources) if options.mix is None else sources_of(options.mix),
         order=Order(rows=tuple(rows), seed=SEED),
         text_bytes=text_bytes,
     )
@@ -171,18 +200,31 @@ def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], compo
     return first + sum(part.rows for part in parts)
 
 
-def _export_part(store: Store, manifest: Manifest, gone: Ids) -> tuple[ExportPart, int, int]:
+def _export_part(
+    store: Store, manifest: Manifest, gone: Ids, witnesses: _Witnesses | None
+) -> tuple[ExportPart, int, int]:
     """Return the part, the number of its signed documents, and the bytes of text that it keeps."""
-    documents, signatures = (_output(manifest, kind) for kind in ("documents", "signatures"))
+    documents, signatures, verdicts = (
+        _output(manifest, kind) for kind in ("documents", "signatures", "verdicts")
+    )
     kept: list[npt.NDArray[np.bool_]] = [np.zeros(0, dtype=np.bool_)]
+    clusters = b""
     text_bytes = 0
     for rows in tables.row_groups(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes")):
-        stays = ~_among(_ids(rows["id"], signatures.name), gone)
+        ids = _ids(rows["id"], signatures.name)
+        stays = ~_found(ids, gone)[0]
         kept.append(stays)
         text_bytes += int(rows["text_bytes"].to_numpy()[stays].sum())
+        if witnesses is not None:
+            clusters += witnesses.sizes_of(ids[stays]).tobytes()
     stays = np.concatenate(kept)
     part = ExportPart(
-        documents=documents, signatures=signatures, kept=np.packbits(stays).tobytes(), rows=int(stays.sum())
+        documents=documents,
+        signatures=signatures,
+        verdicts=verdicts,
+        kept=np.packbits(stays).tobytes(),
+        rows=int(stays.sum()),
+        clusters=clusters,
     )
     return part, len(stays), text_bytes
 
@@ -203,11 +245,43 @@ def _removed_ids(store: Store, table: Output) -> Iterator[Ids]:
         yield ids
 
 
-def _among(ids: Ids, ordered: Ids) -> npt.NDArray[np.bool_]:
+@contextmanager
+def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnesses | None]:
+    """Yield the clusters of duplicates by the document that stays; None if the mix does not weigh by them."""
+    if mix is None or all(source.weight != CLUSTER_SIZE for source in mix.source):
+        yield None
+        return
+    schema = tables.columns(tables.REMOVALS, "witness", "cluster_size")
+    rows = [
+        (_ids(each["witness"], table.name), each["cluster_size"].to_numpy().astype("<u4"))
+        for each in tables.row_groups(store, table, schema)
+    ]
+    ids = np.concatenate([np.zeros(0, f"S{ID_BYTES}"), *(each for each, _ in rows)])
+    sizes = np.concatenate([np.zeros(0, "<u4"), *(each for _, each in rows)])
+    order = np.lexsort((sizes, ids))
+    ids, sizes = ids[order], sizes[order]
+    last = np.append(ids[1:] != ids[:-1], True) if len(ids) else np.zeros(0, np.bool_)
+    yield _Witnesses(ids[last], sizes[last])
+
+
+def _found(ids: Ids, ordered: Ids) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Return which ids are among the ordered ones, and where."""
     at = np.searchsorted(ordered, ids)
     found = at < len(ordered)
     found[found] = ordered[at[found]] == ids[found]
-    return found
+    return found, at
+
+
+def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
+    """Return the measurements that the verdicts of all sources have."""
+    names: list[set[str]] = []
+    for source in sources:
+        for manifest in manifests(store, "process", source):
+            names.append(
+                set(tables.column_names(store, _output(manifest, "verdicts"))) - set(tables.VERDICTS.names)
+            )
+            break
+    return sorted(set.intersection(*names)) if names else []
 
 
 def _ids(column: "pa.ChunkedArray[pa.StringScalar]", where: str) -> Ids:

@@ -12,7 +12,7 @@ Decision 43 has the arithmetic for 10^9 documents.
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from core import CorruptData
@@ -21,11 +21,13 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import WorkFunction
 from pipeline.steps.merging import MergeParameters, merge_work
+from pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
 from pipeline.steps.shard_files import ShardParameters, line_name, shard_work
 from pipeline.steps.tokenizing import (
     TOKENIZER,
     ExportPart,
     LayoutTask,
+    MixTask,
     TokenizeParameters,
     size_of,
     tokenize_work,
@@ -35,6 +37,7 @@ from shards.dataset import ShardFile, shard_file
 from shards.encoder import is_fast_equal
 from shards.formats.format import Format, RowSize
 from shards.formats.registry import FORMATS
+from shards.mix import Mix, RealisedSource
 from shards.order import BY_SOURCE, MIXED, Order, split
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading
@@ -96,6 +99,8 @@ class ShardingPlan:
     with_text: bool
     shard_bytes: int | None
     """Bytes of a shard before compression; None for those that suit its format."""
+    mix: Mix | None
+    """None if every document occurs once."""
     wanted: tuple[ShardSpec, ...] | None
     """The shards to make; None for all."""
 
@@ -116,17 +121,31 @@ class _Bucket(NamedTuple):
 
 def make_shards(
     plan: ShardingPlan, *, pool: WorkerPool, progress: Progress
-) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
-    """Make the wanted shards that are missing or damaged, and return all wanted ones. Raise `ThresherError` if one
-    cannot be made.
+) -> tuple[tuple[ShardFile, ...], tuple[RealisedSource, ...], run_step.StepSummary]:
+    """Make the wanted shards that are missing or damaged. Return all wanted ones, and what the sources of a mix have.
+
+    Raise `ThresherError` if a shard cannot be made, and `InputError` if a source of the mix has no document.
     """
     scratch = plan.scratch
     scratch.put(TOKENIZER, plan.tokenizer.json.encode())
+    fast = is_fast_equal(plan.tokenizer.json)
+    ran, realised = run_step.StepSummary(made=0, already=0), tuple[RealisedSource, ...]()
+    mixes: Sequence[MixTask | None] = [None] * len(plan.groups)
+    if plan.mix is not None:
+        select = Step(name="select", version=1, recipe=plan.recipe)
+        selecting = [_select_part(plan, plan.mix, group, fast=fast) for group in plan.groups]
+        ran = _run(scratch, select, selecting, select_work, pool, progress, ())
+        selection = solve(
+            scratch, plan.mix, [_outputs(scratch, select, part)[0] for part in selecting], plan.order.seed
+        )
+        mixes, realised, plan = selection.tasks, selection.realised, replace(plan, order=selection.order)
     layouts = _layouts(plan)
     tokenize = Step(name="tokenize", version=2, recipe=plan.recipe)
-    fast = is_fast_equal(plan.tokenizer.json)
-    pieces = [_tokenize_part(plan, group, layouts, fast=fast) for group in plan.groups]
-    ran = _run(scratch, tokenize, pieces, tokenize_work, pool, progress, ())
+    pieces = [
+        _tokenize_part(plan, group, layouts, mix, fast=fast)
+        for group, mix in zip(plan.groups, mixes, strict=True)
+    ]
+    ran = ran.plus(_run(scratch, tokenize, pieces, tokenize_work, pool, progress, ()))
     regions: dict[str, list[_Region]] = {}
     made: list[tuple[Step, Part]] = [(tokenize, piece) for piece in pieces]
     merge = Step(name="merge", version=1, recipe=plan.recipe)
@@ -151,7 +170,7 @@ def make_shards(
     for part in numbered:
         _unseal_lost(plan, shard, part)
     ran = ran.plus(_run(scratch, shard, numbered, shard_work, pool, progress, made))
-    return tuple(_line(scratch, part) for part in numbered), ran
+    return tuple(_line(scratch, part) for part in numbered), realised, ran
 
 
 def order_of(kind: Format) -> str:
@@ -184,7 +203,12 @@ def _united(places: Iterator[range]) -> tuple[range, ...]:
 
 
 def _tokenize_part(
-    plan: ShardingPlan, group: DocumentGroup, layouts: tuple[LayoutTask, ...], *, fast: bool
+    plan: ShardingPlan,
+    group: DocumentGroup,
+    layouts: tuple[LayoutTask, ...],
+    mix: MixTask | None,
+    *,
+    fast: bool,
 ) -> Part:
     inputs = tuple(span for part in group.parts for span in (part.documents, part.signatures))
     return Part(
@@ -198,9 +222,31 @@ def _tokenize_part(
             eos=plan.eos,
             fast=fast,
             layouts=layouts,
+            mix=mix,
+        ),
+        reads=(TOKENIZER,) if mix is None else (TOKENIZER, mix.selection),
+        writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),
+        stores={span.name: plan.storage for span in inputs},
+    )
+
+
+def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bool) -> Part:
+    spans = tuple(span for part in group.parts for span in (part.documents, part.signatures))
+    verdicts = tuple(part.verdicts for part in group.parts) if measurements(mix) else ()
+    inputs = (*spans, *verdicts)
+    return Part(
+        name=group.name,
+        inputs=inputs,
+        parameters=SelectParameters(
+            kept=tuple(part.kept for part in group.parts),
+            clusters=tuple(part.clusters for part in group.parts),
+            verdicts=verdicts,
+            mix=mix,
+            eos=plan.eos,
+            fast=fast,
         ),
         reads=(TOKENIZER,),
-        writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),
+        writes=(f"selection/{group.name}.parquet",),
         stores={span.name: plan.storage for span in inputs},
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from core import CorruptData
 from pipeline.engine.part_store import PartStore
@@ -24,6 +25,7 @@ from shards.encoder import Encoder
 from shards.formats.format import RowSize
 from shards.formats.row_groups import row_bytes
 from shards.formats.rows import EXACT_REFERENCE, EXACT_ROW
+from shards.mix import copies, ranks
 from shards.order import IntArray, Order, within
 from storage import tables
 from storage.manifest import Input
@@ -42,6 +44,9 @@ class ExportPart(NamedTuple):
     """One bit for each signed document: whether deduplication keeps it."""
     rows: int
     """Number of kept documents."""
+    verdicts: Input
+    clusters: bytes = b""
+    """The size of the duplicate cluster of each kept document (u32), if the mix weighs by it."""
 
 
 class LayoutTask(NamedTuple):
@@ -52,6 +57,21 @@ class LayoutTask(NamedTuple):
     with_text: bool
     wanted: tuple[range, ...]
     """Places of the rows that are needed, in order."""
+
+
+class MixTask(NamedTuple):
+    """What the worker of a group must know of the mix. Each tuple has a number for each source of the mix."""
+
+    selection: str
+    """Name of the table that says which source each document belongs to."""
+    factors: tuple[float, ...]
+    repeats: tuple[int, ...]
+    candidates: tuple[int, ...]
+    """Documents of the source in all groups."""
+    first_candidates: tuple[int, ...]
+    """Number of the group's first document in the source."""
+    first_rows: tuple[int, ...]
+    """Number of the group's first row in the source."""
 
 
 class TokenizeParameters(NamedTuple):
@@ -69,6 +89,8 @@ class TokenizeParameters(NamedTuple):
     fast: bool
     """Whether the fast tokenizer is proven to give the same ids."""
     layouts: tuple[LayoutTask, ...]
+    mix: MixTask | None
+    """None if every document occurs once."""
 
 
 class _Rows(NamedTuple):
@@ -84,15 +106,17 @@ class _Rows(NamedTuple):
 def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Write one run for each layout."""
     task: TokenizeParameters = part.parameters
-    documents = kept_documents(store, part.inputs, task.kept, COLUMNS)
-    rows = _rows(task, documents.num_rows)
+    documents = kept_documents(store, part.inputs[: 2 * len(task.kept)], task.kept, COLUMNS)
+    rows = (
+        _rows(task, documents.num_rows) if task.mix is None else _mixed_rows(store, task.mix, task.order.seed)
+    )
     places = [task.order.places(each.order, rows.components, rows.numbers) for each in task.layouts]
     wanted = [within(each, layout.wanted) for each, layout in zip(places, task.layouts, strict=True)]
     needed = np.zeros(documents.num_rows, dtype=np.bool_)
     needed[rows.documents[np.logical_or.reduce(wanted)]] = True
     index = np.cumsum(needed) - 1
     documents = documents.filter(pa.array(needed))
-    encoder = _encoder(store.read(TOKENIZER).decode(), fast=task.fast)
+    encoder = encoder_of(store.read(TOKENIZER).decode(), fast=task.fast)
     table = documents.add_column(
         0, EXACT_ROW.field("input_ids"), encoded(encoder, documents["text"], task.eos)
     )
@@ -117,6 +141,23 @@ def size_of(counts: Mapping[str, int], component: int) -> RowSize:
 def _rows(task: TokenizeParameters, documents: int) -> _Rows:
     every = np.arange(documents, dtype=np.int64)
     return _Rows(every, np.full(documents, task.component, dtype=np.int64), task.first + every)
+
+
+def _mixed_rows(store: PartStore, mix: MixTask, seed: int) -> _Rows:
+    with store.open(mix.selection) as file:
+        selected = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False).read(
+            use_threads=False
+        )
+    sources, weights = selected["source"].to_numpy(), selected["weight"].to_numpy()
+    documents, components, numbers = [], [], []
+    for source, factor in enumerate(mix.factors):
+        mine = np.flatnonzero(sources == source)
+        rank = ranks(mix.first_candidates[source] + np.arange(len(mine)), mix.candidates[source], seed)
+        repeated = np.repeat(mine, copies(factor, weights[mine], rank, mix.repeats[source]))
+        documents.append(repeated)
+        components.append(np.full(len(repeated), source, dtype=np.int64))
+        numbers.append(mix.first_rows[source] + np.arange(len(repeated)))
+    return _Rows(*(np.concatenate(each).astype(np.int64) for each in (documents, components, numbers)))
 
 
 def kept_documents(
@@ -173,5 +214,6 @@ def _sizes(table: pa.Table, documents: IntArray, components: IntArray) -> Mappin
 
 
 @lru_cache(maxsize=1)
-def _encoder(text: str, *, fast: bool) -> Encoder:
+def encoder_of(text: str, *, fast: bool) -> Encoder:
+    """Return the encoder of a tokenizer file; it is kept between the parts of a process."""
     return Encoder(text, fast=fast)

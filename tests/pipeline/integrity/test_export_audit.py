@@ -55,10 +55,10 @@ def exporting(made, tmp_path, crew):
 
     def run(*, finish=True):
         out = export.claim(made, str(tmp_path / "out"))
-        shards, ran = export.make_shards(made, out, pool=crew, progress=LineProgress())
+        shards = export.make_shards(made, out, pool=crew, progress=LineProgress())
         if finish:
             export.finish(made, out, shards, FUNNEL)
-        return ran
+        return shards.summary
 
     return run
 

@@ -5,7 +5,9 @@ import json
 import tarfile
 from collections import Counter
 
+import msgspec
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -19,14 +21,18 @@ from pipeline.funnel import make_funnel
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.export_audit import repair_dataset, verify_dataset
-from pipeline.steps import dedup, export, export_plan, process, sharding
+from pipeline.reports.mix_plot import check_plot, draw_mix
+from pipeline.steps import dedup, export, export_plan, process, selecting, sharding
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import LineProgress
 from shards import Dataset
 from shards.formats.registry import FORMATS
 from shards.formats.tokens import TokensShard
+from shards.mix import Mix
 from shards.tokenizer import load_tokenizer_file
+from storage import tables
 from storage.directory_store import DirectoryStore
+from storage.manifest import put_output
 
 FILTERS = FiltersConfig(preset="none", languages=())
 FUNNEL = make_funnel(["news", "books"], {}, [])
@@ -42,7 +48,10 @@ def processed(tmp_path_factory, crew):
     for source, parts in PARTS.items():
         for part, count in enumerate(parts):
             rows = [
-                {"text": f"{source} {part} {n}: " + f"words of {n} and {part} " * (5 + n)}
+                {
+                    "url": f"https://{'ab'[n % 2]}.example.org/{source}/{part}/{n}",
+                    "text": f"{source} {part} {n}: " + f"words of {n} and {part} " * (5 + n),
+                }
                 for n in range(count)
             ]
             rows += [{"text": "The same text in every part, which only one may keep. " * 5}]
@@ -74,9 +83,9 @@ def exported(processed, crew, tmp_path):
             store, list(PARTS), tokenizer or load_tokenizer_file(None), removed, ExportOptions(**options)
         )
         out = export.claim(plan, str(tmp_path / name))
-        shards, ran = export.make_shards(plan, out, pool=crew, progress=LineProgress())
+        shards = export.make_shards(plan, out, pool=crew, progress=LineProgress())
         export.finish(plan, out, shards, FUNNEL)
-        run.made = ran.made
+        run.made = shards.summary.made
         return tmp_path / name
 
     return run
@@ -265,3 +274,137 @@ def test_the_manifest_counts_the_documents_of_one_format(exported):
     assert dataset.documents == KEPT
     assert dataset.tokens == sum(len(row["input_ids"]) for row in parquet_rows(out))
     assert {shard.format for shard in dataset.shards} == {"tokens", "parquet", "megatron"}
+
+
+def mix_of(*sources, by="tokens", size=None):
+    return msgspec.convert({"source": list(sources), "by": by, **({"size": size} if size else {})}, Mix)
+
+
+def dataset_of(out):
+    return Dataset.from_json((out / "manifest.json").read_bytes(), "here")
+
+
+NEWS = {"name": "press", "where": {"source": "news"}}
+BOOKS = {"name": "library", "where": {"source": "books"}}
+
+
+@pytest.mark.parametrize("groups", [1, 1 << 30])
+@pytest.mark.parametrize("by", ["tokens", "documents"])
+def test_a_mix_has_its_shares_in_every_format(exported, monkeypatch, by, groups):
+    monkeypatch.setattr(export_plan, "GROUP_TEXT_BYTES", groups)
+    mix = mix_of({**NEWS, "share": 0.2}, {**BOOKS, "share": 0.8, "repeat": 3}, by=by)
+    out = exported(formats=("tokens", "parquet"), mix=mix, shard_bytes=20_000)
+    rows = parquet_rows(out)
+    amount = Counter()
+    for row in rows:
+        amount[row["source"]] += len(row["input_ids"]) if by == "tokens" else 1
+    largest = max(len(row["input_ids"]) for row in rows) if by == "tokens" else 1
+    assert abs(amount["books"] - 0.8 * amount.total()) <= largest
+    times = Counter(row["id"] for row in rows if row["source"] == "books")
+    assert set(times.values()) == {3}
+    found = {name: sorted(each["id"] for _, each in rows) for name, rows in token_rows(out).items()}
+    assert found == {
+        "press": sorted(row["id"] for row in rows if row["source"] == "news"),
+        "library": sorted(row["id"] for row in rows if row["source"] == "books"),
+    }
+    realised = {each["name"]: each for each in dataset_of(out).mix}
+    assert realised["library"]["realised"] == amount["books"]
+    assert realised["press"]["rows"] == sum(row["source"] == "news" for row in rows)
+    assert {each["limit"] for each in realised.values()} == {""}
+
+
+def test_a_mix_is_the_same_in_groups_of_any_size(exported, monkeypatch):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1, "repeat": 2})
+    plain = contents(exported("plain", formats=("tokens", "parquet"), mix=mix, shard_bytes=20_000))
+    monkeypatch.setattr(export_plan, "GROUP_TEXT_BYTES", 1)
+    assert contents(exported("groups", formats=("tokens", "parquet"), mix=mix, shard_bytes=20_000)) == plain
+
+
+def test_a_lost_shard_of_a_mix_is_made_again(exported):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1, "repeat": 2})
+    options = {"formats": ("tokens", "parquet"), "mix": mix, "shard_bytes": 20_000}
+    out = exported(**options)
+    before = contents(out)
+    (out / "data" / "shard-00001.parquet").unlink()
+    (out / "tokens" / "library" / "shard-00000.tokens").unlink()
+    exported(**options)
+    assert contents(out) == before
+
+
+def test_a_source_that_runs_dry_is_named(exported):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1}, by="documents", size=100)
+    realised = {each["name"]: each for each in dataset_of(exported(mix=mix)).mix}
+    assert (realised["press"]["realised"], realised["press"]["limit"]) == (50, "")
+    assert (realised["library"]["limit"], realised["library"]["wanted"]) == ("dry", 50)
+    assert realised["library"]["realised"] == realised["library"]["available"] < 50
+
+
+def test_documents_with_duplicates_occur_more_often(exported):
+    mix = mix_of(
+        {"name": "all", "share": 1, "repeat": 5, "weight": "cluster_size"}, by="documents", size=KEPT // 2
+    )
+    times = Counter(row["text"] for row in parquet_rows(exported(mix=mix)))
+    assert times.most_common(1)[0][0].startswith("The same text")
+    assert times.most_common(1)[0][1] >= 2
+
+
+def test_columns_of_documents_choose(exported):
+    mix = mix_of({"name": "none", "where": {"language": "xx"}, "share": 1}, {**NEWS, "share": 1})
+    with pytest.raises(InputError, match="no kept document belongs to source 'none'"):
+        exported("nothing", mix=mix)
+    out = exported(mix=mix_of({"name": "some", "where": {"record_offset": {"max": 5_000}}, "share": 1}))
+    assert 0 < len(parquet_rows(out)) < KEPT
+    assert all(row["record_offset"] <= 5_000 for row in parquet_rows(out))
+
+
+def test_domains_choose_their_own_hosts_and_those_below(exported):
+    out = exported(mix=mix_of({"name": "a", "share": 1, "where": {"domain": ["a.example.org", "c.example"]}}))
+    found = parquet_rows(out)
+    assert found
+    assert all(row["url"].startswith("https://a.example.org/") for row in found)
+    below = exported("below", mix=mix_of({"name": "a", "share": 1, "where": {"domain": "Example.org"}}))
+    assert len(parquet_rows(below)) > len(found)
+    with pytest.raises(InputError, match="no kept document"):
+        exported("part", mix=mix_of({"name": "a", "share": 1, "where": {"domain": "xample.org"}}))
+
+
+def test_measurements_choose_and_weigh(tmp_path):
+    store = DirectoryStore(tmp_path)
+    verdicts = pa.table(
+        {"id": ["c", "x", "a", "b"], "quality": [0.9, 0.1, 0.2, None]},
+        schema=pa.schema([tables.VERDICTS.field("id"), pa.field("quality", pa.float64())]),
+    )
+    sealed = put_output(store, "verdicts.parquet", 4, lambda path: tables.write(path, verdicts))
+    mix = mix_of({"name": "good", "share": 1, "where": {"quality": {"min": 0.2}}, "weight": "quality"})
+    task = selecting.SelectParameters((), (), (sealed,), mix, None, False)
+    documents = selecting._with_measurements(store, pa.table({"id": ["a", "b", "c"]}), task)
+    assert documents["quality"].to_pylist() == [0.2, None, 0.9]
+    assert selecting._meets(documents, mix.source[0]).tolist() == [True, False, True]
+    assert selecting._weights(documents, "quality", None).tolist() == [0.2, 0.0, 0.9]
+    with pytest.raises(InputError, match="no column 'quality'"):
+        selecting.check_columns(mix, ["perplexity"])
+    selecting.check_columns(mix, ["quality"])
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"colour": "red"}, "no column 'colour'"),
+        ({"language": {"min": 1}}, "where.language must be a text"),
+        ({"record_offset": "5"}, "where.record_offset must be a table"),
+    ],
+)
+def test_a_condition_that_does_not_fit_its_column_is_refused(exported, where, message):
+    with pytest.raises(InputError, match=message):
+        exported(mix=mix_of({"name": "a", "share": 1, "where": where}))
+
+
+def test_a_mix_is_drawn(exported, tmp_path):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1})
+    check_plot(tmp_path / "mix.svg", mix)
+    draw_mix(dataset_of(exported(mix=mix)), tmp_path / "mix.svg")
+    drawn = (tmp_path / "mix.svg").read_text()
+    assert drawn.startswith("<?xml")
+    for name, given in (("mix.txt", mix), ("mix.png", None)):
+        with pytest.raises(InputError, match="--plot"):
+            check_plot(tmp_path / name, given)
