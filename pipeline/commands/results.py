@@ -47,14 +47,20 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
         "shards": len(dataset.shards),
         "documents": dataset.documents,
         "tokens": dataset.tokens,
+        **({"mix": list(dataset.mix)} if dataset.mix else {}),
     }
 
 
 def dataset_line(out: str, dataset: Dataset) -> str:
-    """Return what was exported, for people."""
-    return (
+    """Return what was exported, for people: one line, and one for each source of a mix."""
+    from shards.mix import RealisedSource, mix_line
+
+    lines = [
         f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
-    )
+    ]
+    total = sum(source["realised"] for source in dataset.mix)
+    lines += [mix_line(RealisedSource(**each), total, dataset.recipe["mix"]["by"]) for each in dataset.mix]
+    return "\n".join(lines)
 
 
 def end_crawl(crawled: CrawlSummary) -> None:

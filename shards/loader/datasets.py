@@ -64,7 +64,8 @@ def open_data(locations: Sequence[str | Path]) -> LoaderData:
         if not store.exists(MANIFEST_FILE):
             raise InputError(f"{location}: has no {MANIFEST_FILE}, so no export was finished there")
         dataset = Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
-        side_files = {file.name: file for file in dataset.files}
+        beside = (file for shard in dataset.shards for file in shard.companions)
+        side_files = {file.name: file for file in (*dataset.files, *beside)}
         found = [
             LoaderShard(store=store, file=file, source=file.source or "", side_files=side_files)
             for file in dataset.shards
