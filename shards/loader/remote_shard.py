@@ -28,6 +28,7 @@ class RemoteShard:
         self._blocks = Blocks(np.frombuffer(sums, "<u8"), stop, where)
         self._held: OrderedDict[int, bytes] = OrderedDict()
         self._where = where
+        self._ends: npt.NDArray[np.uint64] | None = None
 
     def __getitem__(self, span: slice) -> npt.NDArray[Any]:
         """Return a copy of the tokens of a slice."""
@@ -38,7 +39,9 @@ class RemoteShard:
     @property
     def ends(self) -> npt.NDArray[np.uint64]:
         """For each document the index behind its last token."""
-        return np.frombuffer(self._bytes(self.layout.ends, self.layout.stop), "<u8")
+        if self._ends is None:
+            self._ends = np.frombuffer(self._bytes(self.layout.ends, self.layout.stop), "<u8")
+        return self._ends
 
     def close(self) -> None:
         """Close the connection to the object."""
