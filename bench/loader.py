@@ -3,7 +3,7 @@
 usage: loader.py build DIR [--sequences N]       the same tokens as an export and as one flat file (memmap)
        loader.py run DIR TOOL,... [--sequences N]  TOOL: memmap, memmap-batch, or thresher and -concat, -mix, -window
        loader.py resume DIR                      a fresh process stands at 90 % and gives its first batch
-       loader.py bucket DIR s3://BUCKET/PREFIX   the same from S3: cold, warm, resumed at 90 %
+       loader.py bucket DIR                      from an S3 server (SeaweedFS): cold, warm, resumed at 90 %
        loader.py packing LENGTHS.npy             utilisation and seconds per million documents, of real lengths
 
 One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed. `lengths` of `build` are drawn from
@@ -140,8 +140,9 @@ def run(arguments):
 
 
 def resume(arguments):
-    tensor = to_tensors()
+    import shards.loader.loader  # noqa: F401 - imports are not counted
 
+    tensor = to_tensors()
     for name, options in OPTIONS.items():
         if options.get("epochs", 1):
             begin = time.perf_counter()
@@ -154,26 +155,31 @@ def thresher_at(location, tensor, cache, options):
 
 
 def bucket(arguments):
-    upload(arguments.place / "out", arguments.tool)
-    tensor, cache = to_tensors(), arguments.place / "bucket-cache"
-    for name in ("thresher", "thresher-window"):
-        for state in (None, 0.9):
-            shutil.rmtree(cache, ignore_errors=True)
-            for warmth in ("cold", "warm"):
-                line = timed(
-                    thresher(arguments.tool, tensor, state=state, cache=cache, **OPTIONS[name]),
-                    arguments.sequences,
-                )
-                yield {"verb": "bucket", "tool": name, "cache": warmth, "from": state or 0, **line}
-
-
-def upload(directory, address):
     from storage.location import open_store
+    from tests.storage.s3server import BUCKET, KEYS, running_server
 
-    store = open_store(address, ROOT)
-    for path in directory.rglob("*"):
-        if path.is_file():
-            store.put_file(path, str(path.relative_to(directory)))
+    tensor, cache = to_tensors(), arguments.place / "bucket-cache"
+    os.environ |= {**KEYS, "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": os.devnull}
+    with running_server(arguments.place / "s3") as server:
+        os.environ["AWS_ENDPOINT_URL"] = server.endpoint
+        store = open_store(f"s3://{BUCKET}/out", ROOT)
+        for path in (arguments.place / "out").rglob("*"):
+            if path.is_file():
+                store.put_file(path, str(path.relative_to(arguments.place / "out")))
+        for name in ("thresher", "thresher-window"):
+            for state in (None, 0.9):
+                shutil.rmtree(cache, ignore_errors=True)
+                for warmth in ("cold", "warm"):
+                    batches = thresher(store.uri, tensor, state=state, cache=cache, **OPTIONS[name])
+                    yield {
+                        "verb": "bucket",
+                        "tool": name,
+                        "cache": warmth,
+                        "from": state or 0,
+                        **timed(batches, arguments.sequences),
+                    }
+        store.close()
+    shutil.rmtree(arguments.place / "s3", ignore_errors=True)
 
 
 def packing(arguments):
@@ -182,8 +188,11 @@ def packing(arguments):
     sizes = np.load(arguments.place)
     for length in (1024, 2048, 4096, 8192):
         ends = np.cumsum(sizes, dtype=np.uint64)
-        begin = time.process_time()
         windows = list(ways.best_fit_windows(ends, length))
+        million = np.cumsum(np.random.default_rng(0).choice(sizes, 1_000_000), dtype=np.uint64)
+        begin = time.process_time()
+        for _ in ways.best_fit_windows(million, length):
+            pass
         seconds = time.process_time() - begin
         count = sum(len(each.counts) for each in windows)
         first_fit = first_fit_count(sizes, length)
@@ -198,7 +207,7 @@ def packing(arguments):
                 "verb": "packing", "packing": name, "length": length, "documents": len(sizes), "sequences": sequences,
                 "utilisation": round(loss.utilisation, 5), "cut_documents": round(loss.cut_documents / len(sizes), 4),
                 "tokens_lost": round(1 - loss.placed / loss.tokens, 4),
-                **({"s_per_million": round(seconds / len(sizes) * 1e6, 2)} if name == "best-fit" else {}),
+                **({"s_per_million": round(seconds, 2)} if name == "best-fit" else {}),
             }  # fmt: skip
 
 

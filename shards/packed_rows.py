@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -29,18 +30,22 @@ def assemble(tokens: Sequence[Any], pieces: Pieces, length: int, pad_id: int, si
     starts, stops = spans.starts.tolist(), (spans.starts + lengths).tolist()
     sources = [tokens[row] for row in spans.rows.tolist()]
     edges = np.searchsorted(spans.rows, np.arange(0, len(tokens) + 1, size)).tolist()
-    padding = np.zeros(length, np.uint16)
-    for place in np.flatnonzero(segments == 0).tolist():
-        sources[place] = padding
+    paddings = np.flatnonzero(segments == 0)
+    padding_edges = np.searchsorted(paddings, edges).tolist()
+    padded: list[int] = paddings.tolist()
+    for place in padded:
+        sources[place] = _padding(length)
     count_up = _count_up(size * length)
-    for first, last in itertools.pairwise(edges):
-        copied = [sources[place][starts[place] : stops[place]] for place in range(first, last)]
-        here = lengths[first:last]
-        batch_segments = np.repeat(segments[first:last], here)
-        positions = np.repeat(begins[first:last], here)
+    for number, (first, last) in enumerate(itertools.pairwise(edges)):
+        here = zip(sources[first:last], starts[first:last], stops[first:last], strict=True)
+        copied = [ids[start:stop] for ids, start, stop in here]
+        sizes = lengths[first:last]
+        batch_segments = np.repeat(segments[first:last], sizes)
+        positions = np.repeat(begins[first:last], sizes)
         np.subtract(count_up, positions, out=positions)
-        input_ids = np.concatenate(copied).astype(np.int64)  # what embeddings and losses of PyTorch take
-        for place in spans.paddings_between(first, last):
+        input_ids = np.empty(size * length, np.int64)  # what embeddings and losses of PyTorch take
+        np.concatenate(copied, out=input_ids)
+        for place in padded[padding_edges[number] : padding_edges[number + 1]]:
             begin = int(begins[place])
             input_ids[begin : begin + int(lengths[place])] = pad_id
             positions[begin : begin + int(lengths[place])] = 0
@@ -51,26 +56,15 @@ def assemble(tokens: Sequence[Any], pieces: Pieces, length: int, pad_id: int, si
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Spans:
     """Pieces with their rows and columns, and a piece of padding behind each row that is not full."""
 
-    def __init__(
-        self, rows: IntArray, columns: IntArray, starts: IntArray, lengths: IntArray, segments: Any
-    ) -> None:
-        self.rows, self.columns, self.starts, self.lengths, self.segments = (
-            rows,
-            columns,
-            starts,
-            lengths,
-            segments,
-        )
-        self._paddings = np.flatnonzero(segments == 0)
-
-    def paddings_between(self, first: int, last: int) -> list[int]:
-        """Return which of the pieces `first` to `last` are padding."""
-        begin, end = np.searchsorted(self._paddings, (first, last))
-        found: list[int] = self._paddings[begin:end].tolist()
-        return found
+    rows: IntArray
+    columns: IntArray
+    starts: IntArray
+    lengths: IntArray
+    segments: npt.NDArray[np.int32]
 
 
 def _with_padding(pieces: Pieces, length: int) -> _Spans:
@@ -92,6 +86,11 @@ def _with_padding(pieces: Pieces, length: int) -> _Spans:
         lengths=lengths,
         segments=segments.astype(np.int32),
     )
+
+
+@lru_cache(maxsize=4)
+def _padding(length: int) -> npt.NDArray[np.uint16]:
+    return np.zeros(length, np.uint16)
 
 
 @lru_cache(maxsize=4)

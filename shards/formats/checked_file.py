@@ -151,7 +151,6 @@ class CheckedFile:
             raise CorruptData(f"{self.where} is missing; {REMEDY}") from None
         self._blocks: Blocks | None = None
         self._intact = np.zeros(0, np.uint8)
-        self._is_whole = False
 
     def seal(self, stop: int) -> None:
         """Say where the data ends, as the header has it. Raise `CorruptData` if that does not fit the file's size."""
@@ -175,7 +174,11 @@ class CheckedFile:
 
     def check_spans(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> None:
         """Check the blocks that hold these spans of bytes, each once."""
-        if self._is_whole:
+        if not len(starts):
+            return
+        lowest, highest = int(starts.min()) - HEADER_BYTES, int(stops.max()) - HEADER_BYTES
+        between = self._intact[lowest // BLOCK_BYTES : -(-highest // BLOCK_BYTES)]
+        if between.all():
             return
         some = stops > starts
         firsts = (starts[some] - HEADER_BYTES) // BLOCK_BYTES
@@ -185,7 +188,6 @@ class CheckedFile:
         np.add.at(touched, lasts + 1, -1)
         for block in np.flatnonzero((np.cumsum(touched)[:-1] > 0) & (self._intact == 0)).tolist():
             self._check_block(block)
-        self._is_whole = bool(self._intact.all())
 
     def _check_block(self, block: int) -> None:
         assert self._blocks is not None, "seal comes first"
@@ -193,6 +195,7 @@ class CheckedFile:
             first, last = self._blocks.span(block)
             with memoryview(self._map) as view, view[first:last] as data:
                 self._blocks.check(block, data)
+            self._intact[block] = 1
 
 
 def block_count(stop: int) -> int:

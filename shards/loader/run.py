@@ -22,8 +22,9 @@ from shards.loader.state import Identity, Position
 from shards.packed_rows import Batch
 from storage.directory_store import DirectoryStore
 
-FIRST_ROWS, MOST_ROWS, ROWS_GROWTH = 64, 8192, 4
-"""Rows that are found together: few for a quick first batch, then more, because each costs less among many."""
+MOST_ROWS, ROWS_GROWTH = 8192, 4
+"""Rows that are found together: one batch at first, which comes soonest, then more, because each costs less among many.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,8 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
     options, step, size = run.options, run.options.step, run.options.batch_size
     left = None if run.end is None else max(0, run.end - start)
     total = None if left is None else left // step if options.drop_last else -(-left // step)
-    count, number = FIRST_ROWS, first
-    asked = time.perf_counter()
+    count, number = size, first
+    counts, asked = run.metrics.counts, time.perf_counter()
     while total is None or number < total:
         begin = start + number * step
         fitting = (run.reader.reach(begin) - begin) // (stride * step)
@@ -94,11 +95,13 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
             begins.tolist(), rows.batches(size, options.length, options.pad_id), strict=True
         ):
             stop = begin + step if run.end is None else min(begin + step, run.end)
-            run.metrics.add(sequences=size, batches=1, stall_seconds=time.perf_counter() - asked)
+            counts.sequences += size  # only this thread counts these three
+            counts.batches += 1
+            counts.stall_seconds += time.perf_counter() - asked
             yield Position(sequences=stop, last=stop - begin), batch
             asked = time.perf_counter()
         number += stride * len(begins)
-        count = min(MOST_ROWS, count * ROWS_GROWTH) if rows.is_mapped else FIRST_ROWS
+        count = min(MOST_ROWS, count * ROWS_GROWTH) if rows.is_mapped else size
 
 
 def _access(data: LoaderData, options: LoaderOptions, metrics: LoaderMetrics) -> ShardAccess:

@@ -142,3 +142,21 @@ def test_writing_holds_a_batch_and_eight_bytes_a_document(tmp_path):
         tracemalloc.stop()
     assert held < 200 * len(ends) * 8 * 1.5
     assert peak < held + 4 * ids.nbytes
+
+
+def test_a_block_is_checked_once(tmp_path, monkeypatch):
+    path = tmp_path / "large.tokens"
+    tokens = 3 * checked_file.BLOCK_BYTES // 2
+    written(path, [[list(range(1000)) * (tokens // 1000)]])
+    shard = TokensShard.open(path)
+    checked = []
+    check = checked_file.Blocks.check
+    monkeypatch.setattr(
+        checked_file.Blocks, "check", lambda *given: (checked.append(given[1]), check(*given))
+    )
+    for _ in range(2):
+        shard.check(0, 10)
+        shard.check_spans(np.array([5, 2000]), np.array([10, tokens // 2]))
+        shard.check_spans(np.array([tokens - 1000]), np.array([0]))
+        assert shard.ends.tolist() == [shard.tokens]
+    assert checked == [0, 1, 2]
