@@ -4,6 +4,7 @@ usage: loader.py build DIR [--sequences N]       the same tokens as an export an
        loader.py run DIR TOOL,... [--sequences N]  TOOL: memmap, memmap-batch, or thresher and -concat, -mix, -window
        loader.py resume DIR                      a fresh process stands at 90 % and gives its first batch
        loader.py bucket DIR                      from an S3 server (SeaweedFS): cold, warm, resumed at 90 %
+       loader.py shuffle .                       rank correlation of order and export, shards among 256 neighbours
        loader.py packing LENGTHS.npy             utilisation and seconds per million documents, of real lengths
 
 One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed. `lengths` of `build` are drawn from
@@ -34,7 +35,7 @@ OPTIONS = {
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("verb", choices=["build", "run", "resume", "bucket", "packing"])
+    parser.add_argument("verb", choices=["build", "run", "resume", "bucket", "shuffle", "packing"])
     parser.add_argument("place", type=Path)
     parser.add_argument("tool", nargs="?")
     parser.add_argument("--sequences", type=int, default=48_000)
@@ -180,6 +181,25 @@ def bucket(arguments):
                     }
         store.close()
     shutil.rmtree(arguments.place / "s3", ignore_errors=True)
+
+
+def shuffle(_):
+    from shards.loader.epoch_order import EpochOrder
+
+    for shards in (13, 104):
+        for way in ("global", "window", "none"):
+            order = EpochOrder([4000] * shards, seed=0, name="", shuffle=way)
+            shard, sequence = order.place(0, np.arange(order.sequences))
+            seen = shard * 4000 + sequence
+            distinct = [len(set((seen[at : at + 256] // 4000).tolist())) for at in range(0, len(seen), 256)]
+            correlation = float(np.corrcoef(np.arange(len(seen)), seen)[0, 1])
+            yield {
+                "verb": "shuffle",
+                "shuffle": way,
+                "shards": shards,
+                "correlation": round(correlation, 4),
+                "shards_in_256": float(np.mean(distinct)),
+            }
 
 
 def packing(arguments):
