@@ -28,6 +28,7 @@ import zstandard
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from core import Verdict
 from core.settings import parse_size
 from filters.dedup.duplicates import Removal
 from pipeline.configuration import DedupConfig
@@ -156,6 +157,9 @@ def put_documents(store: Store, parts: Iterator[list[str]]) -> Manifest:
         gone += [one for row, one in enumerate(ids) if row % 1000 == 999]
         made = {
             "documents": document_table(ids, texts, first),
+            "verdicts": tables.verdict_rows(
+                [Verdict(id=one, keep=True, rule="", reason="", measurements={}) for one in ids], ()
+            ),
             "signatures": tables.signature_rows(
                 ids=ids,
                 text_hashes=[bytes(16)] * len(ids),
@@ -176,7 +180,11 @@ def put_documents(store: Store, parts: Iterator[list[str]]) -> Manifest:
         )
         inputs = (Input(name=f"warc/{SOURCE}/{number:06d}.warc.gz", sha256=f"{number:064x}"),)
         seal_part(store, "process@1", f"{SOURCE}/part-{number:06d}", inputs, outputs)
-        spans += [Input(name=output.name, sha256=output.sha256) for output in outputs[1:]]
+        spans += [
+            Input(name=output.name, sha256=output.sha256)
+            for output in outputs
+            if output.name.startswith("signatures/")
+        ]
         first += len(texts)
     rows = tables.removal_rows(
         Removal(id=one, witness="0" * 32, kind="exact", similarity=1.0, cluster_size=2) for one in gone

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from shards.dataset import ShardFile, count_documents, count_tokens
-from shards.formats.rows import DOCUMENT_ROW, without_text
 
 CARD_NAME = "README.md"
 FRONT_MATTER = """---
@@ -35,12 +34,9 @@ READERS = {
 }
 
 
-def dataset_card(
-    recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema: pa.Schema | None = None
-) -> bytes:
+def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema: pa.Schema) -> bytes:
     """Return the bytes of the README; the same recipe and shards give the same bytes."""
     tokenizer, formats = recipe["tokenizer"], recipe["formats"]
-    schema = schema or (DOCUMENT_ROW if recipe["text"] else without_text(DOCUMENT_ROW))
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
     patterns = [HUB_PATTERNS[name] for name in formats if name in HUB_PATTERNS]
     front = FRONT_MATTER.format(pattern=patterns[0]) if patterns else ""

@@ -39,14 +39,18 @@ class ShardFile:
     source: str | None = None
     """The component of the mix that all documents of the shard belong to; None if it holds documents of several."""
     sequences: int = 0
-    """Packed sequences; 0 if each row is a document."""
+    """Packed sequences; 0 if documents are not packed."""
+    placed_tokens: int = 0
+    """Tokens in sequences; the others were cut off."""
+    cut_documents: int = 0
+    """Documents that are not whole in one sequence."""
     companions: tuple[SideFile, ...] = ()
     """Files that belong to this shard alone, such as its index."""
 
     @property
     def rows(self) -> int:
-        """Rows of the shard: packed sequences or documents."""
-        return self.sequences or self.documents
+        """Rows of the shard: documents, or packed sequences in a format of rows."""
+        return self.documents if self.source is not None else self.sequences or self.documents
 
     @property
     def files(self) -> tuple["ShardFile | SideFile", ...]:

@@ -191,7 +191,8 @@ def mix_line(source: RealisedSource, total: int, by: str) -> str:
     """Return the line about one source, for people."""
     share = source.realised / total if total else 0.0
     line = f"{source.name}: {share:.2%} (wanted {source.share:.2%}), {source.realised:,} {by}"
-    line += f", {source.rows:,} documents"
+    if by != "documents":
+        line += f", {source.rows:,} documents"
     if source.available and source.realised:
         line += f", {source.realised / source.available:.2f} epochs"
     if source.limit == "dry":

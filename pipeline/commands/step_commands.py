@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from core import InputError
 from pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
@@ -145,6 +146,18 @@ def export(
     text: Annotated[
         bool, typer.Option("--text/--no-text", help="Store the text of each document beside its tokens.")
     ] = True,
+    pack: Annotated[
+        int | None,
+        typer.Option("--pack", min=1, help="Pack documents into sequences of this many tokens."),
+    ] = None,
+    packing: Annotated[
+        Literal["best-fit", "concat", "none"] | None,
+        typer.Option(
+            "--packing",
+            help="How to pack: best-fit cuts only documents that are longer than a sequence, concat cuts every LENGTH "
+            "tokens, none has one document a sequence. The default is best-fit.",
+        ),
+    ] = None,
     mix: Annotated[
         Path | None,
         typer.Option(
@@ -182,7 +195,11 @@ def export(
         eos=eos,
         with_text=text,
         mix=None if mix is None else load_mix(mix),
+        pack=pack,
+        packing=packing or "best-fit",
     )
+    if packing is not None and pack is None:
+        raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
     if plot is not None:
         check_plot(plot, options.mix)
     opened = Project.at(project)

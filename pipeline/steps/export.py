@@ -21,13 +21,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from core import Conflict, CorruptData, InputError
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Step
 from pipeline.funnel import Funnel
 from pipeline.steps import sharding
-from pipeline.steps.export_plan import EXPORT, ExportPlan, row_schema
+from pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
 from pipeline.steps.sharding import ShardSpec
 from pipeline.terminal.progress import Progress
 from shards.card import CARD_NAME, dataset_card
@@ -159,7 +161,7 @@ def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Datase
     shards = made.files
     described = {
         REPORT_FILE: (json.dumps(funnel.to_dict(), indent=1) + "\n").encode(),
-        CARD_NAME: dataset_card(plan.recipe, shards),
+        CARD_NAME: dataset_card(plan.recipe, shards, _card_schema(plan.options)),
     }
     for name in plan.options.formats:
         kind = FORMATS[name]
@@ -178,6 +180,11 @@ def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Datase
 def is_intact_shard(out: Store, shard: ShardFile) -> bool:
     """Return whether all files of a shard are present and have the bytes that were sealed."""
     return all(is_intact(out, file) for file in shard.files)
+
+
+def _card_schema(options: ExportOptions) -> pa.Schema:
+    """Return the columns that the card shows: those of the first format."""
+    return row_schema(options, FORMATS[options.formats[0]])
 
 
 def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
@@ -262,7 +269,7 @@ def _make(
     plan: ExportPlan, out: Store, specs: tuple[ShardSpec, ...] | None, pool: WorkerPool, progress: Progress
 ) -> Shards:
     """Make some of the shards, or all. Working files of another selection lie in another directory."""
-    names = [spec.names[0] for spec in specs or ()]
+    names = [spec.names(plan.packing)[0] for spec in specs or ()]
     key = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
     sharding_plan = sharding.ShardingPlan(
         storage=plan.storage,
@@ -278,6 +285,7 @@ def _make(
         formats=plan.options.formats,
         with_text=plan.options.with_text,
         shard_bytes=plan.options.shard_bytes,
+        packing=plan.packing,
         mix=plan.options.mix,
         wanted=specs,
     )

@@ -21,10 +21,11 @@ from pipeline.steps.sharding import DocumentGroup
 from pipeline.steps.tokenizing import ExportPart
 from shards.formats.format import Format
 from shards.formats.registry import FORMATS
-from shards.formats.rows import DOCUMENT_ROW, without_text
+from shards.formats.rows import DOCUMENT_ROW, PACKED_ROW, without_text
 from shards.formats.tokens import id_bytes_of
 from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, sources_of
 from shards.order import Order
+from shards.packer import Packing, Packings
 from shards.tokenizer import TokenizerFile, end_token
 from storage import sealed_reading, tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
@@ -66,6 +67,9 @@ class ExportOptions:
     """The end token as typed: an id, a token or `none`; None for that of the tokenizer."""
     with_text: bool = True
     mix: Mix | None = None
+    pack: int | None = None
+    """Length of packed sequences; None for no packing."""
+    packing: Packings = "best-fit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,14 @@ class ExportPlan:
     def fingerprint(self) -> str:
         """Identity of the dataset."""
         return fingerprint(EXPORT, self.recipe, self.inputs)
+
+    @property
+    def packing(self) -> Packing | None:
+        """How documents are put into sequences, or None."""
+        if self.options.pack is None:
+            return None
+        pad_id = 0 if self.eos is None else self.eos
+        return Packing(length=self.options.pack, kind=self.options.packing, pad_id=pad_id)
 
     @property
     def documents(self) -> int:
@@ -143,6 +155,9 @@ def make_plan(
         "formats": list(options.formats),
         "shard_bytes": {name: options.shard_bytes or FORMATS[name].shard_bytes for name in options.formats},
         "text": options.with_text,
+        "packing": None
+        if options.pack is None
+        else {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos},
         "mix": None if options.mix is None else mix_recipe(options.mix),
         "sources": list(sources),
         "dedup": dict(removed.recipe),
@@ -188,6 +203,8 @@ def parse_shard_size(text: str) -> int:
 
 def row_schema(options: ExportOptions, kind: Format) -> pa.Schema:
     """Return the columns that the shards of a format have."""
+    if options.pack is not None and not kind.is_by_source:
+        return PACKED_ROW
     return DOCUMENT_ROW if options.with_text and kind.holds_text else without_text(DOCUMENT_ROW)
 
 

@@ -36,15 +36,19 @@ from pipeline.terminal.progress import Progress
 from shards.dataset import ShardFile, shard_file
 from shards.encoder import is_fast_equal
 from shards.formats.format import Format, RowSize
+from shards.formats.packing_plan import plan_name
 from shards.formats.registry import FORMATS
 from shards.mix import Mix, RealisedSource
 from shards.order import BY_SOURCE, MIXED, Order, split
+from shards.packer import Packing
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading
 from storage.manifest import Input, Output, manifest_name
 from storage.store import Store
 
 FAN_IN = 256
+PACKED_COLUMNS = 3
+"""Columns of numbers that a packed row has for each token."""
 
 
 class DocumentGroup(NamedTuple):
@@ -70,12 +74,14 @@ class ShardSpec:
     places: range
     """Places of its rows in the order of its format."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The files of the shard, relative to the export directory."""
+    def names(self, packing: Packing | None) -> tuple[str, ...]:
+        """Return the files of the shard, relative to the export directory. The first one is the shard itself."""
         kind = FORMATS[self.format]
         directory = kind.directory if self.source is None else f"{kind.directory}/{self.source}"
-        return tuple(f"{directory}/{name}" for name in kind.file_names(self.number, self.count))
+        names = tuple(f"{directory}/{name}" for name in kind.file_names(self.number, self.count))
+        if kind.is_by_source and packing is not None and packing.kind == "best-fit":
+            names += (plan_name(names[0], packing.length),)
+        return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +105,8 @@ class ShardingPlan:
     with_text: bool
     shard_bytes: int | None
     """Bytes of a shard before compression; None for those that suit its format."""
+    packing: Packing | None
+    """None if documents are not packed."""
     mix: Mix | None
     """None if every document occurs once."""
     wanted: tuple[ShardSpec, ...] | None
@@ -187,7 +195,7 @@ def _layouts(plan: ShardingPlan) -> tuple[LayoutTask, ...]:
             chosen = (spec.places for spec in plan.wanted if order_of(FORMATS[spec.format]) == order)
             wanted = _united(chosen)
         if kinds and wanted:
-            with_text = plan.with_text and any(kind.holds_text for kind in kinds)
+            with_text = plan.with_text and plan.packing is None and any(kind.holds_text for kind in kinds)
             layouts.append(LayoutTask(order=order, with_text=with_text, wanted=wanted))
     return tuple(layouts)
 
@@ -300,8 +308,12 @@ def _all_shards(
 def _shards_of(
     plan: ShardingPlan, kind: Format, source: str | None, size: RowSize, places: range
 ) -> Iterator[ShardSpec]:
-    if not (plan.with_text and kind.holds_text):
-        size = RowSize(rows=size.rows, tokens=size.tokens)
+    packs = plan.packing is not None and not kind.is_by_source
+    if packs or not (plan.with_text and kind.holds_text):
+        # A packed row has a position and a segment for each token.
+        size = RowSize(
+            rows=size.rows, tokens=size.tokens * (PACKED_COLUMNS if packs and kind.holds_text else 1)
+        )
     most = plan.shard_bytes or kind.shard_bytes
     count = min(max(1, -(-kind.bytes_of(size, plan.id_bytes) // most)), max(len(places), 1))
     for number, each in enumerate(split(places, count)):
@@ -312,6 +324,7 @@ def _shard_part(plan: ShardingPlan, spec: ShardSpec, regions: Sequence[_Region])
     runs = [run for region in regions if _meet(region.places, spec.places) for run in region.runs]
     kind = FORMATS[spec.format]
     name = f"{spec.format}/{spec.source or 'mixed'}/{spec.number:05d}"
+    names = spec.names(plan.packing)
     return Part(
         name=name,
         inputs=_spans(runs),
@@ -319,11 +332,12 @@ def _shard_part(plan: ShardingPlan, spec: ShardSpec, regions: Sequence[_Region])
             format=spec.format,
             source=spec.source,
             places=spec.places,
-            with_text=plan.with_text and kind.holds_text,
+            with_text=plan.with_text and kind.holds_text and (plan.packing is None or kind.is_by_source),
             id_bytes=plan.id_bytes,
+            packing=plan.packing,
         ),
-        writes=(*spec.names, line_name(name)),
-        stores=dict.fromkeys(spec.names, plan.out),
+        writes=(*names, line_name(name)),
+        stores=dict.fromkeys(names, plan.out),
     )
 
 

@@ -31,7 +31,7 @@ from storage import tables
 from storage.manifest import Input
 
 TOKENIZER = "tokenizer.json"
-ENCODE_ROWS = 256
+ENCODE_ROWS = 1024
 COLUMNS = (*EXACT_REFERENCE.names, "text")
 
 

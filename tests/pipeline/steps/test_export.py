@@ -14,6 +14,7 @@ import zstandard
 from tokenizers import AddedToken, Tokenizer
 
 from core import InputError
+from pipeline.commands.results import dataset_body, dataset_line
 from pipeline.commands.step_commands import ShardFormat
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.engine import run_step
@@ -33,6 +34,7 @@ from shards.tokenizer import load_tokenizer_file
 from storage import tables
 from storage.directory_store import DirectoryStore
 from storage.manifest import put_output
+from thresher import Loader
 
 FILTERS = FiltersConfig(preset="none", languages=())
 FUNNEL = make_funnel(["news", "books"], {}, [])
@@ -408,3 +410,51 @@ def test_a_mix_is_drawn(exported, tmp_path):
     for name, given in (("mix.txt", mix), ("mix.png", None)):
         with pytest.raises(InputError, match="--plot"):
             check_plot(tmp_path / name, given)
+
+
+@pytest.mark.parametrize("kind", ["best-fit", "concat", "none"])
+def test_packed_rows_are_the_same_in_every_format_of_rows(exported, kind):
+    rows = tuple(name for name in FORMATS if name != "tokens")
+    out = exported(formats=rows, pack=256, packing=kind, shard_bytes=1 << 30)
+    found = parquet_rows(out)
+    assert {len(row["input_ids"]) for row in found} == {256}
+    assert {name for row in found for name in row["ids"]} == {
+        row["id"] for row in parquet_rows(exported("plain", formats=("parquet",)))
+    }
+    assert parquet_rows(out, "hf/data/*.parquet") == found
+    (bin_path,) = out.glob("megatron/*.bin")
+    assert np.frombuffer(bin_path.read_bytes(), "<u2").tolist() == [
+        one for row in found for one in row["input_ids"]
+    ]
+    assert json.loads((out / "mds" / "index.json").read_bytes())["shards"][0]["samples"] == len(found)
+    (tar_path,) = out.glob("webdataset/*.tar")
+    with tarfile.open(tar_path) as tar:
+        names = {member.name.partition(".")[2] for member in tar}
+    assert names == {"json", "input_ids.npy", "positions.npy", "segments.npy"}
+    dataset = dataset_of(out)
+    placed = sum(segment > 0 for row in found for segment in row["segments"])
+    assert {(shard.sequences, shard.placed_tokens) for shard in dataset.shards} == {(len(found), placed)}
+    assert verify_dataset(str(out), LineProgress()).damage == ()
+    assert f"packed into {len(found)} sequences of 256" in dataset_line("out", dataset)
+    assert dataset_body("out", dataset)["packing"]["placed"] == placed
+
+
+@pytest.mark.parametrize("kind", ["best-fit", "concat"])
+def test_the_loader_reads_what_an_export_packs(exported, kind):
+    out = exported(formats=("tokens", "parquet"), pack=64, packing=kind, shard_bytes=20_000)
+    plans = sorted(out.glob("tokens/*/*.best-fit-64.plan"))
+    assert len(plans) == (len(list(out.glob("tokens/*/*.tokens"))) if kind == "best-fit" else 0)
+    loader = Loader(str(out), length=64, batch_size=2, packing=kind, epochs=1)
+    tokens = Counter()
+    sequences = 0
+    for batch in loader:
+        tokens.update(batch["input_ids"][batch["segments"] > 0].tolist())
+        sequences += int((batch["segments"].max(axis=1) > 0).sum())
+        state = loader.state_dict()
+    wanted = Counter(token for rows in token_rows(out).values() for ids, _ in rows for token in ids)
+    assert tokens == wanted
+    assert sum(shard.sequences for shard in dataset_of(out).shards if shard.format == "tokens") == sequences
+    origin = loader.trace(state, row=0, position=0)
+    by_id = {reference["id"]: reference for rows in token_rows(out).values() for _, reference in rows}
+    assert by_id[origin.document]["url"] == origin.url
+    assert by_id[origin.document]["record_offset"] == origin.record.offset
