@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.steps.sharding import COLUMNS
+from pipeline.steps.tokenizing import COLUMNS
 from storage import tables
 
 FOOTER = 6_000

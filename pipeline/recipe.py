@@ -19,9 +19,11 @@ from pipeline.funnel import Funnel, TokenCounts
 from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.runs import record_run
-from pipeline.steps import blocklist, dedup, export, process
+from pipeline.steps import blocklist, dedup, export, export_plan, process
+from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import Progress
 from shards import Dataset
+from shards.dataset import count_tokens
 from shards.tokenizer import TokenizerFile, load_tokenizer_file
 from storage.manifest import Manifest
 
@@ -107,18 +109,20 @@ def export_dataset(
     tokenizer: TokenizerFile,
     pool: WorkerPool,
     progress: Progress,
+    options: ExportOptions | None = None,
 ) -> tuple[Dataset, Funnel]:
     """Write the kept documents as shards, with the funnel in the same directory."""
     process.require_processed(project.store, names, project.config.filters)
-    plan = export.make_plan(
-        project.store, names, tokenizer, dedup.require_run(project.store, names, project.config.dedup)
-    )
+    removed = dedup.require_run(project.store, names, project.config.dedup)
+    plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
     directory = export.claim(plan, out)
     with export.write_lock(directory), record_run(project, export.step(plan), names) as record:
-        shards, record.summary = export.make_shards(plan, directory, pool=pool, progress=progress)
-        tokens = sum(shard.tokens for shard in shards)
-        token_counts = TokenCounts(tokenizer=tokenizer.name, tokens=tokens, text_bytes=plan.text_bytes)
-        funnel = report.funnel_of(project, names, token_counts)
+        shards = export.make_shards(plan, directory, pool=pool, progress=progress)
+        record.summary = shards.summary
+        counted = TokenCounts(
+            tokenizer=tokenizer.name, tokens=count_tokens(shards.files), text_bytes=plan.text_bytes
+        )
+        funnel = report.funnel_of(project, names, counted)
         dataset = export.finish(plan, directory, shards, funnel)
     export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

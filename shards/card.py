@@ -6,42 +6,55 @@ Its front matter is that of a dataset card of the Hugging Face Hub, so that `loa
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shards.dataset import ShardFile
-from shards.format import SHARD_DIRECTORY, SHARD_SCHEMA
+import pyarrow as pa
+
+from shards.dataset import ShardFile, count_documents, count_tokens
 
 CARD_NAME = "README.md"
-
-
-def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> bytes:
-    """Return the bytes of the README; the same recipe and shards give the same bytes."""
-    documents, tokens = sum(each.documents for each in shards), sum(each.tokens for each in shards)
-    tokenizer = recipe["tokenizer"]
-    columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in SHARD_SCHEMA)
-    return f"""---
+FRONT_MATTER = """---
 configs:
 - config_name: default
   data_files:
   - split: train
-    path: {SHARD_DIRECTORY}/*.parquet
+    path: {pattern}
 ---
 
-# Dataset of {", ".join(recipe["sources"])}
+"""
+HUB_PATTERNS = {"parquet": "data/*.parquet", "hf": "hf/data/*.parquet"}
+"""The files of those formats that `load_dataset` reads as they are; the first one that was written is taken."""
+READERS = {
+    "tokens": 'thresher.Loader(".", length=2048, batch_size=8)',
+    "parquet": 'pyarrow.parquet.read_table("data")\npandas.read_parquet("data")\npolars.read_parquet("data")\n'
+    'duckdb.read_parquet("data/*.parquet")\ndatasets.load_dataset(".")',
+    "jsonl": 'duckdb.read_json("jsonl/*.jsonl.zst")\npandas.read_json("jsonl/shard-00000.jsonl.zst", lines=True)',
+    "webdataset": 'webdataset.WebDataset(sorted(glob.glob("webdataset/*.tar")), shardshuffle=False).decode()',
+    "mds": 'streaming.StreamingDataset(local="mds", batch_size=8)',
+    "megatron": 'megatron.core.datasets.indexed_dataset.IndexedDataset("megatron/shard-00000")',
+    "hf": 'datasets.load_dataset("hf", split="train", streaming=True)',
+}
 
-{documents:,} documents and {tokens:,} tokens in {len(shards):,} Parquet files, written by Thresher. The tokenizer is
-{tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`). \
-Rows stand in the order of a seeded
-permutation. The texts are those of the pages that `url` names; rights in them are their owners'.
+
+def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema: pa.Schema) -> bytes:
+    """Return the bytes of the README; the same recipe and shards give the same bytes."""
+    tokenizer, formats = recipe["tokenizer"], recipe["formats"]
+    columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
+    patterns = [HUB_PATTERNS[name] for name in formats if name in HUB_PATTERNS]
+    front = FRONT_MATTER.format(pattern=patterns[0]) if patterns else ""
+    readers = "\n".join(READERS[name] for name in formats)
+    return f"""{front}# Dataset of {", ".join(recipe["sources"])}
+
+{count_documents(shards):,} documents and {count_tokens(shards):,} tokens in {len(shards):,} shards of Thresher \
+({", ".join(formats)}). The
+tokenizer is {tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`).
+Rows stand in the order of a seeded permutation. The texts are those of the pages that `url` names; rights in them are
+their owners'.
 
 | column | type |
 |---|---|
 {columns}
 
 ```python
-pyarrow.parquet.read_table("{SHARD_DIRECTORY}")
-pandas.read_parquet("{SHARD_DIRECTORY}")
-polars.read_parquet("{SHARD_DIRECTORY}")
-duckdb.read_parquet("{SHARD_DIRECTORY}/*.parquet")
-datasets.load_dataset(".")
+{readers}
 ```
 
 `manifest.json` names every file with its SHA-256 and the recipe, `report.json` says where every archived record went, \

@@ -5,13 +5,22 @@ It names every other file of the directory with its SHA-256 and holds its own di
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from core import CorruptData
 
-FORMAT = "thresher-parquet@2"
+FORMAT = "thresher-export@3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideFile:
+    """A file of the export directory that is not a shard: the report, a README, an index."""
+
+    name: str
+    bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +33,29 @@ class ShardFile:
     sha256: str
     documents: int
     tokens: int
+    """Token ids without padding."""
+    format: str = "parquet"
+    """The value of `--format`."""
+    source: str | None = None
+    """The component of the mix that all documents of the shard belong to; None if it holds documents of several."""
+    sequences: int = 0
+    """Packed sequences; 0 if documents are not packed."""
+    placed_tokens: int = 0
+    """Tokens in sequences; the others were cut off."""
+    cut_documents: int = 0
+    """Documents that are not whole in one sequence."""
+    companions: tuple[SideFile, ...] = ()
+    """Files that belong to this shard alone, such as its index."""
 
+    @property
+    def rows(self) -> int:
+        """Rows of the shard: documents, or packed sequences in a format of rows."""
+        return self.documents if self.source is not None else self.sequences or self.documents
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideFile:
-    """A file of the export directory that is not a shard: the report or the README."""
-
-    name: str
-    bytes: int
-    sha256: str
+    @property
+    def files(self) -> tuple["ShardFile | SideFile", ...]:
+        """All files of the shard."""
+        return (self, *self.companions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +66,18 @@ class Dataset:
     recipe: Mapping[str, Any]
     shards: tuple[ShardFile, ...]
     files: tuple[SideFile, ...]
+    mix: tuple[Mapping[str, Any], ...] = ()
+    """What each source contributes."""
 
     @property
     def documents(self) -> int:
-        """Number of documents in all shards."""
-        return sum(shard.documents for shard in self.shards)
+        """Number of documents in the dataset; a repeated document counts as often as it occurs."""
+        return count_documents(self.shards)
 
     @property
     def tokens(self) -> int:
-        """Number of tokens in all shards."""
-        return sum(shard.tokens for shard in self.shards)
+        """Number of tokens in the dataset."""
+        return count_tokens(self.shards)
 
     def to_json(self) -> bytes:
         """Return the bytes of the file; equal datasets give equal bytes."""
@@ -63,6 +88,7 @@ class Dataset:
             "tokens": self.tokens,
             "shards": [asdict(shard) for shard in self.shards],
             "files": [asdict(file) for file in self.files],
+            "mix": list(self.mix),
             "recipe": self.recipe,
         }
         sealed = {**body, "digest": _digest(body)}
@@ -82,14 +108,34 @@ class Dataset:
             dataset = Dataset(
                 fingerprint=body["fingerprint"],
                 recipe=body["recipe"],
-                shards=tuple(ShardFile(**shard) for shard in body["shards"]),
+                shards=tuple(shard_file(shard) for shard in body["shards"]),
                 files=tuple(SideFile(**file) for file in body["files"]),
+                mix=tuple(body["mix"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CorruptData(f"{where}: not the manifest of an export ({error!r}); {remedy}") from None
         if digest != _digest(body):
             raise CorruptData(f"{where} was changed after it was sealed; {remedy}")
         return dataset
+
+
+def count_documents(shards: Sequence[ShardFile]) -> int:
+    """Return the number of documents in a dataset. Every format holds the whole dataset, so one format is counted."""
+    return sum(shard.documents for shard in _of_one_format(shards))
+
+
+def count_tokens(shards: Sequence[ShardFile]) -> int:
+    """Return the number of tokens in a dataset. Every format holds the whole dataset, so one format is counted."""
+    return sum(shard.tokens for shard in _of_one_format(shards))
+
+
+def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
+    return (shard for shard in shards if shard.format == shards[0].format)
+
+
+def shard_file(body: Mapping[str, Any]) -> ShardFile:
+    """Return the shard that `dataclasses.asdict` turned into a mapping."""
+    return ShardFile(**{**body, "companions": tuple(SideFile(**file) for file in body["companions"])})
 
 
 def _digest(body: Mapping[str, Any]) -> str:

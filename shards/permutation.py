@@ -46,11 +46,12 @@ class Permutation:
         left, right = values >> half, values & mask
         for turn in range(ROUNDS):
             key = np.uint64((self.seed * ROUNDS + turn + 1) % (1 << 64))
-            left, right = right, left ^ (_mix(right, key) & mask)
+            left, right = right, left ^ (hash64(right, key) & mask)
         return (left << half) | right
 
 
-def _mix(values: npt.NDArray[np.uint64], key: np.uint64) -> npt.NDArray[np.uint64]:
+def hash64(values: npt.NDArray[np.uint64], key: np.uint64) -> npt.NDArray[np.uint64]:
+    """Return a pseudo-random number for each value; another key gives other numbers."""
     with np.errstate(over="ignore"):  # a hash uses wrapping arithmetic
         mixed = (values + key) * MIX_1
         mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2

@@ -6,6 +6,7 @@ rank in the byte-level alphabet, and the vocabulary has 256 tokens.
 """
 
 import hashlib
+import json as json_module
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from core import InputError
 
+END_TOKENS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>")
+"""End tokens of GPT-2 and GPT-NeoX, Llama 3, SentencePiece models, Gemma, and others; the first one that a vocabulary
+has is taken.
+"""
 RARE_CHARACTERS = "\ua66e \U00012000 \U000f0000"
 """A letter of medieval Slavonic manuscripts, one of cuneiform, and a private character: no vocabulary of words has them
 all.
@@ -27,6 +32,10 @@ class TokenizerFile:
     json: str
     sha256: str
     vocabulary: int
+    largest_id: int
+    """The largest id of the vocabulary, added tokens included."""
+    end_token: str = ""
+    """The token that ends a document according to the tokenizer's files, or empty."""
 
     @property
     def recipe(self) -> dict[str, str | int]:
@@ -51,7 +60,7 @@ def load_tokenizer_file(path: Path | None) -> TokenizerFile:
             f"tokenizer {path}: cannot be read as text ({error}); give a tokenizer.json"
         ) from None
     try:
-        described = _tokenizer_file(path.name, text)
+        described = _tokenizer_file(path.name, text, _configured_end(path))
     except Exception as error:  # noqa: BLE001 - the library raises bare Exception for a malformed file
         raise InputError(
             f"tokenizer {path}: not a Hugging Face tokenizer.json ({str(error).splitlines()[0]})"
@@ -78,14 +87,52 @@ def open_tokenizer(json: str) -> Tokenizer:
     return tokenizer
 
 
-def _tokenizer_file(name: str, text: str) -> TokenizerFile:
+def end_token(tokenizer: TokenizerFile, wanted: str | None) -> int | None:
+    """Return the id that ends each document: `wanted` is an id, a token or `none`; None stands for the tokenizer's own
+    end token, if its files name one.
+
+    Raise `InputError` if the tokenizer has no such token.
+    """
+    if wanted is None:
+        wanted = tokenizer.end_token or "none"
+    if wanted == "none":
+        return None
+    if wanted.isascii() and wanted.isdigit():
+        if int(wanted) <= tokenizer.largest_id:
+            return int(wanted)
+    elif (found := Tokenizer.from_str(tokenizer.json).token_to_id(wanted)) is not None:
+        return int(found)
+    raise InputError(
+        f"--eos {wanted}: is no token of {tokenizer.name} and no id from 0 to {tokenizer.largest_id}; "
+        "give a token, its id, or none"
+    )
+
+
+def _tokenizer_file(name: str, text: str, configured_end: str = "") -> TokenizerFile:
     tokenizer = Tokenizer.from_str(text)
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    special = {each.content for each in tokenizer.get_added_tokens_decoder().values() if each.special}
+    own_end = [token for token in END_TOKENS if token in special]
     return TokenizerFile(
         name=name,
         json=text,
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         vocabulary=tokenizer.get_vocab_size(),
+        largest_id=max(vocabulary.values(), default=0),
+        end_token=configured_end if configured_end in vocabulary else own_end[0] if own_end else "",
     )
+
+
+def _configured_end(path: Path) -> str:
+    """Return the `eos_token` of the `tokenizer_config.json` beside a tokenizer file, or an empty text."""
+    try:
+        token = json_module.loads(path.with_name("tokenizer_config.json").read_text(encoding="utf-8"))[
+            "eos_token"
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    content = token.get("content") if isinstance(token, dict) else token
+    return content if isinstance(content, str) else ""
 
 
 def _byte_tokenizer() -> Tokenizer:

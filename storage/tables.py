@@ -275,6 +275,31 @@ def faults(store: Store, output: Output) -> Iterator[str]:
         yield f"{output.name} has {rows} rows; it was sealed with {output.rows}"
 
 
+def row_groups(store: Readable, sealed: SealedObject, schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the columns of a schema from a sealed table, one row group after another: memory is bounded by a group.
+
+    Pages are checked against their CRC-32. Nothing is compared with the seal, because that would read the other
+    columns too; whoever needs that calls `sealed_reading.check_sealed`. Raise `CorruptData` if the table cannot be
+    read, or lacks a column.
+    """
+    try:
+        with store.open(sealed.name) as file:
+            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+            for group in range(parquet.num_row_groups):
+                yield parquet.read_row_group(group, columns=schema.names, use_threads=False).cast(schema)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise _unreadable(sealed, error) from error
+
+
+def column_names(store: Readable, sealed: SealedObject) -> list[str]:
+    """Return the names of all columns of a sealed table. Raise `CorruptData` if it cannot be read."""
+    try:
+        with store.open(sealed.name) as file:
+            return pq.read_schema(file).names
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(sealed, error) from error
+
+
 def columns(schema: pa.Schema, *names: str) -> pa.Schema:
     """Return the schema of some columns."""
     return pa.schema([schema.field(name) for name in names])
@@ -290,7 +315,9 @@ def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
         parquet = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
         return parquet.read(columns=schema.names, use_threads=False).cast(schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(
-            f"{sealed.name} cannot be read as a table of Thresher: {detail}; make it again"
-        ) from error
+        raise _unreadable(sealed, error) from error
+
+
+def _unreadable(sealed: SealedObject, error: Exception) -> CorruptData:
+    detail = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return CorruptData(f"{sealed.name} cannot be read as a table of Thresher: {detail}; make it again")

@@ -1,9 +1,9 @@
 """Thresher for Python: the names that a user may rely on.
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`,
-`export`. `Dataset` is an export, `Funnel` the report. A filter rule of your own is a `Rule`: it reads an
-`AnalyzedText` and returns a `Finding`. Every error that Thresher raises on purpose is a `ThresherError`; the message
-says what is wrong, where, and what to do.
+`export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a
+project nor PyTorch. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`. Every
+error that Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
 
 These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md).
 Everything else, in this package and in the packages below it, is internal and may change in any release. So may
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from filters import AnalyzedText, Finding, Rule
     from pipeline.funnel import Funnel
     from shards import Dataset
+    from shards.loader.loader import Loader
     from thresher.project import Project
 
     __version__: str
@@ -33,6 +34,7 @@ __all__ = [
     "Funnel",
     "InputError",
     "Interruption",
+    "Loader",
     "Project",
     "Rule",
     "ThresherError",
@@ -47,6 +49,7 @@ _MODULES = {
     **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "filters"),
     "Dataset": "shards",
     "Funnel": "pipeline.funnel",
+    "Loader": "shards.loader.loader",
     "Project": "thresher.project",
 }
 """The module of each name."""

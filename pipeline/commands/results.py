@@ -42,19 +42,31 @@ def step_line(summary: StepSummary) -> str:
 
 def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
     """Return what was exported, for programs."""
+    from shards.packer import packing_body
+
     return {
         "out": out,
         "shards": len(dataset.shards),
         "documents": dataset.documents,
         "tokens": dataset.tokens,
+        **({"mix": list(dataset.mix)} if dataset.mix else {}),
+        **packing_body(dataset.recipe, dataset.shards),
     }
 
 
 def dataset_line(out: str, dataset: Dataset) -> str:
-    """Return what was exported, for people."""
-    return (
+    """Return what was exported, for people: one line, and one for each source of a mix."""
+    from shards.mix import RealisedSource, mix_line
+    from shards.packer import loss_line, packing_losses
+
+    lines = [
         f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
-    )
+    ]
+    if losses := packing_losses(dataset.recipe, dataset.shards):
+        lines.append(loss_line(losses))
+    total = sum(source["realised"] for source in dataset.mix)
+    lines += [mix_line(RealisedSource(**each), total, dataset.recipe["mix"]["by"]) for each in dataset.mix]
+    return "\n".join(lines)
 
 
 def end_crawl(crawled: CrawlSummary) -> None:

@@ -7,11 +7,13 @@ A command parses its options, calls one function, and prints the result. It impo
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from core import InputError
 from pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
@@ -23,6 +25,18 @@ from pipeline.commands.options import (
     require_sources,
 )
 from pipeline.terminal.output import echo, print_result
+
+
+class ShardFormat(StrEnum):
+    """The names of `shards.formats.registry`, which this module cannot import: `--help` must appear at once."""
+
+    TOKENS = "tokens"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    WEBDATASET = "webdataset"
+    MDS = "mds"
+    MEGATRON = "megatron"
+    HF = "hf"
 
 
 def process(
@@ -106,28 +120,96 @@ def export(
         ),
     ],
     names: Names = None,
+    formats: Annotated[
+        list[ShardFormat] | None,
+        typer.Option(
+            "--format",
+            help="Write shards of this format; may be given again. The default is parquet.",
+        ),
+    ] = None,
+    shard_size: Annotated[
+        str | None,
+        typer.Option(
+            "--shard-size",
+            help="Give a shard this size before compression, such as 500MB or 1GiB. The default is 1GB, and 64MiB for "
+            "mds.",
+        ),
+    ] = None,
+    eos: Annotated[
+        str | None,
+        typer.Option(
+            "--eos",
+            help="End each document with this token: a token, its id, or none. The default is the tokenizer's own end "
+            "token, if its files name one.",
+        ),
+    ] = None,
+    text: Annotated[
+        bool, typer.Option("--text/--no-text", help="Store the text of each document beside its tokens.")
+    ] = True,
+    pack: Annotated[
+        int | None,
+        typer.Option("--pack", min=1, help="Pack documents into sequences of this many tokens."),
+    ] = None,
+    packing: Annotated[
+        Literal["best-fit", "concat", "none"] | None,
+        typer.Option(
+            "--packing",
+            help="How to pack: best-fit cuts only documents that are longer than a sequence, concat cuts every LENGTH "
+            "tokens, none has one document a sequence. The default is best-fit.",
+        ),
+    ] = None,
+    mix: Annotated[
+        Path | None,
+        typer.Option(
+            "--mix",
+            help="Take documents from sources in the proportions of this TOML file (docs/guides/exports.md).",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw the shares of the mix into this file (.png, .svg or .pdf)."),
+    ] = None,
     workers: CoresOption = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the kept documents as tokenized Parquet shards.
+    """Write the kept documents as tokenized shards.
 
     \b
     Example:
       thresher export --out out --tokenizer tokenizer.json docs cc
+      thresher export --out out --tokenizer tokenizer.json --format tokens --format hf
     """
     from pipeline import recipe
     from pipeline.commands import results
     from pipeline.open_project import OpenProject
+    from pipeline.reports.mix_plot import check_plot, draw_mix
+    from pipeline.steps.export_plan import ExportOptions, parse_shard_size
     from pipeline.terminal.progress import stderr_progress
+    from shards.mix import load_mix
     from shards.tokenizer import load_tokenizer_file as load_tokenizer
 
+    options = ExportOptions(
+        formats=tuple(dict.fromkeys(str(each) for each in formats or [ShardFormat.PARQUET])),
+        shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
+        eos=eos,
+        with_text=text,
+        mix=None if mix is None else load_mix(mix),
+        pack=pack,
+        packing=packing or "best-fit",
+    )
+    if packing is not None and pack is None:
+        raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
+    if plot is not None:
+        check_plot(plot, options.mix)
     opened = OpenProject.at(project)
     vocabulary = load_tokenizer(tokenizer)
     with opened.worker_pool(workers) as pool:
         dataset, _ = recipe.export_dataset(
-            opened, require_sources(opened, names), out, vocabulary, pool, stderr_progress()
+            opened, require_sources(opened, names), out, vocabulary, pool, stderr_progress(), options
         )
+    if plot is not None:
+        draw_mix(dataset, plot)
     print_result(as_json, results.dataset_body(out, dataset), results.dataset_line(out, dataset))
 
 

@@ -11,7 +11,7 @@ from pipeline.integrity.verify import VerifyResult
 from pipeline.steps.export import CLAIM_FILE, MANIFEST_FILE, claim_bytes, is_intact, output_store, write_lock
 from pipeline.terminal.progress import Progress
 from shards.dataset import Dataset, ShardFile, SideFile
-from shards.format import SHARD_DIRECTORY
+from shards.formats.registry import FORMATS
 from storage import tables
 from storage.manifest import Output
 from storage.store import Store
@@ -35,10 +35,11 @@ def verify_dataset(uri: str, progress: Progress) -> VerifyResult:
             damage.append(f"{uri}: {fault}")
     if not _is_claimed(store, dataset):
         damage.append(f"{uri}: {CLAIM_FILE} is not as it was written")
-    known = {shard.name for shard in dataset.shards}
+    known = {file.name for file in _files(dataset)}
     damage.extend(
-        f"{uri}: {name} is not a shard of this dataset, but tools read it as one; move it away"
-        for name in store.list(f"{SHARD_DIRECTORY}/")
+        f"{uri}: {name} is not a file of this dataset, but tools read it as one; move it away"
+        for kind in FORMATS.values()
+        for name in store.list(f"{kind.directory}/")
         if name not in known
     )
     progress.stop()
@@ -65,7 +66,8 @@ def repair_dataset(uri: str) -> list[str]:
 
 
 def _files(dataset: Dataset) -> tuple[ShardFile | SideFile, ...]:
-    return (*dataset.files, *dataset.shards)
+    shards = (file for shard in dataset.shards for file in shard.files)
+    return (*dataset.files, *shards)
 
 
 def _dataset(store: Store) -> Dataset:
@@ -79,8 +81,8 @@ def _fault(store: Store, file: ShardFile | SideFile) -> str | None:
         return f"{file.name} has {size} bytes; {file.bytes} were sealed"
     if not is_intact(store, file):
         return f"{file.name}: its bytes are not those that were sealed"
-    if isinstance(file, ShardFile):
-        output = Output(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=file.documents)
+    if isinstance(file, ShardFile) and file.name.endswith(".parquet"):
+        output = Output(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=file.rows)
         return next(tables.faults(store, output), None)
     return None
 

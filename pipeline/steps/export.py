@@ -12,15 +12,16 @@ Rules
 import fcntl
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from core import Conflict, CorruptData, InputError
 from pipeline.engine import run_step
@@ -28,90 +29,24 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Step
 from pipeline.funnel import Funnel
 from pipeline.steps import sharding
-from pipeline.steps.sharding import ExportPart
+from pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
+from pipeline.steps.sharding import ShardSpec
 from pipeline.terminal.progress import Progress
 from shards.card import CARD_NAME, dataset_card
 from shards.dataset import Dataset, ShardFile, SideFile
-from shards.tokenizer import TokenizerFile
-from storage import sealed_reading, tables
+from shards.formats.registry import FORMATS
+from storage import sealed_reading
 from storage.directory_store import DirectoryStore
 from storage.location import SCHEMES, open_store
-from storage.manifest import Input, Manifest, fingerprint, manifests, recipe_difference, seal
+from storage.manifest import Manifest, recipe_difference, seal
 from storage.store import Store
 
-EXPORT = "export@2"
-SEED = 0
-SHARD_TEXT_BYTES = 128 * 2**20
-"""Bytes of text in one shard before compression: about 30 million tokens of English."""
 CLAIM_FILE, MANIFEST_FILE, REPORT_FILE, WORK_DIRECTORY = (
     "recipe.json",
     "manifest.json",
     "report.json",
     ".work",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportPlan:
-    """The inputs of an export. They follow from the sealed parts, the removals and the tokenizer alone."""
-
-    storage: Store
-    tokenizer: TokenizerFile
-    sources: tuple[str, ...]
-    recipe: Mapping[str, Any]
-    inputs: tuple[Input, ...]
-    parts: tuple[ExportPart, ...]
-    documents: int
-    text_bytes: int
-    shards: int
-
-    @property
-    def fingerprint(self) -> str:
-        """Identity of the dataset."""
-        return fingerprint(EXPORT, self.recipe, self.inputs)
-
-
-def make_plan(
-    store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest
-) -> ExportPlan:
-    """Number the kept documents, and decide how many shards they make. Raise `CorruptData` if removals do not fit."""
-    (table,) = removed.outputs
-    gone = frozenset(tables.read(store, table, tables.columns(tables.REMOVALS, "id"))["id"].to_pylist())
-    kept: list[ExportPart] = []
-    base = text_bytes = 0
-    for source in sources:
-        for manifest in manifests(store, "process", source):
-            documents, signatures = (_output(manifest, kind) for kind in ("documents", "signatures"))
-            signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes"))
-            ids = [str(one) for one in signed["id"].to_pylist()]
-            stays = np.array([one not in gone for one in ids], dtype=bool)
-            text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
-            kept.append(ExportPart(documents, signatures, base, tuple(one for one in ids if one in gone)))
-            base += int(stays.sum())
-    if base != sum(manifest_rows(store, sources)) - table.rows:
-        raise CorruptData(f"{table.name}: its removals do not fit the kept documents; run dedup again")
-    recipe = {
-        "tokenizer": tokenizer.recipe,
-        "order": {"permutation": "feistel-4", "seed": SEED},
-        "shard_text_bytes": SHARD_TEXT_BYTES,
-        "sources": list(sources),
-        "dedup": dict(removed.recipe),
-    }
-    inputs = (
-        *(span for part in kept for span in (part.documents, part.signatures)),
-        Input(name=table.name, sha256=table.sha256),
-    )
-    return ExportPlan(
-        storage=store,
-        tokenizer=tokenizer,
-        sources=tuple(sources),
-        recipe=recipe,
-        inputs=inputs,
-        parts=tuple(kept),
-        documents=base,
-        text_bytes=text_bytes,
-        shards=max(1, -(-text_bytes // SHARD_TEXT_BYTES)),
-    )
 
 
 def output_store(out: str) -> Store:
@@ -187,38 +122,69 @@ def step(plan: ExportPlan) -> Step:
     return Step(name=name, version=int(version), recipe=plan.recipe)
 
 
-def make_shards(
-    plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Progress
-) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shards:
+    """The shards of a dataset."""
+
+    files: tuple[ShardFile, ...]
+    mix: tuple[Mapping[str, Any], ...]
+    """What each source of a mix has: the fields of `shards.mix.RealisedSource`."""
+    summary: run_step.StepSummary
+
+
+def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Progress) -> Shards:
     """Make every shard that is missing or damaged. The same plan gives the same bytes.
 
     Raise `CorruptData` if the manifest of a finished export is damaged, and `Conflict` if one of its shards gets other
     bytes than before.
     """
     sealed = _sealed(out)
-    whole = _intact_shards(out, sealed, progress)
-    missing = [number for number in range(plan.shards) if number not in whole]
-    ran = run_step.StepSummary(made=0, already=len(whole))
-    if missing:
-        made, ran = _make_missing(plan, out, missing, pool, progress)
-        for number, line in made.items():
-            if sealed and line != sealed[number]:
-                raise Conflict(
-                    f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a"
-                    " library wrote it. Export into another directory"
-                )
-        whole |= made
-    return tuple(whole[number] for number in range(plan.shards)), ran
+    if sealed is None:
+        return _make(plan, out, None, pool, progress)
+    lost = _lost_shards(out, sealed.shards, progress)
+    if not lost:
+        summary = run_step.StepSummary(made=0, already=len(sealed.shards))
+        return Shards(files=sealed.shards, mix=sealed.mix, summary=summary)
+    specs = _specs(sealed.shards)
+    made = _make(plan, out, tuple(specs[number] for number in lost), pool, progress)
+    for number, line in zip(lost, made.files, strict=True):
+        if line != sealed.shards[number]:
+            raise Conflict(
+                f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a"
+                " library wrote it. Export into another directory"
+            )
+    return Shards(files=sealed.shards, mix=sealed.mix, summary=made.summary)
 
 
-def finish(plan: ExportPlan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
-    """Write the report and the dataset card, then the manifest, and remove the working files."""
-    report = (json.dumps(funnel.to_dict(), indent=1) + "\n").encode()
-    files = (_put(out, REPORT_FILE, report), _put(out, CARD_NAME, dataset_card(plan.recipe, shards)))
-    dataset = Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(shards), files=files)
+def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Dataset:
+    """Write the files that describe the dataset, then the manifest, and remove the working files."""
+    shards = made.files
+    described = {
+        REPORT_FILE: (json.dumps(funnel.to_dict(), indent=1) + "\n").encode(),
+        CARD_NAME: dataset_card(plan.recipe, shards, _card_schema(plan.options)),
+    }
+    for name in plan.options.formats:
+        kind = FORMATS[name]
+        if kind.side_files is not None:
+            mine = [shard for shard in shards if shard.format == name]
+            described |= kind.side_files(mine, row_schema(plan.options, kind), plan.id_bytes)
+    files = tuple(_put(out, name, data) for name, data in described.items())
+    dataset = Dataset(
+        fingerprint=plan.fingerprint, recipe=plan.recipe, shards=shards, files=files, mix=made.mix
+    )
     _put(out, MANIFEST_FILE, dataset.to_json())
     out.substore(WORK_DIRECTORY).clear()
     return dataset
+
+
+def is_intact_shard(out: Store, shard: ShardFile) -> bool:
+    """Return whether all files of a shard are present and have the bytes that were sealed."""
+    return all(is_intact(out, file) for file in shard.files)
+
+
+def _card_schema(options: ExportOptions) -> pa.Schema:
+    """Return the columns that the card shows: those of the first format."""
+    return row_schema(options, FORMATS[options.formats[0]])
 
 
 def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
@@ -252,63 +218,79 @@ def tokenizer_of(recipe: Mapping[str, Any]) -> str:
     return str(recipe["tokenizer"]["name"])
 
 
-def manifest_rows(store: Store, sources: Sequence[str]) -> Iterator[int]:
-    """Yield the number of signed documents of every part."""
-    for source in sources:
-        for manifest in manifests(store, "process", source):
-            yield next(output.rows for output in manifest.outputs if output.name.startswith("signatures/"))
-
-
-def _output(manifest: Manifest, kind: str) -> Input:
-    output = next(output for output in manifest.outputs if output.name.startswith(f"{kind}/"))
-    return Input(name=output.name, sha256=output.sha256)
-
-
-def _intact_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> dict[int, ShardFile]:
-    """Return the intact shards by their numbers. Threads share the work, because hashing releases Python's lock."""
-    if not sealed:
-        return {}
+def _lost_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> list[int]:
+    """Return the places in the list of shards that are missing or damaged. Threads share the work, because hashing
+    releases Python's lock.
+    """
     progress.start("check", total=len(sealed))
-    found = {}
+    lost = []
     with ThreadPoolExecutor() as pool:
         for number, (line, there) in enumerate(
-            zip(sealed, pool.map(partial(is_intact, out), sealed), strict=True)
+            zip(sealed, pool.map(partial(is_intact_shard, out), sealed), strict=True)
         ):
             progress.advance(line.name)
-            if there:
-                found[number] = line
+            if not there:
+                lost.append(number)
     progress.stop()
-    return found
+    return lost
 
 
-def _sealed(out: Store) -> tuple[ShardFile, ...]:
-    """Return the shards of a finished export, or none if it is not finished."""
+def _sealed(out: Store) -> Dataset | None:
+    """Return a finished export, or None if it is not finished."""
     if not out.exists(MANIFEST_FILE):
-        return ()
-    return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}").shards
+        return None
+    return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}")
 
 
-def _make_missing(
-    plan: ExportPlan, out: Store, missing: Collection[int], pool: WorkerPool, progress: Progress
-) -> tuple[dict[int, ShardFile], run_step.StepSummary]:
-    """Make some of the shards. Working files of another selection lie in another directory."""
-    key = hashlib.sha256(json.dumps(sorted(missing)).encode()).hexdigest()[:16]
-    scratch = out.substore(f"{WORK_DIRECTORY}/{key}")
-    wanted = frozenset(missing)
-    work = sharding.ShardingPlan(
+def _specs(sealed: Sequence[ShardFile]) -> list[ShardSpec]:
+    """Return how each shard of a finished export was made. Shards of a format are in the order of their places."""
+    counts = Counter((shard.format, shard.source) for shard in sealed)
+    numbers: Counter[tuple[str, str | None]] = Counter()
+    ends: Counter[str] = Counter()
+    specs = []
+    for shard in sealed:
+        key = (shard.format, shard.source)
+        start = ends[shard.format]
+        ends[shard.format] += shard.documents
+        specs.append(
+            ShardSpec(
+                format=shard.format,
+                number=numbers[key],
+                count=counts[key],
+                source=shard.source,
+                places=range(start, ends[shard.format]),
+            )
+        )
+        numbers[key] += 1
+    return specs
+
+
+def _make(
+    plan: ExportPlan, out: Store, specs: tuple[ShardSpec, ...] | None, pool: WorkerPool, progress: Progress
+) -> Shards:
+    """Make some of the shards, or all. Working files of another selection lie in another directory."""
+    names = [spec.names(plan.packing)[0] for spec in specs or ()]
+    key = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
+    sharding_plan = sharding.ShardingPlan(
         storage=plan.storage,
-        scratch=scratch,
+        scratch=out.substore(f"{WORK_DIRECTORY}/{key}"),
         out=out,
         recipe=plan.recipe,
         tokenizer=plan.tokenizer,
-        parts=plan.parts,
-        documents=plan.documents,
-        shards=plan.shards,
-        shard_numbers=wanted,
-        seed=SEED,
+        eos=plan.eos,
+        id_bytes=plan.id_bytes,
+        groups=plan.groups,
+        components=plan.components,
+        order=plan.order,
+        formats=plan.options.formats,
+        with_text=plan.options.with_text,
+        shard_bytes=plan.options.shard_bytes,
+        packing=plan.packing,
+        mix=plan.options.mix,
+        wanted=specs,
     )
-    ran = sharding.make_shards(work, pool=pool, progress=progress)
-    return {number: sharding.shard_line(scratch, number) for number in sorted(wanted)}, ran
+    files, realised, summary = sharding.make_shards(sharding_plan, pool=pool, progress=progress)
+    return Shards(files=files, mix=tuple(map(asdict, realised)), summary=summary)
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:

@@ -53,6 +53,31 @@ def test_importing_it_imports_none_of_the_rest():
     assert rest & set(loaded) == set()
 
 
+def test_a_loader_imports_neither_the_crawler_nor_torch(tmp_path):
+    """A training process has a loader of an export in a directory, and nothing that it does not need."""
+    from tests.shards.loader.made_export import documents_of, make_export
+
+    make_export(tmp_path / "out", {"web": documents_of("web", 9)})
+    code = (
+        "import sys, thresher; "
+        f"loader = thresher.Loader({str(tmp_path / 'out')!r}, length=8, batch_size=2, cache={str(tmp_path / 'cache')!r}); "
+        "assert len(list(loader)); print(sorted(sys.modules))"
+    )
+    loaded = {name.partition(".")[0] for name in ast.literal_eval(python(code))}
+    rest = {
+        "pipeline",
+        "crawler",
+        "frontier",
+        "extract",
+        "filters",
+        "torch",
+        "pyarrow",
+        "tokenizers",
+        "aiohttp",
+    }
+    assert rest & loaded == set()
+
+
 def test_a_name_that_it_does_not_have_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'Crawler'"):
         _ = thresher.Crawler

@@ -12,7 +12,8 @@ from pipeline.engine.run_step import run_step
 from pipeline.inputs.ingest import IngestOptions, ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.verify import verify_storage
-from pipeline.steps import dedup, export, process
+from pipeline.steps import dedup, export, export_plan, process
+from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
 from storage.directory_store import DirectoryStore
@@ -64,9 +65,11 @@ def whole_job(files, out, pool, source="s"):
         progress=LineProgress(),
     )
     removed, _ = dedup.run(files, [source], DEDUP, pool=pool, progress=LineProgress())
-    plan = export.make_plan(files, [source], tokenizer.load_tokenizer_file(None), removed)
+    plan = export_plan.make_plan(
+        files, [source], tokenizer.load_tokenizer_file(None), removed, ExportOptions()
+    )
     claimed = export.claim(plan, str(out))
-    shards, _ = export.make_shards(plan, claimed, pool=pool, progress=LineProgress())
+    shards = export.make_shards(plan, claimed, pool=pool, progress=LineProgress()).files
     rows = [row for shard in shards for row in pq.read_table(out / shard.name).to_pylist()]
     assert len(rows) == plan.documents == sum(shard.documents for shard in shards)
     return sorted(row["url"] for row in rows)

@@ -20,7 +20,7 @@ from pipeline.funnel import make_funnel
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.export_audit import repair_dataset, verify_dataset
-from pipeline.steps import dedup, export, process
+from pipeline.steps import dedup, export, export_plan, process
 from pipeline.terminal.progress import LineProgress
 from shards import Dataset, tokenizer
 from storage.directory_store import DirectoryStore
@@ -42,10 +42,10 @@ def made(tmp_path_factory, pool):
     run_step.run_step(store, step, parts, process.work, pool=pool, progress=LineProgress())
     removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), pool=pool, progress=LineProgress())
     with pytest.MonkeyPatch.context() as small:
-        small.setattr(export, "SHARD_TEXT_BYTES", 8_000)
-        plan = export.make_plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed)
-    assert plan.shards > 3
-    assert len(plan.parts) == 2
+        small.setattr(export_plan, "GROUP_TEXT_BYTES", 1)
+        options = export_plan.ExportOptions(shard_bytes=40_000)
+        plan = export_plan.make_plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed, options)
+    assert len(plan.groups) == 2
     return plan
 
 
@@ -55,10 +55,10 @@ def exporting(made, tmp_path, pool):
 
     def run(*, finish=True):
         out = export.claim(made, str(tmp_path / "out"))
-        shards, ran = export.make_shards(made, out, pool=pool, progress=LineProgress())
+        shards = export.make_shards(made, out, pool=pool, progress=LineProgress())
         if finish:
             export.finish(made, out, shards, FUNNEL)
-        return ran
+        return shards.summary
 
     return run
 
@@ -194,7 +194,7 @@ def test_a_directory_whose_claim_is_gone_is_not_taken_for_free(out, exporting):
 def test_a_stray_file_among_the_shards_is_named(out):
     (out / "data" / "copy.parquet").write_bytes((out / "data" / "shard-00000.parquet").read_bytes())
     (damage,) = checked(out)
-    assert "data/copy.parquet is not a shard of this dataset" in damage
+    assert "data/copy.parquet is not a file of this dataset" in damage
 
 
 @pytest.mark.parametrize("how", ["deleted", "damaged"])
@@ -210,7 +210,7 @@ def test_a_shard_that_is_lost_before_the_export_is_finished_is_made_again(made, 
 def test_damage_in_what_lies_between_the_steps_is_noticed_and_made_again(made, exporting, tmp_path):
     exporting(finish=False)
     before = contents(tmp_path / "out")
-    flip(next((tmp_path / "out" / ".work").rglob("tokens/**/*.parquet")))
+    flip(next((tmp_path / "out" / ".work").rglob("runs/**/*.parquet")))
     for shard in (tmp_path / "out" / "data").iterdir():
         shard.unlink()
     with pytest.raises(ThresherError, match=r"in quarantine.*run the same command"):

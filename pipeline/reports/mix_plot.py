@@ -1,0 +1,49 @@
+"""Draw the mix of a dataset: for each source a bar of its share, beside the wanted one."""
+
+from pathlib import Path
+
+from core import InputError
+from shards.dataset import Dataset
+from shards.mix import Mix
+
+
+def check_plot(path: Path, mix: Mix | None) -> None:
+    """Raise `InputError` if a mix cannot be drawn into this file: before anything is made."""
+    if mix is None:
+        raise InputError(f"--plot {path}: draws a mix; give one with --mix")
+    if path.suffix.lower() not in {".png", ".svg", ".pdf"}:
+        raise InputError(f"--plot {path}: give the name of a .png, .svg or .pdf file")
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise InputError(
+            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
+        ) from None
+    assert mpl
+
+
+def draw_mix(dataset: Dataset, path: Path) -> None:
+    """Draw the realised and the wanted shares of a dataset. Raise `InputError` if the file cannot be written."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
+
+    total = sum(source["realised"] for source in dataset.mix)
+    names = [f"{source['name']}{' (ran dry)' if source['limit'] == 'dry' else ''}" for source in dataset.mix]
+    figure = Figure(figsize=(8, 1.2 + 0.5 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    rows = range(len(names))
+    axes.barh(rows, [source["share"] for source in dataset.mix], height=0.8, color="#d8d8d8", label="wanted")
+    bars = axes.barh(
+        rows, [source["realised"] / total for source in dataset.mix], height=0.5, label="realised"
+    )
+    axes.bar_label(
+        bars, [f" {source['realised']:,} {dataset.recipe['mix']['by']}" for source in dataset.mix], fontsize=8
+    )
+    axes.set_yticks(rows, names)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.margins(x=0.25)
+    axes.legend()
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise InputError(f"--plot {path}: cannot be written ({error})") from None

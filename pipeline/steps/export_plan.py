@@ -1,0 +1,315 @@
+"""The plan of an export: which documents of which parts go into the dataset, and in which groups they are encoded.
+
+Memory: one bit for each document, some hundred bytes for each part, and nothing for each id. The ids of removed
+documents lie sorted in a temporary file, 32 bytes each, which is mapped into memory while the plan is made.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from core import CorruptData, InputError
+from core.settings import format_size, parse_size
+from pipeline.steps.selecting import check_columns
+from pipeline.steps.sharding import DocumentGroup
+from pipeline.steps.tokenizing import ExportPart
+from shards.formats.format import Format
+from shards.formats.registry import FORMATS
+from shards.formats.rows import DOCUMENT_ROW, PACKED_ROW, without_text
+from shards.formats.tokens import id_bytes_of
+from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, sources_of
+from shards.order import Order
+from shards.packer import Packing, Packings
+from shards.tokenizer import TokenizerFile, end_token
+from storage import sealed_reading, tables
+from storage.manifest import Input, Manifest, Output, fingerprint, manifests
+from storage.store import Store
+
+EXPORT = "export@3"
+SEED = 0
+GROUP_TEXT_BYTES = 128 << 20
+"""Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
+MAX_SHARD_BYTES = 2 << 30
+"""MDS counts bytes with 32 bits, and a shard may become somewhat larger than asked for."""
+ID_BYTES = 32
+
+Ids = npt.NDArray[np.bytes_]
+
+
+class _Witnesses(NamedTuple):
+    """The largest cluster of each document that stays for others. Holds 36 bytes for each of them."""
+
+    ids: Ids
+    sizes: npt.NDArray[np.uint32]
+
+    def sizes_of(self, ids: Ids) -> npt.NDArray[np.uint32]:
+        """Return the size of the cluster of each document; 1 for a document without duplicates."""
+        found, at = _found(ids, self.ids)
+        sizes = np.ones(len(ids), dtype="<u4")
+        sizes[found] = self.sizes[at[found]]
+        return sizes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """What the user chose."""
+
+    formats: tuple[str, ...] = ("parquet",)
+    shard_bytes: int | None = None
+    """Bytes of a shard before compression; None for those that suit its format."""
+    eos: str | None = None
+    """The end token as typed: an id, a token or `none`; None for that of the tokenizer."""
+    with_text: bool = True
+    mix: Mix | None = None
+    pack: int | None = None
+    """Length of packed sequences; None for no packing."""
+    packing: Packings = "best-fit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPlan:
+    """The inputs of an export. They follow from the sealed parts, the removals, the tokenizer and the options alone."""
+
+    storage: Store
+    tokenizer: TokenizerFile
+    options: ExportOptions
+    eos: int | None
+    sources: tuple[str, ...]
+    recipe: Mapping[str, Any]
+    inputs: tuple[Input, ...]
+    groups: tuple[DocumentGroup, ...]
+    components: tuple[str, ...]
+    order: Order
+    text_bytes: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the dataset."""
+        return fingerprint(EXPORT, self.recipe, self.inputs)
+
+    @property
+    def packing(self) -> Packing | None:
+        """How documents are put into sequences, or None."""
+        if self.options.pack is None:
+            return None
+        pad_id = 0 if self.eos is None else self.eos
+        return Packing(length=self.options.pack, kind=self.options.packing, pad_id=pad_id)
+
+    @property
+    def documents(self) -> int:
+        """Number of kept documents."""
+        return self.order.total
+
+    @property
+    def id_bytes(self) -> int:
+        """Bytes of a token id in formats that do not fix them."""
+        return id_bytes_of(self.tokenizer.largest_id + 1)
+
+
+def make_plan(
+    store: Store,
+    sources: Sequence[str],
+    tokenizer: TokenizerFile,
+    removed: Manifest,
+    options: ExportOptions | None = None,
+) -> ExportPlan:
+    """Number the kept documents, and group their parts. Raise `CorruptData` if removals do not fit, and `InputError` if
+    an option does not fit the tokenizer.
+    """
+    options = options or ExportOptions()
+    eos = end_token(tokenizer, options.eos)
+    (table,) = removed.outputs
+    groups: list[DocumentGroup] = []
+    rows: list[int] = []
+    signed = text_bytes = 0
+    if options.mix is not None:
+        check_columns(options.mix, _measurement_names(store, sources))
+    with _removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
+        for component, source in enumerate(sources):
+            first, waiting, waiting_bytes = 0, list[ExportPart](), 0
+            for manifest in manifests(store, "process", source):
+                part, part_signed, part_bytes = _export_part(store, manifest, gone, witnesses)
+                signed += part_signed
+                text_bytes += part_bytes
+                waiting.append(part)
+                waiting_bytes += part_bytes
+                if waiting_bytes >= GROUP_TEXT_BYTES:
+                    first = _close_group(groups, waiting, component, first)
+                    waiting, waiting_bytes = [], 0
+            rows.append(_close_group(groups, waiting, component, first))
+    if sum(rows) != signed - table.rows:
+        raise CorruptData(f"{table.name}: its removals do not fit the kept documents; run dedup again")
+    recipe = {
+        "tokenizer": {
+            **tokenizer.recipe,
+            "dtype": f"uint{8 * id_bytes_of(tokenizer.largest_id + 1)}",
+            "eos": eos,
+        },
+        "order": {"permutation": "feistel-4", "seed": SEED},
+        "formats": list(options.formats),
+        "shard_bytes": {name: options.shard_bytes or FORMATS[name].shard_bytes for name in options.formats},
+        "text": options.with_text,
+        "packing": None
+        if options.pack is None
+        else {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos},
+        "mix": None if options.mix is None else mix_recipe(options.mix),
+        "sources": list(sources),
+        "dedup": dict(removed.recipe),
+    }
+    inputs = (
+        *(
+            span
+            for group in groups
+            for part in group.parts
+            for span in (
+                part.documents,
+                part.signatures,
+                *((part.verdicts,) if options.mix is not None else ()),
+            )
+        ),
+        Input(name=table.name, sha256=table.sha256),
+    )
+    return ExportPlan(
+        storage=store,
+        tokenizer=tokenizer,
+        options=options,
+        eos=eos,
+        sources=tuple(sources),
+        recipe=recipe,
+        inputs=inputs,
+        groups=tuple(groups),
+        components=tuple(sources) if options.mix is None else sources_of(options.mix),
+        order=Order(rows=tuple(rows), seed=SEED),
+        text_bytes=text_bytes,
+    )
+
+
+def parse_shard_size(text: str) -> int:
+    """Return the bytes of `--shard-size`. Raise `InputError` if it is no size, or one that no shard can have."""
+    try:
+        size = parse_size(text)
+    except ValueError as error:
+        raise InputError(f"--shard-size: {error}") from None
+    if not 0 < size <= MAX_SHARD_BYTES:
+        raise InputError(f"--shard-size {text}: give a size from 1 byte to {format_size(MAX_SHARD_BYTES)}")
+    return size
+
+
+def row_schema(options: ExportOptions, kind: Format) -> pa.Schema:
+    """Return the columns that the shards of a format have."""
+    if options.pack is not None and not kind.is_by_source:
+        return PACKED_ROW
+    return DOCUMENT_ROW if options.with_text and kind.holds_text else without_text(DOCUMENT_ROW)
+
+
+def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], component: int, first: int) -> int:
+    """Append a group of parts, unless there are none, and return the number of the row behind it."""
+    if parts:
+        groups.append(
+            DocumentGroup(name=f"{len(groups):06d}", parts=tuple(parts), component=component, first=first)
+        )
+    return first + sum(part.rows for part in parts)
+
+
+def _export_part(
+    store: Store, manifest: Manifest, gone: Ids, witnesses: _Witnesses | None
+) -> tuple[ExportPart, int, int]:
+    """Return the part, the number of its signed documents, and the bytes of text that it keeps."""
+    documents, signatures, verdicts = (
+        _output(manifest, kind) for kind in ("documents", "signatures", "verdicts")
+    )
+    kept: list[npt.NDArray[np.bool_]] = [np.zeros(0, dtype=np.bool_)]
+    clusters = b""
+    text_bytes = 0
+    for rows in tables.row_groups(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes")):
+        ids = _ids(rows["id"], signatures.name)
+        stays = ~_found(ids, gone)[0]
+        kept.append(stays)
+        text_bytes += int(rows["text_bytes"].to_numpy()[stays].sum())
+        if witnesses is not None:
+            clusters += witnesses.sizes_of(ids[stays]).tobytes()
+    stays = np.concatenate(kept)
+    part = ExportPart(
+        documents=documents,
+        signatures=signatures,
+        verdicts=verdicts,
+        kept=np.packbits(stays).tobytes(),
+        rows=int(stays.sum()),
+        clusters=clusters,
+    )
+    return part, len(stays), text_bytes
+
+
+@contextmanager
+def _removed_ids(store: Store, table: Output) -> Iterator[Ids]:
+    """Yield the ids of the removed documents in order. Raise `CorruptData` if the table is not as it was sealed."""
+    sealed_reading.check_sealed(store, table)
+    if not table.rows:
+        yield np.zeros(0, f"S{ID_BYTES}")
+        return
+    with tempfile.TemporaryFile() as file:
+        for rows in tables.row_groups(store, table, tables.columns(tables.REMOVALS, "id")):
+            file.write(_ids(rows["id"], table.name).tobytes())
+        file.flush()
+        ids: Ids = np.memmap(file, dtype=f"S{ID_BYTES}", mode="r+", shape=(table.rows,))
+        ids.sort()
+        yield ids
+
+
+@contextmanager
+def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnesses | None]:
+    """Yield the clusters of duplicates by the document that stays; None if the mix does not weigh by them."""
+    if mix is None or all(source.weight != CLUSTER_SIZE for source in mix.source):
+        yield None
+        return
+    schema = tables.columns(tables.REMOVALS, "witness", "cluster_size")
+    rows = [
+        (_ids(each["witness"], table.name), each["cluster_size"].to_numpy().astype("<u4"))
+        for each in tables.row_groups(store, table, schema)
+    ]
+    ids = np.concatenate([np.zeros(0, f"S{ID_BYTES}"), *(each for each, _ in rows)])
+    sizes = np.concatenate([np.zeros(0, "<u4"), *(each for _, each in rows)])
+    order = np.lexsort((sizes, ids))
+    ids, sizes = ids[order], sizes[order]
+    last = np.append(ids[1:] != ids[:-1], True) if len(ids) else np.zeros(0, np.bool_)
+    yield _Witnesses(ids[last], sizes[last])
+
+
+def _found(ids: Ids, ordered: Ids) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Return which ids are among the ordered ones, and where."""
+    at = np.searchsorted(ordered, ids)
+    found = at < len(ordered)
+    found[found] = ordered[at[found]] == ids[found]
+    return found, at
+
+
+def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
+    """Return the measurements that the verdicts of all sources have."""
+    names: list[set[str]] = []
+    for source in sources:
+        for manifest in manifests(store, "process", source):
+            names.append(
+                set(tables.column_names(store, _output(manifest, "verdicts"))) - set(tables.VERDICTS.names)
+            )
+            break
+    return sorted(set.intersection(*names)) if names else []
+
+
+def _ids(column: "pa.ChunkedArray[pa.StringScalar]", where: str) -> Ids:
+    """Return ids as an array. Raise `CorruptData`, which names `where`, if one does not have 32 characters."""
+    try:
+        fixed = column.cast(pa.binary()).cast(pa.binary(ID_BYTES)).combine_chunks()
+    except pa.ArrowException as error:
+        raise CorruptData(f"{where}: an id does not have {ID_BYTES} digits; make it again") from error
+    return np.array(fixed.to_numpy(zero_copy_only=False), dtype=f"S{ID_BYTES}")
+
+
+def _output(manifest: Manifest, kind: str) -> Input:
+    output = next(output for output in manifest.outputs if output.name.startswith(f"{kind}/"))
+    return Input(name=output.name, sha256=output.sha256)

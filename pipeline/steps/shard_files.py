@@ -1,0 +1,146 @@
+"""Write the files of one shard: merge its rows from runs, and stream them into the writer of its format."""
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import ItemTracker, PartOutputs
+from pipeline.steps.runs import merged_rows
+from shards.dataset import ShardFile, SideFile
+from shards.formats.format import RowSize
+from shards.formats.packing_plan import write_plan
+from shards.formats.registry import FORMATS
+from shards.formats.rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
+from shards.packer import Packer, Packing
+from shards.packing import PackingLoss, packing_loss, sequence_count
+from storage.manifest import Output
+
+
+class ShardParameters(NamedTuple):
+    """Parameters of a shard worker besides its runs."""
+
+    format: str
+    source: str | None
+    places: range
+    """Places of the rows that belong into the shard."""
+    with_text: bool
+    id_bytes: int
+    packing: Packing | None
+
+
+def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
+    """Write the files of a shard, and its line of the manifest."""
+    task: ShardParameters = part.parameters
+    *names, line_file = part.writes
+    runs = [span.name for span in part.inputs]
+    outcome = _Outcome()
+    writes = partial(_write_shard, store, task, runs, outcome)
+    shard, *companions = _write_files(store, names, len(task.places), writes)
+    line = ShardFile(
+        name=shard.name,
+        bytes=shard.bytes,
+        sha256=shard.sha256,
+        documents=len(task.places),
+        tokens=outcome.tokens,
+        format=task.format,
+        source=task.source,
+        sequences=outcome.loss.sequences if outcome.loss else 0,
+        placed_tokens=outcome.loss.placed if outcome.loss else 0,
+        cut_documents=outcome.loss.cut_documents if outcome.loss else 0,
+        companions=tuple(
+            SideFile(name=file.name, bytes=file.bytes, sha256=file.sha256) for file in companions
+        ),
+    )
+    # The shard itself lies in the export directory. What is sealed here is its line of the manifest.
+    text = json.dumps(asdict(line), sort_keys=True)
+    sealed = store.write(line_file, 1, lambda file: file.write(text.encode()))
+    return PartOutputs(counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(sealed,))
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What a worker counts while it writes a shard."""
+
+    tokens: int = 0
+    loss: PackingLoss | None = None
+
+
+def _write_shard(
+    store: PartStore, task: ShardParameters, runs: list[str], outcome: _Outcome, files: Sequence[BinaryIO]
+) -> None:
+    kind = FORMATS[task.format]
+    columns = EXACT_ROW if task.with_text else without_text(EXACT_ROW)
+    expected = RowSize()
+    if kind.counts_first:
+        counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, ["tokens"], complete=True))
+        expected = RowSize(rows=len(task.places), tokens=sum(counted))
+    in_rows = task.packing is not None and not kind.is_by_source
+    has_plan = task.packing is not None and kind.is_by_source and task.packing.kind == "best-fit"
+    schema = PACKED_ROW if in_rows else DOCUMENT_ROW if task.with_text else without_text(DOCUMENT_ROW)
+    writer = kind.open(files[:-1] if has_plan else files, schema, task.id_bytes, expected)
+    packer = Packer(task.packing) if task.packing is not None and in_rows else None
+    lengths = [np.zeros(0, np.int64)]
+    for rows in merged_rows(store, runs, task.places, ["tokens", *columns.names], complete=True):
+        outcome.tokens += _tokens(rows)
+        if task.packing is not None and kind.is_by_source:
+            lengths.append(rows["tokens"].to_numpy())
+        for each in (rows,) if packer is None else packer.add(rows):
+            writer.write(each)
+    for each in () if packer is None else packer.rest():
+        writer.write(each)
+    writer.close()
+    if packer is not None:
+        outcome.loss = packer.loss
+    elif task.packing is not None:
+        ends = np.cumsum(np.concatenate(lengths)).astype(np.uint64)
+        outcome.loss = _plan_loss(task.packing, ends, files[-1] if has_plan else None)
+
+
+def _plan_loss(packing: Packing, ends: npt.NDArray[np.uint64], file: BinaryIO | None) -> PackingLoss:
+    """Return what the loader's packing of a shard of tokens costs. Write its plan if there is a file for it."""
+    if file is not None:
+        plan = (
+            io.BytesIO()
+        )  # the plan seeks, and an output cannot; it has 20 bytes for each piece of a document
+        loss = write_plan(plan, ends, packing.length)
+        file.write(plan.getvalue())
+        return loss
+    tokens = int(ends[-1]) if len(ends) else 0
+    count = sequence_count(packing.kind, documents=len(ends), tokens=tokens, length=packing.length)
+    assert count is not None
+    return packing_loss(packing.kind, ends, count, packing.length)
+
+
+def line_name(part: str) -> str:
+    """Return the name of the manifest line of a shard, given the name of its part."""
+    return f"lines/{part}.json"
+
+
+def _write_files(
+    store: PartStore, names: Sequence[str], rows: int, write: Callable[[Sequence[BinaryIO]], None]
+) -> tuple[Output, ...]:
+    """Make several outputs side by side: `write` gets them all, open, in the order of their names."""
+    outputs: list[Output] = []
+
+    def make(files: tuple[BinaryIO, ...]) -> None:
+        if len(files) == len(names):
+            write(files)
+        else:
+            outputs.append(store.write(names[len(files)], rows, lambda file: make((*files, file))))
+
+    make(())
+    return tuple(reversed(outputs))
+
+
+def _tokens(rows: pa.Table) -> int:
+    return int(pc.sum(rows["tokens"]).as_py() or 0)

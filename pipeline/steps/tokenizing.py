@@ -1,0 +1,219 @@
+"""The first step of an export: encode the kept documents of a group of parts, and write them as runs.
+
+1. The places of all rows are computed before anything is encoded. Only documents with a wanted place are encoded, so
+   making one shard of a thousand again costs little more than reading the texts.
+2. A document that occurs more than once is encoded once.
+3. Memory is bounded by the texts of the group and its longest document.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from core import CorruptData
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import ItemTracker, PartOutputs
+from pipeline.steps.runs import write_run
+from shards.encoder import Encoder
+from shards.formats.format import RowSize
+from shards.formats.row_groups import row_bytes
+from shards.formats.rows import EXACT_REFERENCE, EXACT_ROW
+from shards.mix import copies, ranks
+from shards.order import IntArray, Order, within
+from storage import tables
+from storage.manifest import Input
+
+TOKENIZER = "tokenizer.json"
+ENCODE_ROWS = 1024
+COLUMNS = (*EXACT_REFERENCE.names, "text")
+
+
+class ExportPart(NamedTuple):
+    """The documents of one part that may go into the dataset."""
+
+    documents: Input
+    signatures: Input
+    kept: bytes
+    """One bit for each signed document: whether deduplication keeps it."""
+    rows: int
+    """Number of kept documents."""
+    verdicts: Input
+    clusters: bytes = b""
+    """The size of the duplicate cluster of each kept document (u32), if the mix weighs by it."""
+
+
+class LayoutTask(NamedTuple):
+    """One run to write."""
+
+    order: str
+    """An order of `shards.order`."""
+    with_text: bool
+    wanted: tuple[range, ...]
+    """Places of the rows that are needed, in order."""
+
+
+class MixTask(NamedTuple):
+    """What the worker of a group must know of the mix. Each tuple has a number for each source of the mix."""
+
+    selection: str
+    """Name of the table that says which source each document belongs to."""
+    factors: tuple[float, ...]
+    repeats: tuple[int, ...]
+    candidates: tuple[int, ...]
+    """Documents of the source in all groups."""
+    first_candidates: tuple[int, ...]
+    """Number of the group's first document in the source."""
+    first_rows: tuple[int, ...]
+    """Number of the group's first row in the source."""
+
+
+class TokenizeParameters(NamedTuple):
+    """Parameters of a tokenize worker besides its inputs."""
+
+    kept: tuple[bytes, ...]
+    """For each part one bit for each signed document."""
+    component: int
+    """The component of all documents of the group."""
+    first: int
+    """Number of the group's first row in its component."""
+    order: Order
+    eos: int | None
+    """Token id that ends each document."""
+    fast: bool
+    """Whether the fast tokenizer is proven to give the same ids."""
+    layouts: tuple[LayoutTask, ...]
+    mix: MixTask | None
+    """None if every document occurs once."""
+
+
+class _Rows(NamedTuple):
+    """The rows that the documents of a group make."""
+
+    documents: IntArray
+    """Index of the document of each row."""
+    components: IntArray
+    numbers: IntArray
+    """Number of each row in its component."""
+
+
+def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
+    """Write one run for each layout."""
+    task: TokenizeParameters = part.parameters
+    documents = kept_documents(store, part.inputs[: 2 * len(task.kept)], task.kept, COLUMNS)
+    rows = (
+        _rows(task, documents.num_rows) if task.mix is None else _mixed_rows(store, task.mix, task.order.seed)
+    )
+    places = [task.order.places(each.order, rows.components, rows.numbers) for each in task.layouts]
+    wanted = [within(each, layout.wanted) for each, layout in zip(places, task.layouts, strict=True)]
+    needed = np.zeros(documents.num_rows, dtype=np.bool_)
+    needed[rows.documents[np.logical_or.reduce(wanted)]] = True
+    index = np.cumsum(needed) - 1
+    documents = documents.filter(pa.array(needed))
+    encoder = encoder_of(store.read(TOKENIZER).decode(), fast=task.fast)
+    table = documents.add_column(
+        0, EXACT_ROW.field("input_ids"), encoded(encoder, documents["text"], task.eos)
+    )
+    table = table.select(EXACT_ROW.names).cast(EXACT_ROW).combine_chunks()
+    outputs = []
+    for name, layout, at, chosen in zip(part.writes, task.layouts, places, wanted, strict=True):
+        columns = table if layout.with_text else table.drop_columns(["text"])
+        write = partial(write_run, rows=columns, documents=index[rows.documents[chosen]], places=at[chosen])
+        outputs.append(store.write(name, int(chosen.sum()), write))
+    used = np.logical_or.reduce(wanted)
+    counts = _sizes(table, index[rows.documents[used]], rows.components[used])
+    return PartOutputs(counts=counts, outputs=tuple(outputs))
+
+
+def size_of(counts: Mapping[str, int], component: int) -> RowSize:
+    """Return the size of a component's rows that a worker counted."""
+    return RowSize(
+        **{field: counts.get(f"{component}.{field}", 0) for field in ("rows", "tokens", "text_bytes")}
+    )
+
+
+def _rows(task: TokenizeParameters, documents: int) -> _Rows:
+    every = np.arange(documents, dtype=np.int64)
+    return _Rows(every, np.full(documents, task.component, dtype=np.int64), task.first + every)
+
+
+def _mixed_rows(store: PartStore, mix: MixTask, seed: int) -> _Rows:
+    with store.open(mix.selection) as file:
+        selected = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False).read(
+            use_threads=False
+        )
+    sources, weights = selected["source"].to_numpy(), selected["weight"].to_numpy()
+    documents, components, numbers = [], [], []
+    for source, factor in enumerate(mix.factors):
+        mine = np.flatnonzero(sources == source)
+        rank = ranks(mix.first_candidates[source] + np.arange(len(mine)), mix.candidates[source], seed)
+        repeated = np.repeat(mine, copies(factor, weights[mine], rank, mix.repeats[source]))
+        documents.append(repeated)
+        components.append(np.full(len(repeated), source, dtype=np.int64))
+        numbers.append(mix.first_rows[source] + np.arange(len(repeated)))
+    return _Rows(*(np.concatenate(each).astype(np.int64) for each in (documents, components, numbers)))
+
+
+def kept_documents(
+    store: PartStore, inputs: Sequence[Input], kept: Sequence[bytes], columns: Sequence[str]
+) -> pa.Table:
+    """Return columns of the kept documents of several parts, in order. `inputs` has documents and signatures of each
+    part in turn. Raise `CorruptData` if a table is not as it was sealed.
+    """
+    schema = tables.columns(tables.DOCUMENTS, *columns)
+    found = [schema.empty_table()]
+    for documents, signatures, bits in zip(inputs[::2], inputs[1::2], kept, strict=True):
+        signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))["id"]
+        stays = signed.filter(pa.array(kept_mask(bits, len(signed)))).combine_chunks()
+        table = tables.read(store, documents, schema)
+        table = table.filter(pc.is_in(table["id"], value_set=stays))
+        if table.num_rows != len(stays):
+            raise CorruptData(
+                f"{documents.name} lacks documents that {signatures.name} has; run `thresher process --redo`"
+            )
+        found.append(table)
+    return pa.concat_tables(found)
+
+
+def kept_mask(bits: bytes, count: int) -> npt.NDArray[np.bool_]:
+    """Return the bits of a part as an array."""
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_)
+
+
+def encoded(encoder: Encoder, texts: "pa.ChunkedArray[Any]", eos: int | None) -> "pa.ChunkedArray[Any]":
+    """Return the token ids of each text, each with the end token behind it if there is one."""
+    return pa.chunked_array(list(_batches(encoder, texts, eos)), EXACT_ROW.field("input_ids").type)
+
+
+def _batches(encoder: Encoder, texts: "pa.ChunkedArray[Any]", eos: int | None) -> "Iterator[pa.Array[Any]]":
+    for start in range(0, len(texts), ENCODE_ROWS):
+        ids, lengths = encoder.encode(cast("list[str]", texts.slice(start, ENCODE_ROWS).to_pylist()))
+        if eos is not None:
+            ids = np.insert(ids, np.cumsum(lengths), eos)
+            lengths = lengths + 1
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        yield pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(ids, pa.int32()))
+
+
+def _sizes(table: pa.Table, documents: IntArray, components: IntArray) -> Mapping[str, int]:
+    tokens = pc.list_value_length(table["input_ids"]).to_numpy()[documents]
+    text_bytes = row_bytes(table.select(["text"]))[documents]
+    found = {}
+    for component in np.unique(components).tolist():
+        mine = components == component
+        found[f"{component}.rows"] = int(mine.sum())
+        found[f"{component}.tokens"] = int(tokens[mine].sum())
+        found[f"{component}.text_bytes"] = int(text_bytes[mine].sum())
+    return found
+
+
+@lru_cache(maxsize=1)
+def encoder_of(text: str, *, fast: bool) -> Encoder:
+    """Return the encoder of a tokenizer file; it is kept between the parts of a process."""
+    return Encoder(text, fast=fast)

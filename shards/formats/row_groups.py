@@ -1,0 +1,60 @@
+"""`RowGroups`: divide a stream of rows into groups that depend on the rows alone, not on how they arrive."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MAX_ROWS = 4096
+MAX_BYTES = 32 << 20
+"""A group holds at most so many bytes of Arrow data, and at least one row."""
+
+INTEGER_BYTES = 4
+TEXT_BYTES = 36
+"""Bytes of an id of 32 digits in a list, with its offset."""
+
+
+class RowGroups:
+    """Collects rows and gives them back as groups."""
+
+    def __init__(self, schema: pa.Schema, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> None:
+        self._schema, self._max_rows, self._max_bytes = schema, max_rows, max_bytes
+        self._waiting: list[pa.Table] = []
+        self._rows = self._bytes = 0
+
+    def add(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """Take rows, and yield the groups that are complete."""
+        rows = rows.select(self._schema.names).cast(self._schema)
+        sizes = row_bytes(rows)
+        start = 0
+        for end, size in enumerate(sizes.tolist()):
+            if self._rows and (self._rows >= self._max_rows or self._bytes + size > self._max_bytes):
+                self._waiting.append(rows.slice(start, end - start))
+                yield from self.rest()
+                start = end
+            self._rows += 1
+            self._bytes += size
+        self._waiting.append(rows.slice(start))
+
+    def rest(self) -> Iterator[pa.Table]:
+        """Yield the rows that wait, if there are any."""
+        if self._rows:
+            yield pa.concat_tables(self._waiting).combine_chunks()
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+
+def row_bytes(rows: pa.Table) -> npt.NDArray[np.int64]:
+    """Return the bytes of each row's texts and lists."""
+    sizes = np.zeros(rows.num_rows, dtype=np.int64)
+    for column in rows.columns:
+        if pa.types.is_list(column.type):
+            item = INTEGER_BYTES if pa.types.is_integer(column.type.value_type) else TEXT_BYTES
+            lengths = pc.list_value_length(column)
+        elif pa.types.is_string(column.type):
+            item, lengths = 1, pc.binary_length(column)
+        else:
+            continue
+        sizes += item * lengths.to_numpy().astype(np.int64)
+    return sizes

@@ -1,0 +1,62 @@
+"""The columns of the rows that become shards. One row is a document, or a packed sequence of several documents."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def _column(name: str, kind: pa.DataType) -> "pa.Field[pa.DataType]":
+    return pa.field(name, kind, nullable=False)
+
+
+REFERENCE = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("url", pa.string()),
+        _column("source", pa.string()),
+        _column("record_file", pa.string()),
+        _column("record_offset", pa.int64()),
+    ]
+)
+"""The columns that lead from a document back to its archived record."""
+
+EXACT_REFERENCE = pa.schema(
+    [*REFERENCE, _column("record_length", pa.int64()), _column("record_digest", pa.string())]
+)
+"""The same, with what a reader needs to fetch and check the record alone."""
+
+DOCUMENT_ROW = pa.schema(
+    [_column("input_ids", pa.list_(pa.int32())), *REFERENCE, _column("text", pa.string())]
+)
+"""A row that is a document."""
+
+EXACT_ROW = pa.schema([DOCUMENT_ROW.field("input_ids"), *EXACT_REFERENCE, DOCUMENT_ROW.field("text")])
+"""The columns from which every format takes its own."""
+
+PACKED_ROW = pa.schema(
+    [
+        _column("input_ids", pa.list_(pa.int32())),
+        _column("positions", pa.list_(pa.int32())),
+        _column("segments", pa.list_(pa.int32())),
+        _column("ids", pa.list_(pa.string())),
+    ]
+)
+"""A row that is a packed sequence: for each token its place in its document and the number of its document in the
+sequence (from 1; 0 is padding), and the ids of the documents in this order.
+"""
+
+
+def without_text(schema: pa.Schema) -> pa.Schema:
+    """Return the columns without the text."""
+    return pa.schema([field for field in schema if field.name != "text"])
+
+
+def flat_ids(lists: "pa.ChunkedArray[Any]") -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the token ids of all rows in one array, and the end of each row in it."""
+    lengths = [pc.list_value_length(chunk).to_numpy() for chunk in lists.chunks]
+    ids = [pc.list_flatten(chunk).to_numpy() for chunk in lists.chunks]
+    ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]), dtype=np.int64)
+    return np.concatenate([np.zeros(0, np.int32), *ids]), ends

@@ -1,0 +1,152 @@
+"""A run: the exports, opened, and the order of all of its sequences. Steps of a run are found and copied here."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from core import InputError
+from core.settings import format_size
+from shards.loader.datasets import LoaderData, open_data
+from shards.loader.epoch_order import EpochOrder
+from shards.loader.loader_metrics import LoaderMetrics
+from shards.loader.options import LoaderOptions
+from shards.loader.plans import Plans, count_sequences
+from shards.loader.schedule import Schedule
+from shards.loader.sequence_reader import SequenceReader, Source
+from shards.loader.shard_access import CachedShards, MappedShards, ShardAccess
+from shards.loader.shard_cache import ShardCache
+from shards.loader.state import Identity, Position
+from shards.packed_rows import Batch
+from storage.directory_store import DirectoryStore
+
+MOST_ROWS, ROWS_GROWTH = 8192, 4
+"""Rows that are found together: one batch at first, which comes soonest, then more, because each costs less among many.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Everything that a loader needs to find any of its sequences."""
+
+    options: LoaderOptions
+    data: LoaderData
+    access: ShardAccess
+    reader: SequenceReader
+    counts: Sequence[int]
+    """Sequences of each shard."""
+    end: int | None
+    """Sequences of the whole run; None if it does not end."""
+    identity: Identity
+    metrics: LoaderMetrics
+
+
+def open_run(locations: Sequence[str | Path], options: LoaderOptions) -> Run:
+    """Open exports for a run. Raise `InputError` if the options do not fit them."""
+    metrics = LoaderMetrics()
+    data = open_data(locations)
+    access = _access(data, options, metrics)
+    plans = Plans(data, access, options.cache / "plans", options.length)
+    counts = count_sequences(data, options.packing, plans)
+    sources = _sources(data, options, counts)
+    if isinstance(access, CachedShards):
+        _check_cache_size(data, sources, options)
+    weights = [1.0] if options.mix is None else list(options.mix.values())
+    schedule = Schedule([each.order.sequences for each in sources], weights, seed=options.seed)
+    return Run(
+        options=options,
+        data=data,
+        access=access,
+        reader=SequenceReader(sources, schedule, access, plans, options),
+        counts=counts,
+        end=None if options.epochs is None else schedule.end(options.epochs)[0],
+        identity=Identity(
+            dataset=data.fingerprint,
+            length=options.length,
+            packing=options.packing,
+            shuffle=options.shuffle,
+            seed=options.seed,
+            mix=Identity.mix_text(options.mix),
+        ),
+        metrics=metrics,
+    )
+
+
+def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Position, Batch]]:
+    """Yield the steps `first`, `first + stride`, ... after sequence `start`, each with the position after it."""
+    options, step, size = run.options, run.options.step, run.options.batch_size
+    left = None if run.end is None else max(0, run.end - start)
+    total = None if left is None else left // step if options.drop_last else -(-left // step)
+    count, number = size, first
+    counts, asked = run.metrics.counts, time.perf_counter()
+    while total is None or number < total:
+        begin = start + number * step
+        fitting = (run.reader.reach(begin) - begin) // (stride * step)
+        numbers = number + stride * np.arange(max(1, min(count // size, fitting)))
+        begins = start + step * (numbers if total is None else numbers[numbers < total])
+        wanted = (begins[:, None] + options.rank * size + np.arange(size)).reshape(-1)
+        if run.end is not None:
+            wanted = np.where(wanted < run.end, wanted, ~wanted)
+        run.reader.expect(int(begins[0]), int(begins[-1]) + step)
+        rows = run.reader.rows(wanted)
+        for begin, batch in zip(
+            begins.tolist(), rows.batches(size, options.length, options.pad_id), strict=True
+        ):
+            stop = begin + step if run.end is None else min(begin + step, run.end)
+            counts.sequences += size  # only this thread counts these three
+            counts.batches += 1
+            counts.stall_seconds += time.perf_counter() - asked
+            yield Position(sequences=stop, last=stop - begin), batch
+            asked = time.perf_counter()
+        number += stride * len(begins)
+        count = min(MOST_ROWS, count * ROWS_GROWTH) if rows.is_mapped else size
+
+
+def _access(data: LoaderData, options: LoaderOptions, metrics: LoaderMetrics) -> ShardAccess:
+    local = [isinstance(shard.store, DirectoryStore) for shard in data.shards]
+    if all(local):
+        return MappedShards(data.shards)
+    if any(local):
+        raise InputError(
+            "Loader: some exports are in directories and some in buckets; copy them to one of both"
+        )
+    return CachedShards(data.shards, ShardCache(options.cache, options.cache_bytes, metrics), metrics)
+
+
+def _sources(data: LoaderData, options: LoaderOptions, counts: Sequence[int]) -> list[Source]:
+    """Return the sources of the mix; without a mix, one that has all shards."""
+    found = data.sources
+    if options.mix is None:
+        members = {"": tuple(range(len(data.shards)))}
+    elif unknown := options.mix.keys() - found.keys():
+        raise InputError(
+            f"mix: there is no source {min(unknown)!r}; the export has {', '.join(map(repr, found))}"
+        )
+    else:
+        members = {name: found[name] for name in options.mix}
+    sources = []
+    for name, shards in members.items():
+        sizes = [counts[shard] for shard in shards]
+        if not any(sizes):
+            raise InputError(f"{f'source {name!r}' if name else 'the export'}: has no tokens")
+        order = EpochOrder(sizes, seed=options.seed, name=name, shuffle=options.shuffle)
+        sources.append(Source(name=name, shards=np.array(shards, np.int64), order=order))
+    return sources
+
+
+def _check_cache_size(data: LoaderData, sources: Sequence[Source], options: LoaderOptions) -> None:
+    """Raise `InputError` if the shards that are needed at one time do not fit into the cache."""
+    needed = sum(
+        source.order.largest_need([data.shards[shard].file.bytes for shard in source.shards.tolist()])
+        for source in sources
+    )
+    if needed > options.cache_bytes:
+        instead = ' or give shuffle="window", which needs fewer shards at a time' * (
+            options.shuffle != "window"
+        )
+        raise InputError(
+            f"cache_size={format_size(options.cache_bytes)}: shuffle={options.shuffle!r} needs "
+            f"{format_size(needed)} of shards at one time; raise cache_size to that{instead}"
+        )

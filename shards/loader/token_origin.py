@@ -1,0 +1,83 @@
+"""Find the document and the archived record that a token of a batch came from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core import CorruptData, InputError, RecordRef
+from shards.formats.tokens import refs_name
+from shards.loader.datasets import LoaderShard
+from shards.packing import Pieces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenOrigin:
+    """Where one token came from."""
+
+    document: str
+    """The document's id."""
+    url: str
+    source: str
+    """The crawl or ingest that the document is from."""
+    record: RecordRef
+    shard: str
+    """The address of the shard."""
+    row: int
+    """The number of the document in the shard."""
+    token: int
+    """The number of the token in the document."""
+
+
+def token_at(pieces: Pieces, position: int) -> int:
+    """Return which token of a shard is at a position of a sequence. Raise `InputError` if that position is padding."""
+    stops = np.cumsum(pieces.lengths)
+    piece = int(np.searchsorted(stops, position, side="right"))
+    if piece == len(stops):
+        raise InputError(
+            f"position {position} is padding: the sequence has {int(stops[-1]) if piece else 0} tokens"
+        )
+    return int(pieces.starts[piece] + position - (stops[piece] - pieces.lengths[piece]))
+
+
+def origin_of(shard: LoaderShard, ends: npt.NDArray[np.uint64], token: int) -> TokenOrigin:
+    """Return the origin of a token of a shard. Raise `CorruptData` if the shard's document references are damaged."""
+    row = int(np.searchsorted(ends, np.uint64(token), side="right"))
+    line = _reference(shard, row)
+    first = int(ends[row - 1]) if row else 0
+    return TokenOrigin(
+        document=str(line["id"]),
+        url=str(line["url"]),
+        source=str(line["source"]),
+        record=RecordRef(
+            file=str(line["record_file"]),
+            offset=int(str(line["record_offset"])),
+            length=int(str(line["record_length"])),
+            digest=str(line["record_digest"]),
+        ),
+        shard=shard.where,
+        row=row,
+        token=token - first,
+    )
+
+
+def _reference(shard: LoaderShard, row: int) -> dict[str, object]:
+    """Read one row of the shard's document references: one row group of the file."""
+    import pyarrow as pa  # noqa: PLC0415 - only a trace needs it, and it takes long to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    name = refs_name(shard.file.name)
+    try:
+        with shard.store.open(name) as file:
+            table = pq.ParquetFile(file)
+            for group in range(table.metadata.num_row_groups):
+                rows = table.metadata.row_group(group).num_rows
+                if row < rows:
+                    found: dict[str, object] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
+                    return found
+                row -= rows
+    except pa.ArrowException as error:
+        raise CorruptData(f"{shard.store.uri}/{name}: {error}; run `thresher verify` on the export") from None
+    raise CorruptData(
+        f"{shard.store.uri}/{name}: has fewer rows than its shard; run `thresher verify` on the export"
+    )

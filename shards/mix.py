@@ -1,0 +1,213 @@
+"""A mix: which documents make which share of the dataset, and how often each of them occurs.
+
+1. A document belongs to the first source of the mix whose conditions it meets. One that meets none is left out.
+2. In a source, a document with weight w and rank u occurs floor(f * w + u) times, at most `repeat` times. Its rank, in
+   (0, 1), is its place in a seeded permutation of the source. So its expected number of copies is f * w, and which
+   documents occur once more is random and the same every time.
+3. The factor f of each source is the one with which the source has the wanted number of tokens or documents. The
+   difference is at most about one document.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from core import InputError
+from shards.permutation import Permutation
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+CLUSTER_SIZE = "cluster_size"
+CANDIDATES, PASSES = 64, 6
+"""Factors that one pass over the documents tries, and passes: together they find a factor to 1 in 10^10."""
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The condition that a number lies between two bounds, both included."""
+
+    min: float | None = None
+    max: float | None = None
+
+
+Condition = str | list[str] | Bounds
+
+
+class MixSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One source of a mix."""
+
+    name: str
+    share: float
+    where: dict[str, Condition] = {}
+    """Conditions by column, all of which must hold."""
+    repeat: int = 1
+    """How often one document may occur at most."""
+    cap: int | None = None
+    """Tokens or documents that the source may have at most."""
+    weight: str | None = None
+    """`cluster_size` or a measurement: documents with more of it occur more often."""
+
+
+class Mix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole mix."""
+
+    source: list[MixSource]
+    by: Literal["tokens", "documents"] = "tokens"
+    """The unit of shares, size and caps."""
+    size: int | None = None
+    """Size of the dataset; None for the largest that has the shares."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealisedSource:
+    """What a source of the mix has, and what it was to have."""
+
+    name: str
+    share: float
+    """Its wanted share, of 1."""
+    wanted: int
+    """Tokens or documents that it was to have."""
+    realised: int
+    """Tokens or documents that it has."""
+    available: int
+    """Tokens or documents of all of its documents, each counted once."""
+    documents: int
+    """Different documents that belong to it."""
+    rows: int
+    """Documents that it has, copies included."""
+    limit: str = ""
+    """`dry` if its documents and repeats do not suffice, `cap` if its cap does not; otherwise empty."""
+
+
+def load_mix(path: Path) -> Mix:
+    """Return the mix of a TOML file. Raise `InputError` of one line if the file cannot be read or is wrong."""
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+        mix = msgspec.convert(body, Mix)
+    except FileNotFoundError:
+        raise InputError(f"--mix {path}: no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"--mix {path}: cannot be read as TOML ({error})") from None
+    except msgspec.ValidationError as error:
+        raise InputError(f"--mix {path}: {error}; see docs/guides/exports.md") from None
+    fault = _fault(mix)
+    if fault:
+        raise InputError(f"--mix {path}: {fault}")
+    return mix
+
+
+def _fault(mix: Mix) -> str:
+    names = [source.name for source in mix.source]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if not names:
+        return "has no [[source]]"
+    if repeated is not None:
+        return f"source {repeated!r} occurs twice"
+    if mix.size is not None and mix.size < 1:
+        return "size must be at least 1"
+    return next(filter(None, map(_source_fault, mix.source)), "")
+
+
+def _source_fault(source: MixSource) -> str:
+    rules = (
+        (
+            NAME.fullmatch(source.name),
+            "a name has up to 100 letters, digits, '-', '_' and '.', a letter or digit first",
+        ),
+        (0 < source.share < float("inf"), "share must be more than 0"),
+        (source.repeat >= 1, "repeat must be at least 1"),
+        (source.cap is None or source.cap >= 1, "cap must be at least 1"),
+    )
+    return next((f"source {source.name!r}: {wording}" for holds, wording in rules if not holds), "")
+
+
+def ranks(numbers: IntArray, count: int, seed: int) -> FloatArray:
+    """Return the rank, in (0, 1), of each candidate of a source, given its number among `count` candidates."""
+    places = Permutation(n=max(count, 1), seed=seed).positions(numbers)
+    return (places + 0.5) / max(count, 1)
+
+
+def copies(factor: float, weights: FloatArray, rank: FloatArray, repeat: int) -> IntArray:
+    """Return how often each document occurs (rule 2 of the module)."""
+    return np.minimum(np.floor(factor * weights + rank), repeat).astype(np.int64)
+
+
+def wanted_amounts(mix: Mix, most: Sequence[int]) -> tuple[list[int], list[str]]:
+    """Return for each source the tokens or documents that it is to have, and its limit (`RealisedSource.limit`).
+
+    `most` is what the documents of each source have at most, with repeats.
+    """
+    total = sum(source.share for source in mix.source)
+    shares = [source.share / total for source in mix.source]
+    limits = [
+        min(amount, source.cap if source.cap is not None else amount)
+        for source, amount in zip(mix.source, most, strict=True)
+    ]
+    size = mix.size
+    if size is None:
+        size = int(min(limit / share for limit, share in zip(limits, shares, strict=True)))
+    wanted = [round(size * share) for share in shares]
+    reasons = []
+    for source, amount, limit, has in zip(mix.source, wanted, limits, most, strict=True):
+        if amount <= limit:
+            reasons.append("")
+        else:
+            reasons.append("dry" if limit == has or source.cap is None else "cap")
+    return wanted, reasons
+
+
+def solve_factors(
+    amounts: Callable[[FloatArray], FloatArray], targets: Sequence[float], highest: Sequence[float]
+) -> list[float]:
+    """Return for each source the factor with which its amount is nearest to the target, and not more if possible.
+
+    `amounts` takes factors of shape (sources, candidates) and returns the amounts with them; they never fall when a
+    factor grows. Each call reads all documents once.
+    """
+    low, high = np.zeros(len(targets)), np.array(highest, dtype=np.float64)
+    goal = np.array(targets, dtype=np.float64)[:, None]
+    steps = np.linspace(0.0, 1.0, CANDIDATES)
+    for _ in range(PASSES):
+        tried = low[:, None] + (high - low)[:, None] * steps
+        found = amounts(tried)
+        below = (found <= goal).sum(axis=1) - 1
+        at = np.arange(len(targets))
+        low = tried[at, np.maximum(below, 0)]
+        high = tried[at, np.minimum(below + 1, CANDIDATES - 1)]
+    both = np.stack([low, high], axis=1)
+    distance = np.abs(amounts(both) - goal)
+    return [float(both[row, int(distance[row].argmin())]) for row in range(len(targets))]
+
+
+def mix_line(source: RealisedSource, total: int, by: str) -> str:
+    """Return the line about one source, for people."""
+    share = source.realised / total if total else 0.0
+    line = f"{source.name}: {share:.2%} (wanted {source.share:.2%}), {source.realised:,} {by}"
+    if by != "documents":
+        line += f", {source.rows:,} documents"
+    if source.available and source.realised:
+        line += f", {source.realised / source.available:.2f} epochs"
+    if source.limit == "dry":
+        line += f"; it ran dry at {source.realised:,} of {source.wanted:,} {by}"
+    if source.limit == "cap":
+        line += f"; its cap holds it below {source.wanted:,} {by}"
+    return line
+
+
+def sources_of(mix: Mix) -> tuple[str, ...]:
+    """Return the names of the sources."""
+    return tuple(source.name for source in mix.source)
+
+
+def mix_recipe(mix: Mix) -> Mapping[str, object]:
+    """Return the mix as plain JSON for a recipe."""
+    built: Mapping[str, object] = msgspec.to_builtins(mix)
+    return built

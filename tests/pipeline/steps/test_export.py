@@ -1,0 +1,460 @@
+"""An export holds every kept document once in each format, in one order, whatever the machine divides it into."""
+
+import io
+import json
+import tarfile
+from collections import Counter
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from tokenizers import AddedToken, Tokenizer
+
+from core import InputError
+from pipeline.commands.results import dataset_body, dataset_line
+from pipeline.commands.step_commands import ShardFormat
+from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.engine import run_step
+from pipeline.funnel import make_funnel
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import locate_inputs
+from pipeline.integrity.export_audit import repair_dataset, verify_dataset
+from pipeline.reports.mix_plot import check_plot, draw_mix
+from pipeline.steps import dedup, export, export_plan, process, selecting, sharding
+from pipeline.steps.export_plan import ExportOptions
+from pipeline.terminal.progress import LineProgress
+from shards import Dataset
+from shards.formats.registry import FORMATS
+from shards.formats.tokens import TokensShard
+from shards.mix import Mix
+from shards.tokenizer import load_tokenizer_file
+from storage import tables
+from storage.directory_store import DirectoryStore
+from storage.manifest import put_output
+from thresher import Loader
+
+FILTERS = FiltersConfig(preset="none", languages=())
+FUNNEL = make_funnel(["news", "books"], {}, [])
+ALL = tuple(FORMATS)
+PARTS = {"news": (30, 25, 1), "books": (20, 15)}
+
+
+@pytest.fixture(scope="module")
+def processed(tmp_path_factory, pool):
+    """Two sources of several parts, with exact duplicates in and between them."""
+    directory = tmp_path_factory.mktemp("processed")
+    store = DirectoryStore(directory / "data")
+    for source, parts in PARTS.items():
+        for part, count in enumerate(parts):
+            rows = [
+                {
+                    "url": f"https://{'ab'[n % 2]}.example.org/{source}/{part}/{n}",
+                    "text": f"{source} {part} {n}: " + f"words of {n} and {part} " * (5 + n),
+                }
+                for n in range(count)
+            ]
+            rows += [{"text": "The same text in every part, which only one may keep. " * 5}]
+            path = directory / f"{source}-{part}.jsonl"
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+            ingest(store, source, locate_inputs([path]))
+        run_step.run_step(
+            store,
+            process.step(FILTERS),
+            process.parts(store, source, FILTERS),
+            process.work,
+            pool=pool,
+            progress=LineProgress(),
+        )
+    removed, _ = dedup.run(store, list(PARTS), DedupConfig(near="off"), pool=pool, progress=LineProgress())
+    return store, removed
+
+
+KEPT = sum(map(sum, PARTS.values())) + 1
+
+
+@pytest.fixture
+def exported(processed, pool, tmp_path):
+    """Export with some options into a directory, and return it."""
+
+    def run(name="out", tokenizer=None, **options):
+        store, removed = processed
+        plan = export_plan.make_plan(
+            store, list(PARTS), tokenizer or load_tokenizer_file(None), removed, ExportOptions(**options)
+        )
+        out = export.claim(plan, str(tmp_path / name))
+        shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())
+        export.finish(plan, out, shards, FUNNEL)
+        run.made = shards.summary.made
+        return tmp_path / name
+
+    return run
+
+
+def contents(directory):
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def parquet_rows(out, pattern="data/*.parquet"):
+    return [row for path in sorted(out.glob(pattern)) for row in pq.read_table(path).to_pylist()]
+
+
+def token_rows(out):
+    found = {}
+    for path in sorted(out.glob("tokens/*/*.tokens")):
+        shard = TokensShard.open(path)
+        ends = shard.ends.tolist()
+        ids = [shard.ids(start, end).tolist() for start, end in zip([0, *ends], ends, strict=False)]
+        references = pq.read_table(path.with_suffix(".refs.parquet")).to_pylist()
+        found.setdefault(path.parent.name, []).extend(zip(ids, references, strict=True))
+    return found
+
+
+def test_every_format_of_the_command_exists():
+    assert set(ShardFormat) == set(FORMATS)
+
+
+def test_all_formats_hold_the_same_rows_in_the_same_order(exported):
+    out = exported(formats=ALL, shard_bytes=20_000)
+    rows = parquet_rows(out)
+    assert len(rows) == len({row["id"] for row in rows}) == KEPT
+    assert len(list(out.glob("data/*.parquet"))) > 2
+    assert parquet_rows(out, "hf/data/*.parquet") == rows
+    lines = [
+        json.loads(line)
+        for path in sorted(out.glob("jsonl/*"))
+        for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
+    ]
+    assert lines == rows
+    texts = []
+    for path in sorted(out.glob("webdataset/*.tar")):
+        with tarfile.open(path) as tar:
+            texts += [
+                tar.extractfile(member).read().decode() for member in tar if member.name.endswith(".txt")
+            ]
+    assert texts == [row["text"] for row in rows]
+    ids = np.concatenate(
+        [np.frombuffer(path.read_bytes(), "<u2") for path in sorted(out.glob("megatron/*.bin"))]
+    )
+    assert ids.tolist() == [token for row in rows for token in row["input_ids"]]
+    index = json.loads((out / "mds" / "index.json").read_bytes())
+    assert sum(shard["samples"] for shard in index["shards"]) == KEPT
+    assert {shard["raw_data"]["basename"] for shard in index["shards"]} == {
+        path.name for path in out.glob("mds/*.mds")
+    }
+
+
+def test_shards_of_tokens_hold_one_source_each(exported):
+    out = exported(formats=("tokens", "parquet"), shard_bytes=20_000)
+    found = token_rows(out)
+    assert list(found) == sorted(PARTS)
+    by_id = {row["id"]: row for row in parquet_rows(out)}
+    for source, rows in found.items():
+        for ids, reference in rows:
+            row = by_id.pop(reference["id"])
+            assert row["source"] == source
+            assert row["input_ids"] == ids
+            assert reference["record_length"] > 0
+            assert reference["record_digest"].startswith("sha")
+            assert {name: row[name] for name in row if name in reference}.items() <= reference.items()
+    assert by_id == {}
+    numbers = [int(reference["record_offset"]) for _, reference in found["news"]]
+    assert numbers != sorted(numbers)
+
+
+def test_neither_groups_nor_levels_of_merging_change_a_byte(exported, monkeypatch):
+    options = {"formats": ("tokens", "parquet", "jsonl"), "shard_bytes": 20_000}
+    plain = contents(exported("plain", **options))
+    monkeypatch.setattr(export_plan, "GROUP_TEXT_BYTES", 1)
+    assert contents(exported("groups", **options)) == plain
+    monkeypatch.setattr(sharding, "FAN_IN", 2)
+    levels = Counter()
+    run = sharding._run
+
+    def counted(scratch, step, parts, *rest):
+        levels[step.name] += 1
+        return run(scratch, step, parts, *rest)
+
+    monkeypatch.setattr(sharding, "_run", counted)
+    assert contents(exported("levels", **options)) == plain
+    assert levels["merge"] >= 4  # five groups, merged by two: two levels of both orders
+
+
+@pytest.mark.parametrize("fan_in", [2, 256])
+def test_lost_shards_are_made_again_from_their_own_documents_alone(exported, monkeypatch, fan_in):
+    monkeypatch.setattr(export_plan, "GROUP_TEXT_BYTES", 1)
+    monkeypatch.setattr(sharding, "FAN_IN", fan_in)
+    options = {"formats": ("tokens", "megatron", "mds"), "shard_bytes": 20_000}
+    out = exported(**options)
+    before = contents(out)
+    (out / "tokens" / "news" / "shard-00001.refs.parquet").unlink()
+    (out / "megatron" / "shard-00001.idx").write_bytes(b"damaged")
+    (out / "mds" / "shard.00000.mds").unlink()
+    damage = verify_dataset(str(out), LineProgress()).damage
+    assert len(damage) == 3
+    repair_dataset(str(out))
+    exported(**options)
+    assert contents(out) == before
+    assert verify_dataset(str(out), LineProgress()).damage == ()
+
+
+@pytest.mark.parametrize("size", [3_000, 20_000])
+def test_a_shard_has_the_size_that_was_asked_for(exported, size):
+    out = exported(formats=("parquet",), shard_bytes=size)
+    tokens = [
+        sum(len(row["input_ids"]) for row in pq.read_table(path).to_pylist()) for path in out.glob("data/*")
+    ]
+    bytes_of_text_and_ids = np.array(tokens) * 5
+    assert bytes_of_text_and_ids.mean() < size
+    assert bytes_of_text_and_ids.mean() > size / 3
+
+
+def test_texts_can_be_left_out(exported):
+    out = exported(formats=("parquet", "jsonl", "hf"), with_text=False)
+    assert "text" not in pq.read_schema(out / "data" / "shard-00000.parquet").names
+    assert (
+        "text" not in (out / "hf" / "README.md").read_text().partition("---\n\n")[0].partition("features:")[2]
+    )
+    assert all("text" not in row for row in parquet_rows(out, "hf/data/*.parquet"))
+
+
+def with_end(tmp_path, config=None):
+    tokenizer = Tokenizer.from_str(load_tokenizer_file(None).json)
+    tokenizer.add_special_tokens([AddedToken("</s>", special=True), AddedToken("[END]", special=True)])
+    path = tmp_path / "tokenizer.json"
+    path.write_text(tokenizer.to_str())
+    if config is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    return load_tokenizer_file(path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "config", "end"),
+    [
+        (None, None, 256),
+        (None, {"eos_token": "[END]"}, 257),
+        (None, {"eos_token": {"content": "[END]"}}, 257),
+        ("[END]", None, 257),
+        ("7", None, 7),
+        ("none", {"eos_token": "[END]"}, None),
+    ],
+)
+def test_documents_end_as_asked_for(exported, tmp_path, wanted, config, end):
+    out = exported(formats=("tokens", "parquet"), eos=wanted, tokenizer=with_end(tmp_path, config))
+    rows = parquet_rows(out)
+    for row in rows:
+        plain = list(row["text"].encode())
+        assert len(row["input_ids"]) == len(plain) + (end is not None)
+        assert end is None or row["input_ids"][-1] == end
+    assert sum(len(ids) for rows in token_rows(out).values() for ids, _ in rows) == sum(
+        len(row["input_ids"]) for row in rows
+    )
+    recipe = Dataset.from_json((out / "manifest.json").read_bytes(), "here").recipe
+    assert recipe["tokenizer"]["eos"] == end
+    assert recipe["tokenizer"]["dtype"] == "uint16"
+
+
+@pytest.mark.parametrize("wanted", ["[MISSING]", "258", "-1", ""])
+def test_an_end_token_that_the_tokenizer_lacks_is_refused(exported, tmp_path, wanted):
+    with pytest.raises(InputError, match="--eos"):
+        exported(eos=wanted, tokenizer=with_end(tmp_path))
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "3GiB", "much", ""])
+def test_a_size_that_no_shard_can_have_is_refused(size):
+    with pytest.raises(InputError, match="--shard-size"):
+        export_plan.parse_shard_size(size)
+
+
+def test_the_manifest_counts_the_documents_of_one_format(exported):
+    out = exported(formats=("tokens", "parquet", "megatron"), shard_bytes=20_000)
+    dataset = Dataset.from_json((out / "manifest.json").read_bytes(), "here")
+    assert dataset.documents == KEPT
+    assert dataset.tokens == sum(len(row["input_ids"]) for row in parquet_rows(out))
+    assert {shard.format for shard in dataset.shards} == {"tokens", "parquet", "megatron"}
+
+
+def mix_of(*sources, by="tokens", size=None):
+    return msgspec.convert({"source": list(sources), "by": by, **({"size": size} if size else {})}, Mix)
+
+
+def dataset_of(out):
+    return Dataset.from_json((out / "manifest.json").read_bytes(), "here")
+
+
+NEWS = {"name": "press", "where": {"source": "news"}}
+BOOKS = {"name": "library", "where": {"source": "books"}}
+
+
+@pytest.mark.parametrize("groups", [1, 1 << 30])
+@pytest.mark.parametrize("by", ["tokens", "documents"])
+def test_a_mix_has_its_shares_in_every_format(exported, monkeypatch, by, groups):
+    monkeypatch.setattr(export_plan, "GROUP_TEXT_BYTES", groups)
+    mix = mix_of({**NEWS, "share": 0.2}, {**BOOKS, "share": 0.8, "repeat": 3}, by=by)
+    out = exported(formats=("tokens", "parquet"), mix=mix, shard_bytes=20_000)
+    rows = parquet_rows(out)
+    amount = Counter()
+    for row in rows:
+        amount[row["source"]] += len(row["input_ids"]) if by == "tokens" else 1
+    largest = max(len(row["input_ids"]) for row in rows) if by == "tokens" else 1
+    assert abs(amount["books"] - 0.8 * amount.total()) <= largest
+    times = Counter(row["id"] for row in rows if row["source"] == "books")
+    assert set(times.values()) == {3}
+    found = {name: sorted(each["id"] for _, each in rows) for name, rows in token_rows(out).items()}
+    assert found == {
+        "press": sorted(row["id"] for row in rows if row["source"] == "news"),
+        "library": sorted(row["id"] for row in rows if row["source"] == "books"),
+    }
+    realised = {each["name"]: each for each in dataset_of(out).mix}
+    assert realised["library"]["realised"] == amount["books"]
+    assert realised["press"]["rows"] == sum(row["source"] == "news" for row in rows)
+    assert {each["limit"] for each in realised.values()} == {""}
+
+
+def test_a_mix_is_the_same_in_groups_of_any_size(exported, monkeypatch):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1, "repeat": 2})
+    plain = contents(exported("plain", formats=("tokens", "parquet"), mix=mix, shard_bytes=20_000))
+    monkeypatch.setattr(export_plan, "GROUP_TEXT_BYTES", 1)
+    assert contents(exported("groups", formats=("tokens", "parquet"), mix=mix, shard_bytes=20_000)) == plain
+
+
+def test_a_lost_shard_of_a_mix_is_made_again(exported):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1, "repeat": 2})
+    options = {"formats": ("tokens", "parquet"), "mix": mix, "shard_bytes": 20_000}
+    out = exported(**options)
+    before = contents(out)
+    (out / "data" / "shard-00001.parquet").unlink()
+    (out / "tokens" / "library" / "shard-00000.tokens").unlink()
+    exported(**options)
+    assert contents(out) == before
+
+
+def test_a_source_that_runs_dry_is_named(exported):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1}, by="documents", size=100)
+    realised = {each["name"]: each for each in dataset_of(exported(mix=mix)).mix}
+    assert (realised["press"]["realised"], realised["press"]["limit"]) == (50, "")
+    assert (realised["library"]["limit"], realised["library"]["wanted"]) == ("dry", 50)
+    assert realised["library"]["realised"] == realised["library"]["available"] < 50
+
+
+def test_documents_with_duplicates_occur_more_often(exported):
+    mix = mix_of(
+        {"name": "all", "share": 1, "repeat": 5, "weight": "cluster_size"}, by="documents", size=KEPT // 2
+    )
+    times = Counter(row["text"] for row in parquet_rows(exported(mix=mix)))
+    assert times.most_common(1)[0][0].startswith("The same text")
+    assert times.most_common(1)[0][1] >= 2
+
+
+def test_columns_of_documents_choose(exported):
+    mix = mix_of({"name": "none", "where": {"language": "xx"}, "share": 1}, {**NEWS, "share": 1})
+    with pytest.raises(InputError, match="no kept document belongs to source 'none'"):
+        exported("nothing", mix=mix)
+    out = exported(mix=mix_of({"name": "some", "where": {"record_offset": {"max": 5_000}}, "share": 1}))
+    assert 0 < len(parquet_rows(out)) < KEPT
+    assert all(row["record_offset"] <= 5_000 for row in parquet_rows(out))
+
+
+def test_domains_choose_their_own_hosts_and_those_below(exported):
+    out = exported(mix=mix_of({"name": "a", "share": 1, "where": {"domain": ["a.example.org", "c.example"]}}))
+    found = parquet_rows(out)
+    assert found
+    assert all(row["url"].startswith("https://a.example.org/") for row in found)
+    below = exported("below", mix=mix_of({"name": "a", "share": 1, "where": {"domain": "Example.org"}}))
+    assert len(parquet_rows(below)) > len(found)
+    with pytest.raises(InputError, match="no kept document"):
+        exported("part", mix=mix_of({"name": "a", "share": 1, "where": {"domain": "xample.org"}}))
+
+
+def test_measurements_choose_and_weigh(tmp_path):
+    store = DirectoryStore(tmp_path)
+    verdicts = pa.table(
+        {"id": ["c", "x", "a", "b"], "quality": [0.9, 0.1, 0.2, None]},
+        schema=pa.schema([tables.VERDICTS.field("id"), pa.field("quality", pa.float64())]),
+    )
+    sealed = put_output(store, "verdicts.parquet", 4, lambda path: tables.write(path, verdicts))
+    mix = mix_of({"name": "good", "share": 1, "where": {"quality": {"min": 0.2}}, "weight": "quality"})
+    task = selecting.SelectParameters((), (), (sealed,), mix, None, False)
+    documents = selecting._with_measurements(store, pa.table({"id": ["a", "b", "c"]}), task)
+    assert documents["quality"].to_pylist() == [0.2, None, 0.9]
+    assert selecting._meets(documents, mix.source[0]).tolist() == [True, False, True]
+    assert selecting._weights(documents, "quality", None).tolist() == [0.2, 0.0, 0.9]
+    with pytest.raises(InputError, match="no column 'quality'"):
+        selecting.check_columns(mix, ["perplexity"])
+    selecting.check_columns(mix, ["quality"])
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"colour": "red"}, "no column 'colour'"),
+        ({"language": {"min": 1}}, "where.language must be a text"),
+        ({"record_offset": "5"}, "where.record_offset must be a table"),
+    ],
+)
+def test_a_condition_that_does_not_fit_its_column_is_refused(exported, where, message):
+    with pytest.raises(InputError, match=message):
+        exported(mix=mix_of({"name": "a", "share": 1, "where": where}))
+
+
+def test_a_mix_is_drawn(exported, tmp_path):
+    mix = mix_of({**NEWS, "share": 1}, {**BOOKS, "share": 1})
+    check_plot(tmp_path / "mix.svg", mix)
+    draw_mix(dataset_of(exported(mix=mix)), tmp_path / "mix.svg")
+    drawn = (tmp_path / "mix.svg").read_text()
+    assert drawn.startswith("<?xml")
+    for name, given in (("mix.txt", mix), ("mix.png", None)):
+        with pytest.raises(InputError, match="--plot"):
+            check_plot(tmp_path / name, given)
+
+
+@pytest.mark.parametrize("kind", ["best-fit", "concat", "none"])
+def test_packed_rows_are_the_same_in_every_format_of_rows(exported, kind):
+    rows = tuple(name for name in FORMATS if name != "tokens")
+    out = exported(formats=rows, pack=256, packing=kind, shard_bytes=1 << 30)
+    found = parquet_rows(out)
+    assert {len(row["input_ids"]) for row in found} == {256}
+    assert {name for row in found for name in row["ids"]} == {
+        row["id"] for row in parquet_rows(exported("plain", formats=("parquet",)))
+    }
+    assert parquet_rows(out, "hf/data/*.parquet") == found
+    (bin_path,) = out.glob("megatron/*.bin")
+    assert np.frombuffer(bin_path.read_bytes(), "<u2").tolist() == [
+        one for row in found for one in row["input_ids"]
+    ]
+    assert json.loads((out / "mds" / "index.json").read_bytes())["shards"][0]["samples"] == len(found)
+    (tar_path,) = out.glob("webdataset/*.tar")
+    with tarfile.open(tar_path) as tar:
+        names = {member.name.partition(".")[2] for member in tar}
+    assert names == {"json", "input_ids.npy", "positions.npy", "segments.npy"}
+    dataset = dataset_of(out)
+    placed = sum(segment > 0 for row in found for segment in row["segments"])
+    assert {(shard.sequences, shard.placed_tokens) for shard in dataset.shards} == {(len(found), placed)}
+    assert verify_dataset(str(out), LineProgress()).damage == ()
+    assert f"packed into {len(found)} sequences of 256" in dataset_line("out", dataset)
+    assert dataset_body("out", dataset)["packing"]["placed"] == placed
+
+
+@pytest.mark.parametrize("kind", ["best-fit", "concat"])
+def test_the_loader_reads_what_an_export_packs(exported, kind):
+    out = exported(formats=("tokens", "parquet"), pack=64, packing=kind, shard_bytes=20_000)
+    plans = sorted(out.glob("tokens/*/*.best-fit-64.plan"))
+    assert len(plans) == (len(list(out.glob("tokens/*/*.tokens"))) if kind == "best-fit" else 0)
+    loader = Loader(str(out), length=64, batch_size=2, packing=kind, epochs=1)
+    tokens = Counter()
+    sequences = 0
+    for batch in loader:
+        tokens.update(batch["input_ids"][batch["segments"] > 0].tolist())
+        sequences += int((batch["segments"].max(axis=1) > 0).sum())
+        state = loader.state_dict()
+    wanted = Counter(token for rows in token_rows(out).values() for ids, _ in rows for token in ids)
+    assert tokens == wanted
+    assert sum(shard.sequences for shard in dataset_of(out).shards if shard.format == "tokens") == sequences
+    origin = loader.trace(state, row=0, position=0)
+    by_id = {reference["id"]: reference for rows in token_rows(out).values() for _, reference in rows}
+    assert by_id[origin.document]["url"] == origin.url
+    assert by_id[origin.document]["record_offset"] == origin.record.offset

@@ -1,0 +1,156 @@
+"""An export in a bucket is read like one in a directory, and each shard comes once to a machine."""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import CorruptData, InputError
+from shards.loader import shard_access
+from shards.loader.loader import Loader
+from tests.shards.loader.made_export import documents_of, make_export
+from tests.storage.conftest import keys, server
+from tests.storage.s3server import BUCKET
+
+__all__ = ["keys", "server"]
+
+ROOT = Path(__file__).resolve().parents[3]
+LENGTH = 32
+SHARDS = 20
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory):
+    root = tmp_path_factory.mktemp("export")
+    make_export(root, {"web": documents_of("web", 50 * SHARDS)}, plans=[LENGTH])
+    return root
+
+
+@pytest.fixture
+def bucket(server, export, monkeypatch):
+    """The address of the export in a bucket, and a client."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+    prefix = os.urandom(6).hex()
+    client = server.client()
+    for path in export.rglob("*"):
+        if path.is_file():
+            client.put_object(
+                Bucket=BUCKET, Key=f"{prefix}/{path.relative_to(export)}", Body=path.read_bytes()
+            )
+    return f"s3://{BUCKET}/{prefix}", client
+
+
+def rows(loader):
+    return [row for batch in loader for row in batch["input_ids"].tolist()]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"packing": "concat", "shuffle": "window"}, {"length": 48}, {"packing": "none", "epochs": 2}],
+)
+@pytest.mark.parametrize("direct_bytes", [0, 64 << 20])
+def test_it_gives_what_the_directory_gives(bucket, export, tmp_path, options, direct_bytes, monkeypatch):
+    monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
+    options = {"length": LENGTH, "batch_size": 2, **options}
+    expected = rows(Loader(export, **options, cache=tmp_path / "local"))
+    loader = Loader(bucket[0], **options, cache=tmp_path / "cache")
+    assert rows(loader) == expected
+    loader.close()
+
+
+def test_the_second_run_downloads_nothing(bucket, tmp_path):
+    counted = []
+    for _ in range(2):
+        loader = Loader(bucket[0], length=LENGTH, batch_size=2, cache=tmp_path)
+        rows(loader)
+        loader.close()
+        counted.append(loader.metrics())
+    assert counted[0]["thresher_loader_cache_misses_total"] == SHARDS
+    assert (
+        counted[1]["thresher_loader_cache_misses_total"]
+        == counted[1]["thresher_loader_direct_bytes_total"]
+        == 0
+    )
+    assert counted[1]["thresher_loader_cache_hits_total"] == SHARDS
+
+
+RANK = """
+import sys
+from shards.loader.loader import Loader
+loader = Loader(sys.argv[1], length=32, batch_size=2, rank=int(sys.argv[3]), world_size=3, cache=sys.argv[2])
+count = sum(len(batch["sequences"]) for batch in loader)
+loader.close()
+print(count, loader.metrics()["thresher_loader_cache_misses_total"])
+"""
+
+
+def test_the_ranks_of_a_machine_share_the_downloads(bucket, tmp_path):
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", RANK, bucket[0], str(tmp_path), str(rank)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(3)
+    ]
+    printed = [process.communicate(timeout=120)[0].split() for process in processes]
+    assert len({count for count, _ in printed}) == 1
+    assert sum(int(misses) for _, misses in printed) == SHARDS
+    assert len(list(tmp_path.glob("*.tokens"))) == SHARDS
+
+
+def used_bytes(cache):
+    used = 0
+    for path in cache.glob("*.tokens"):
+        with suppress(FileNotFoundError):  # evicted meanwhile
+            used += path.stat().st_size
+    return used
+
+
+def test_windows_need_no_more_of_the_cache_than_its_size(bucket, export, tmp_path):
+    largest = max(path.stat().st_size for path in export.rglob("*.tokens"))
+    options = {"length": LENGTH, "batch_size": 2, "cache": tmp_path, "cache_size": 17 * largest}
+    with pytest.raises(
+        InputError,
+        match=r"cache_size=.*'global' needs .* raise cache_size to that or give shuffle=\"window\"",
+    ):
+        Loader(bucket[0], **options)
+    with pytest.raises(InputError, match=r"raise cache_size to that$"):
+        Loader(bucket[0], **{**options, "cache_size": largest}, shuffle="window")
+    loader = Loader(bucket[0], **options, shuffle="window", epochs=3)
+    sizes = [used_bytes(tmp_path) for _ in loader]
+    loader.close()
+    assert max(sizes) <= 17 * largest
+    assert loader.metrics()["thresher_loader_cache_evictions_total"] > 3
+
+
+def test_a_damaged_object_is_named_and_not_skipped(bucket, export, tmp_path, monkeypatch):
+    address, client = bucket
+    name = "tokens/web/shard-00003.tokens"
+    data = bytearray((export / name).read_bytes())
+    data[4096 + 7] ^= 1
+    client.put_object(
+        Bucket=BUCKET, Key=f"{address.removeprefix(f's3://{BUCKET}/')}/{name}", Body=bytes(data)
+    )
+    for direct_bytes in (0, 64 << 20):
+        monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
+        loader = Loader(address, length=LENGTH, batch_size=2, cache=tmp_path)
+        with pytest.raises(CorruptData, match=r"shard-00003\.tokens"):
+            rows(loader)
+        loader.close()
+
+
+def test_a_token_leads_to_its_record(bucket, tmp_path):
+    loader = Loader(bucket[0], length=LENGTH, batch_size=2, cache=tmp_path)
+    batch = next(iter(loader))
+    found = loader.trace(loader.state_dict(), row=1, position=0)
+    loader.close()
+    documents = documents_of("web", 50 * SHARDS)
+    assert (
+        np.asarray(documents[int(found.document.partition("-")[2])])[found.token] == batch["input_ids"][1, 0]
+    )

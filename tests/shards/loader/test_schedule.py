@@ -1,0 +1,66 @@
+"""A mix is kept everywhere in a run, and gives each source's sequences in their order."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import InputError
+from shards.loader.schedule import BLOCK, Schedule, largest_remainder
+
+WEIGHTS = st.lists(st.integers(1, 1000), min_size=1, max_size=6)
+
+
+@given(weights=WEIGHTS, start=st.integers(0, 3 * BLOCK), seed=st.integers(0, 99))
+def test_any_stretch_of_a_run_has_the_mix(weights, start, seed):
+    schedule = Schedule([10**9] * len(weights), weights, seed=seed)
+    length = 500
+    seen = np.bincount(schedule.places(np.arange(start, start + length)).sources, minlength=len(weights))
+    wanted = np.array(weights) / sum(weights) * length
+    assert np.abs(seen - wanted).max() < 4
+
+
+@given(weights=WEIGHTS, sizes=st.data())
+def test_a_source_gives_its_sequences_in_a_row_and_then_again(weights, sizes):
+    sizes = sizes.draw(st.lists(st.integers(1, 5000), min_size=len(weights), max_size=len(weights)))
+    places = Schedule(sizes, weights, seed=0).places(np.arange(2 * BLOCK + 77))
+    for source, size in enumerate(sizes):
+        mine = places.sources == source
+        local = places.epochs[mine] * size + places.positions[mine]
+        assert np.array_equal(local, np.arange(mine.sum()))
+        assert places.positions[mine].max() < size
+
+
+@given(weights=WEIGHTS, data=st.data(), epochs=st.integers(1, 3))
+def test_a_run_ends_before_the_first_sequence_of_an_epoch_too_many(weights, data, epochs):
+    sizes = data.draw(st.lists(st.integers(1, 9000), min_size=len(weights), max_size=len(weights)))
+    schedule = Schedule(sizes, weights, seed=3)
+    end, source = schedule.end(epochs)
+    places = schedule.places(np.arange(end + 1))
+    assert places.epochs[:-1].max(initial=0) < epochs
+    assert (places.sources[-1], places.epochs[-1], places.positions[-1]) == (source, epochs, 0)
+
+
+def test_one_source_is_a_run_of_it_alone():
+    schedule = Schedule([10], [1.0], seed=0)
+    assert schedule.end(3) == (30, 0)
+    places = schedule.places(np.arange(30))
+    assert places.epochs.tolist() == [0] * 10 + [1] * 10 + [2] * 10
+    assert places.positions.tolist() == [*range(10)] * 3
+
+
+def test_sources_do_not_come_in_runs():
+    sources = Schedule([10**9] * 2, [1, 1], seed=0).places(np.arange(BLOCK)).sources
+    changes = (np.diff(sources) != 0).mean()
+    assert 0.45 < changes < 0.8
+    assert abs(np.corrcoef(np.arange(BLOCK), sources)[0, 1]) < 0.01
+
+
+def test_the_parts_of_a_whole_add_up():
+    assert largest_remainder([1, 1, 1], 10).tolist() == [4, 3, 3]
+    assert largest_remainder([0.7, 0.2, 0.1], 65_536).sum() == 65_536
+
+
+def test_a_share_that_is_too_small_is_refused():
+    with pytest.raises(InputError, match="share below 1/65536"):
+        Schedule([1, 1], [1e-9, 1], seed=0)
