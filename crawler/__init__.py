@@ -1,4 +1,4 @@
-"""The only package that talks to the web. Its entry point is `worker.run_worker`.
+"""The only package that requests pages from websites. Its entry point is `worker.run_worker`.
 
 **The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). Until
 it is settled, the lease is in the worker's queue (`scheduling.lease_queue`). A lease of a domain that holds its share

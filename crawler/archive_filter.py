@@ -21,7 +21,7 @@ from storage.warc.exchange_records import payload_digest
 from storage.warc.payload import decode_content
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
 
-MOST_OUTLINKS = 32 << 20
+MAX_OUTLINKS = 32 << 20
 """Bytes of a page's links. A page with more is archived whole, so that the record stays within a reader's limit."""
 
 
@@ -59,7 +59,7 @@ def dropped_page(
     outlinks = tuple(found.url.wire for found in settlement.discoveries)
     # The archive must hold an error page whole: a reader judges it again from its record alone.
     is_soft_error = settlement.reason in SOFT_ERRORS
-    if reason is None or is_soft_error or sum(map(len, outlinks)) > MOST_OUTLINKS:
+    if reason is None or is_soft_error or sum(map(len, outlinks)) > MAX_OUTLINKS:
         return None
     return DroppedPage(
         reason=reason,

@@ -1,9 +1,8 @@
 """`DecodeBudget`: how many bytes of decoded bodies a worker holds at once. A body that needs more waits.
 
 A response of 64 KiB may decode to 64 MiB (`storage.warc.records.PAYLOAD_LIMIT`). The lease handler itself decodes a
-page up to `crawler.reading.page_response.HEAVY_PAGE_BYTES`, and leaves longer bodies to another process, one at a
-time. A browser and a user's spider receive whole bodies and hold them as long as they like. This budget counts those
-bodies.
+page up to `crawler.reading.page_response.HEAVY_PAGE_BYTES`, and leaves longer bodies to another process, one at a time.
+A browser and a user's spider receive whole bodies and hold them as long as they like. This budget counts those bodies.
 
 1. A body of up to `SMALL_BODY_BYTES` is not counted, because a worker has few leases, and each has one body.
 2. A longer body is decoded only when there is room for the longest body possible. The bytes that it turns out not to

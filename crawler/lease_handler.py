@@ -46,12 +46,12 @@ from crawler.reading.rendered_page import RenderedPage
 from crawler.robots.robots_txt import (
     DEADLY,
     UNREADABLE,
-    Meaning,
+    HopReading,
     RobotsFetch,
     RobotsRetry,
     RobotsRuling,
     fetch_robots,
-    meaning,
+    read_hop,
 )
 from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduler import Scheduler
@@ -283,14 +283,14 @@ class LeaseHandler:
                 del response  # many pages may wait for the process
         return await self._read_in_process(lease, capture, page_record_id, options, rendered)
 
-    async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> Meaning:
+    async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
         if not lease.is_recovered:
             with self._activity.reading_page(lease.token):
-                return meaning(lease, capture, base, follows)
+                return read_hop(lease, capture, base, follows)
         answer = replace(capture, request=b"")  # it may hold a password for the site
         return await self._page_process.call(
-            meaning, lease, answer, base, follows, returns=Meaning
-        ) or Meaning(ruling=DEADLY)
+            read_hop, lease, answer, base, follows, returns=HopReading
+        ) or HopReading(ruling=DEADLY)
 
     async def _read_in_process(
         self,

@@ -1,5 +1,6 @@
-"""`LeaseResult`: how a lease ends: what is archived, and how it is settled. Pure. `lease_result` makes it from the
-response to a page.
+"""`LeaseResult`: what is archived when a lease ends, and how the lease is settled. Pure.
+
+`lease_result` makes it from the response to a page.
 """
 
 from collections.abc import Container
@@ -85,8 +86,8 @@ def lease_result(  # noqa: PLR0913 - the page, and what was read of it so far
     response: PageResponse | None = None,
     rendered: RenderedPage | None = None,
 ) -> LeaseResult:
-    """Return how the lease of a page ends that was answered. The discoveries leave out URLs whose text is in
-    `known_urls`. `response` is the capture's, if the caller has made it already.
+    """Return how the lease ends after a response to its page. The discoveries leave out URLs whose text is in
+    `known_urls`. `response` is the response in the capture, if the caller has read it already.
     """
     result = page_result(
         lease, capture, record_id, archive_filter, options, rendered, response=response, known_urls=known_urls
@@ -111,7 +112,7 @@ def page_result(  # noqa: PLR0913 - as `lease_result`
     response = response or leased_response(lease, capture, record_id)
     if rendered is not None:
         response = with_dom(response, rendered.html, rendered.report)
-        if rendered.report.problem:  # what a browser did not see whole is not filtered by what it saw
+        if rendered.report.problem:  # a page that was rendered only in part is not filtered
             archive_filter = None
     reading = read_page(lease, response, options)
     may_drop = reading.forbids_archive or (archive_filter is not None and reading.is_page)

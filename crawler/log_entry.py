@@ -1,7 +1,7 @@
 """The crawl log's line for the end of a lease (`storage.crawllog.log_line`), and the discovery that such a line
 restores. Pure.
 
-A line has all that the frontier knew of a URL, because after the settlement only the log has it.
+A line has all that the frontier knew of a URL: after the settlement, nothing else has it.
 """
 
 import base64
@@ -19,12 +19,12 @@ from storage.crawllog.log_line import RETRY, LogLine
 from storage.warc.records import ArchivedRecord
 
 LeaseDecision: TypeAlias = Settlement | RobotsRuling | RobotsRetry
-"""How a lease ended: of a page, or what a robots.txt came to."""
-_OWN = frozenset({"url", "referrer", "scope", "state"})
-"""Fields of a discovery that are keys of the line itself, or no values of JSON."""
+"""How a lease ended: the settlement of a page, or the result of fetching a robots.txt."""
+_STORED_ELSEWHERE = frozenset({"url", "referrer", "scope", "state"})
+"""Fields of a discovery that have a key of their own in the line, or that JSON cannot hold as they are."""
 _IDENTITY, _STATE = "identity", "note"
 """Keys of a request: the canonical text of the URL if it differs from the requested form, and the request state."""
-_FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.name not in _OWN)
+_FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.name not in _STORED_ELSEWHERE)
 """All other fields, with their defaults; a line leaves out a field that has its default."""
 
 
@@ -143,11 +143,11 @@ def _outcome(lease: Lease, decision: LeaseDecision) -> tuple[str, str]:
 
 
 def _request(found: Discovery | Lease) -> Mapping[str, Any]:
-    """What is to be asked for again; of a lease, what it was granted of."""
-    said = {name: value for name, default in _FIELDS if (value := getattr(found, name)) != default}
-    said["scope"] = str(found.scope)
+    """Return the fields from which `discovery_from_line` restores the discovery, or the discovery of the lease."""
+    request = {name: value for name, default in _FIELDS if (value := getattr(found, name)) != default}
+    request["scope"] = str(found.scope)
     if state := encode_state(found.state):
-        said[_STATE] = base64.b64encode(state).decode()
+        request[_STATE] = base64.b64encode(state).decode()
     if found.url.wire != found.url.text:
-        said[_IDENTITY] = found.url.text
-    return said
+        request[_IDENTITY] = found.url.text
+    return request

@@ -1,7 +1,7 @@
 """`RecentSet`: a bounded set of texts that evicts the oldest.
 
-It evicts many at once. A dict keeps the places of deleted entries, so to find its first entry after many deletions
-takes time for each of them.
+It evicts many at once. A dict keeps the places of deleted entries, so after many deletions it takes long to find its
+first entry.
 """
 
 from itertools import islice

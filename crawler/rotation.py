@@ -25,12 +25,14 @@ class Rotation:
     max_bytes: int
     max_age_ms: int
 
-    def is_due(self, *, size: int, age_ms: int, flow: GateState | None) -> bool:
-        """Return whether a file of `size` bytes and this age must be sealed; without a follower `flow` is None."""
-        if flow is None:
+    def is_due(self, *, size: int, age_ms: int, gate_state: GateState | None) -> bool:
+        """Return whether a file of `size` bytes and this age must be sealed; `gate_state` is None if
+        nobody follows the crawl.
+        """
+        if gate_state is None:
             return size >= self.max_bytes or age_ms >= self.max_age_ms
-        if flow.shut and age_ms >= SHUT_AGE_MS:
+        if gate_state.shut and age_ms >= SHUT_AGE_MS:
             return True
         # The backlog does not count the bytes of open files, so they must be a small part of what the follower allows.
-        max_bytes = min(self.max_bytes, FOLLOWED_BYTES, max(flow.limit // LIMIT_SHARE, 1))
+        max_bytes = min(self.max_bytes, FOLLOWED_BYTES, max(gate_state.limit // LIMIT_SHARE, 1))
         return size >= max_bytes or age_ms >= min(self.max_age_ms, FOLLOWED_AGE_MS)

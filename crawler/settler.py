@@ -102,9 +102,9 @@ class Settler:
         await self._in_thread(written.seal)
 
     def _is_due(self) -> bool:
-        growing = self._archive.open_file
-        return growing is not None and self._rotation.is_due(
-            size=growing.bytes, age_ms=self._clock_ms() - growing.since_ms, flow=self._gate.state
+        open_file = self._archive.open_file
+        return open_file is not None and self._rotation.is_due(
+            size=open_file.bytes, age_ms=self._clock_ms() - open_file.since_ms, gate_state=self._gate.state
         )
 
     def _store(self, batch: Sequence[LeaseResult], now_ms: int) -> list[LeaseResult]:

@@ -290,18 +290,18 @@ class Frontier:
                 list(chain.from_iterable(settlement.discoveries for settlement in settlements))
             )
             parts = self._by_partition(settlements, lambda ended: ended.lease.token)
-            lives = [self.crawl.journal.nonce(p) for p, _ in parts]
+            nonces = [self.crawl.journal.nonce(p) for p, _ in parts]
             calls = [
                 self.crawl.partitions.call(
                     p,
                     "settle",
-                    life,
+                    expected,
                     int(is_worker_dead),
                     *chain.from_iterable(
                         settle_arguments(each, self.crawl.settings.policy) for each in ended
                     ),
                 )
-                for (p, ended), life in zip(parts, lives, strict=True)
+                for (p, ended), expected in zip(parts, nonces, strict=True)
             ]
             settlements = []
             for (p, ended), call, (nonce, at_ms, *done) in zip(
@@ -311,7 +311,7 @@ class Frontier:
                 if nonce == call.args[0]:
                     tokens = [settlement.lease.token for settlement in ended]
                     await self.crawl.reconciler.record_call(p, call, nonce, at_ms, tokens)
-                else:  # the server has restarted, and may have forgotten these leases, and what was told before
+                else:  # the server has restarted, and may have forgotten these leases and earlier calls
                     await self.crawl.reconciler.ensure_current(p, nonce)
                     settlements += ended
         return accepted
@@ -358,10 +358,10 @@ class Frontier:
         """
         found: list[Any] = []
         parts = [self.crawl.partitions.of_key(call.keys[0]) for call in calls]
-        lives = [self.crawl.journal.nonce(p) for p in parts]
+        nonces = [self.crawl.journal.nonce(p) for p in parts]
         replies = await self.crawl.link.call(calls)
-        for p, life, (nonce, reply) in zip(parts, lives, replies, strict=True):
-            found.append(reply if nonce == life else None)
+        for p, expected, (nonce, reply) in zip(parts, nonces, replies, strict=True):
+            found.append(reply if nonce == expected else None)
             await self.crawl.reconciler.ensure_current(p, nonce)
         return found
 

@@ -21,7 +21,7 @@ class CrawlSettings:
     """How a crawl treats the web."""
 
     contact: str = ""
-    """Who answers for the crawl; it goes into the User-Agent. Empty if nobody has said it yet."""
+    """Who answers for the crawl; it goes into the User-Agent. Empty if no client has set it yet."""
     min_delay_ms: int = 1_000
     """Milliseconds from the end of one request to a host to the start of the next."""
     min_ip_delay_ms: int = 250

@@ -17,9 +17,7 @@ from frontier.urls.scope import Scope
 LEVELS = 1_000_000_000
 """Largest distance of depths and priorities from zero: their difference is ordered as a 32-bit number."""
 ATTEMPTS = 3
-"""Times that a page is requested under one discovery (Nutch: db.fetch.retry.max);
-`lua/verbs/settle.lua` counts them.
-"""
+"""Attempts to fetch a page under one discovery (Nutch: db.fetch.retry.max); `lua/verbs/settle.lua` counts them."""
 
 
 class Kind(StrEnum):
@@ -44,7 +42,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
     """The page was given up."""
     RETRY = "retry"
-    """Ask again later; at the third time the frontier counts the page as failed."""
+    """Request the page again later; at the third attempt (`ATTEMPTS`) the frontier counts it as failed."""
 
 
 class Fault(StrEnum):
@@ -92,7 +90,7 @@ class Discovery:
     referrer: str = ""
     """Address of the page, redirect or sitemap that led here; empty for a seed."""
     priority: int = 0
-    """Depths that this URL goes ahead by: priority 2 at depth 3 ties with priority 0 at depth 1."""
+    """Number of depths by which this URL moves ahead: priority 2 at depth 3 ties with priority 0 at depth 1."""
     generation: int = 0
     """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before. An unknown
     URL is known from then on, whatever its generation.
@@ -119,12 +117,14 @@ class Discovery:
             raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}, depth not below 0")
 
 
-_OF_DISCOVERY = tuple(each.name for each in fields(Discovery))
-_values = attrgetter(*_OF_DISCOVERY)
+_DISCOVERY_FIELDS = tuple(each.name for each in fields(Discovery))
+_discovery_values = attrgetter(*_DISCOVERY_FIELDS)
 
 
 class Rank(IntEnum):
-    """How hosts are ordered: hosts of a higher rank that may be asked come before all others."""
+    """How hosts are ordered: of the hosts that may be asked, those of a higher rank come first. `Operator.prefer` sets
+    the rank of a domain.
+    """
 
     LAST = 0
     USUAL = 1
@@ -142,7 +142,7 @@ class Lease:
     """Fencing token: it grows with every grant, so an expired lease can settle nothing."""
     worker: str
     deadline_ms: int
-    """Milliseconds since the epoch by the clock of its partition, which stands while nobody is at work."""
+    """Milliseconds since the epoch by the clock of its partition, which stops while no worker calls it."""
     scope: Scope
     depth: int
     max_depth: int | None
@@ -162,7 +162,7 @@ class Lease:
     robots_version: int
     """Version of the robots record that is valid for the page; for a robots lease, the version to replace (0: none)."""
     is_recovered: bool = False
-    """Whether a worker that held the page or the robots.txt was not heard of again: perhaps the page killed it."""
+    """Whether a worker that held the page or the robots.txt was lost: perhaps the response killed it."""
     notify: bool = False
     """`notify` of the discovery."""
     failure: str = ""
@@ -178,12 +178,12 @@ class Lease:
     @classmethod
     def from_discovery(cls, discovery: Discovery, **others: Any) -> Self:
         """Return a lease of a discovery; `others` are the fields that a discovery does not have."""
-        return cls(**dict(zip(_OF_DISCOVERY, _values(discovery), strict=True)), **others)
+        return cls(**dict(zip(_DISCOVERY_FIELDS, _discovery_values(discovery), strict=True)), **others)
 
     @property
     def discovery(self) -> Discovery:
         """The discovery that the lease was granted for."""
-        return Discovery(**dict(zip(_OF_DISCOVERY, _values(self), strict=True)))
+        return Discovery(**dict(zip(_DISCOVERY_FIELDS, _discovery_values(self), strict=True)))
 
     @property
     def follows_links(self) -> bool:
@@ -237,7 +237,7 @@ class Settlement:
     second.
     """
     hold_ms: int = 0
-    """Milliseconds during which the whole host is asked nothing (429, 503 with Retry-After)."""
+    """Milliseconds during which no request is sent to the host (429, 503 with Retry-After)."""
     fault: Fault | None = None
     """What went wrong, if it says something of the host; None for an answer."""
     has_sent_request: bool = True
@@ -269,8 +269,8 @@ class UnloggedBatch:
 
     settlements: tuple[FrontierSettlement, ...]
     positions: tuple[tuple[int, bytes, int, int], ...]
-    """Where they are: partition, life of its server, how many were logged there before, and how many of these come from
-    there.
+    """For each partition: its number, the life of its server, how many of its settlements were logged before, and how
+    many of these are its own.
     """
 
 

@@ -21,7 +21,7 @@ from core import Url
 from frontier.lease import Discovery
 from frontier.policy import OFF, HostSwitch
 
-_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/verbs/seen.lua)
+_HASH_BYTES = 7  # 2 choose a bucket, 5 are the fingerprint (lua/verbs/seen.lua)
 
 
 def page_key(text: str, host: str = "", query_order: HostSwitch = OFF) -> str:
@@ -62,7 +62,7 @@ def page_hash(url: Url, query_order: HostSwitch = OFF) -> bytes:
 
 
 def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
+    return hashlib.blake2b(text.encode(), digest_size=_HASH_BYTES).digest()
 
 
 def _name(parameter: str) -> str:

@@ -24,7 +24,7 @@ class HostSwitch:
         return self.on
 
     def __str__(self) -> str:
-        """The form that the functions of `lua/` read: 1 or 0, then ` name=1` or ` name=0` for each exception."""
+        """Return the form that the functions of `lua/` read: 1 or 0, then ` name=1` or ` name=0` for each exception."""
         return f"{int(self.on)}" + "".join(f" {host}={int(on)}" for host, on in sorted(self.hosts.items()))
 
 

@@ -2,8 +2,8 @@
 
 The frontier keeps rules while URLs of their host wait. It reviews them after a day; large rules it reviews after an
 hour and whenever a worker ends. If nothing waits at a review, the rules are forgotten, and the next URL of the host
-asks for them anew. So the hosts that have work bound what many hosts can make the server keep with their robots.txt
-files.
+asks for them anew. So only hosts with waiting URLs take room, and a crawl of many hosts does not fill the server with
+robots.txt files.
 """
 
 import zlib

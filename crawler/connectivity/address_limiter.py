@@ -119,7 +119,7 @@ class AddressLimiter:
         await asyncio.sleep(BATCH_WINDOW_S)
         requests, self._pending = self._pending, []
         answers, self._waiters = self._waiters, []
-        begun = self._clock()
+        started_at = self._clock()
         try:
             waits = await self._frontier.politeness.acquire_addresses(requests)
         except Exception as error:  # noqa: BLE001 - every waiter raises whatever it is
@@ -131,7 +131,7 @@ class AddressLimiter:
             self._acquired_at.clear()
         for (_, address), answer, wait in zip(requests, answers, waits, strict=True):
             if not wait:
-                self._acquired_at[address] = begun
+                self._acquired_at[address] = started_at
             if not answer.done():  # the waiter was cancelled
                 answer.set_result(wait)
 

@@ -117,12 +117,12 @@ def probe_delay_s(probes: int) -> float:
     return min(MIN_PROBE_DELAY_S * 2.0 ** min(probes, 16), MAX_PROBE_DELAY_S)
 
 
-def _cause_by_other_hosts(broken: Cause | None, facts: Evidence) -> Check | Cause | None:
+def _cause_by_other_hosts(broken: Cause | None, evidence: Evidence) -> Check | Cause | None:
     """Decide by what other hosts do: if one answers, the broken part is not needed to reach hosts."""
-    if facts.has_response:
+    if evidence.has_response:
         return None
-    if facts.other_hosts is None:
+    if evidence.other_hosts is None:
         return Check.OTHERS
-    if facts.other_hosts.responding:
+    if evidence.other_hosts.responding:
         return None
-    return broken or ("silence" if facts.other_hosts.silent >= MIN_SILENT_HOSTS else None)
+    return broken or ("silence" if evidence.other_hosts.silent >= MIN_SILENT_HOSTS else None)

@@ -41,7 +41,7 @@ POSTPONE_MS = 1_000
 TENTATIVE_LEASES = 4
 """Simultaneous leases while it is unknown whether an outage is over."""
 BROKEN_TTL_S = 10.0
-"""Seconds for which a broken part is not checked again, nor other hosts that are silent."""
+"""Seconds for which a broken part, or silent other hosts, are not checked again."""
 WORKING_TTL_S = 1.0
 """Seconds for which a working part is not checked again."""
 CANDIDATE_ORIGINS = 32
@@ -93,7 +93,7 @@ class Uplink:
         self._had_route = not self._probes.route_problem()
         self._problems: dict[Check, tuple[float, str]] = {}
         self._other_hosts_cache: tuple[float, OtherHosts] | None = None
-        self._judging = asyncio.Lock()
+        self._attribution_lock = asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
         self._failed_probes = 0
         self._tentative = False
@@ -130,15 +130,15 @@ class Uplink:
         """Request a URL, as `Client.get` does. Return a `Postponement` also if no response came and the host is not to
         blame.
         """
-        begun = self._clock()
+        started_at = self._clock()
         found = await self._client.get(url, acquire, headers=headers, max_body=max_body)
         if isinstance(found, Postponement):
             return found
         if isinstance(found, Capture) or found.symptom == "answered":
             self._record_response()
         if isinstance(found, FetchFailure):
-            async with self._judging:  # the next failure uses what this one finds out
-                if await self._is_ours(url, found, begun):
+            async with self._attribution_lock:  # the next failure uses what this one finds out
+                if await self._is_our_fault(url, found, started_at):
                     return Postponement(wait_ms=POSTPONE_MS, has_sent_request=found.reason in _SENT)
         self._end_tentative()
         return found
@@ -153,17 +153,17 @@ class Uplink:
             self._probing.cancel()
             await asyncio.wait([self._probing])
 
-    async def _is_ours(self, url: Url, failure: FetchFailure, begun: float) -> bool:
+    async def _is_our_fault(self, url: Url, failure: FetchFailure, started_at: float) -> bool:
         problems: dict[Check, str] = {}
         others: OtherHosts | None = None
         while isinstance(
-            found := attribute_failure(failure.symptom, self._evidence(begun, problems, others)), Check
+            found := attribute_failure(failure.symptom, self._evidence(started_at, problems, others)), Check
         ):
             if found is Check.OTHERS:
                 others = await self._check_other_hosts(url)
             else:
                 problems[found] = await self._problem(found, url)
-        if found is not None and self._overlaps(begun) is None:
+        if found is not None and self._overlaps(started_at) is None:
             why = next((problem for problem in problems.values() if problem), failure.detail)
             if found == "silence" and others is not None:
                 why = f"nobody answers, neither {url.host} nor {others.silent} others that did before"
@@ -171,16 +171,18 @@ class Uplink:
             self._begin_outage(found, why)
         return found is not None
 
-    def _evidence(self, begun: float, problems: Mapping[Check, str], others: OtherHosts | None) -> Evidence:
+    def _evidence(
+        self, started_at: float, problems: Mapping[Check, str], others: OtherHosts | None
+    ) -> Evidence:
         resolved_at, now = self._probes.resolved_at, self._clock()
-        has_response = proves_connectivity(self._last_response_at, started_at=begun, failed_at=now)
+        has_response = proves_connectivity(self._last_response_at, started_at=started_at, failed_at=now)
         fresh = {
             Check.PROXY: has_response,
-            Check.NAME_SERVERS: proves_connectivity(resolved_at, started_at=begun, failed_at=now),
+            Check.NAME_SERVERS: proves_connectivity(resolved_at, started_at=started_at, failed_at=now),
         }
         had = {Check.NAME_SERVERS: resolved_at > -inf, Check.ROUTE: self._had_route}
         return Evidence(
-            overlapping_outage=self._overlaps(begun),
+            overlapping_outage=self._overlaps(started_at),
             has_response=has_response,
             recently_working=frozenset(part for part, true in fresh.items() if true),
             previously_working=frozenset(part for part, true in had.items() if true),
@@ -188,8 +190,8 @@ class Uplink:
             other_hosts=others,
         )
 
-    def _overlaps(self, begun: float) -> Cause | None:
-        return self._cause or (self._last_cause if begun <= self._over_at else None)
+    def _overlaps(self, started_at: float) -> Cause | None:
+        return self._cause or (self._last_cause if started_at <= self._over_at else None)
 
     async def _problem(self, part: Check, url: Url) -> str:
         """Return why a part of our side does not work; empty if it does."""
@@ -208,7 +210,9 @@ class Uplink:
         return problem
 
     async def _check_other_hosts(self, url: Url) -> OtherHosts:
-        """Return what hosts of other domains and on other addresses do now that answered before."""
+        """Return how many hosts that answered before, of other domains and on other addresses, answer now, and how many
+        are silent.
+        """
         if self._other_hosts_cache is not None:
             at, found = self._other_hosts_cache
             if self._clock() - at <= (WORKING_TTL_S if found.responding else BROKEN_TTL_S):
@@ -253,7 +257,9 @@ class Uplink:
         self._cause = self._last_cause = cause
         self._problem_text, self._since, self._tentative = why, self._clock(), False
         self._refuted.clear()
-        LOGGER.warning("%s: nothing is asked until that is over, and no host is given up for it", why)
+        LOGGER.warning(
+            "%s: this worker requests nothing until that ends, and no host is given up for it", why
+        )
         self._probing = asyncio.create_task(self._probe(cause))
 
     async def _probe(self, cause: Cause) -> None:
@@ -267,7 +273,7 @@ class Uplink:
             with suppress(ThresherError):  # of the frontier's server; the worker meets it elsewhere
                 over = await self._is_over(cause)
         LOGGER.warning(
-            "%s: that is over after %.0f s, and the crawl goes on", self._problem_text, self._lasted_s
+            "%s: that ended after %.0f s, and the crawl goes on", self._problem_text, self._lasted_s
         )
         self._cause, self._over_at, self._tentative = None, self._clock(), True
         self._problems.clear()

@@ -1,10 +1,11 @@
 """`Activity`: a crawl worker shows its supervisor that its event loop turns, and which page it reads.
 
-1. It is two numbers in memory that the two processes share. To write them costs nothing, and they outlive the worker.
+1. An activity is two numbers in memory that both processes share. Writing them costs nothing, and they outlive the
+   worker.
 2. The supervisor ends a worker whose event loop stands still. If a worker died, the supervisor knows which page it was
    reading.
-3. `crawler.spiders.blocking_watch` decides how long a user's spider may hold up the event loop, and the supervisor does
-   not. So the supervisor sees whether a spider may be at work.
+3. The supervisor does not end a worker because a user's spider blocks the event loop: that is for
+   `crawler.spiders.blocking_watch`. So the activity shows whether a spider may be at work.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from multiprocessing.connection import Connection
 from core import ThresherError
 from isolation.shared_int import SharedInt
 
-TURN_S = 1.0
+TICK_S = 1.0
 """Seconds between two ticks."""
 NO_PAGE, SPIDER = 0, -1
 """`NO_PAGE`: no page is read. `SPIDER`: a user's spider may be at work. Tokens of leases are positive."""
@@ -25,9 +26,9 @@ NO_PAGE, SPIDER = 0, -1
 class Activity:
     """The two numbers, as the worker and its supervisor hold them."""
 
-    def __init__(self, turns: SharedInt, reads: SharedInt) -> None:
+    def __init__(self, ticks: SharedInt, page_token: SharedInt) -> None:
         """Hold the activity that these two shared numbers store; `make` creates new ones."""
-        self._turns, self._reads = turns, reads
+        self._ticks, self._page_token = ticks, page_token
         self._idle_value = NO_PAGE
 
     @classmethod
@@ -38,48 +39,48 @@ class Activity:
     @classmethod
     def from_descriptors(cls, descriptors: tuple[int, int]) -> "Activity":
         """Return the parent's activity, in a process that has inherited its `descriptors`."""
-        turns, reads = descriptors
-        return cls(SharedInt(turns), SharedInt(reads))
+        ticks, page_token = descriptors
+        return cls(SharedInt(ticks), SharedInt(page_token))
 
     @property
     def descriptors(self) -> tuple[int, int]:
         """The file descriptors of the shared memory."""
-        return self._turns.descriptor, self._reads.descriptor
+        return self._ticks.descriptor, self._page_token.descriptor
 
     @property
     def ticks(self) -> int:
-        """How often the event loop has turned; 0 while there is no loop to watch."""
-        return self._turns.value
+        """How many ticks the event loop has made; 0 while there is no loop to watch."""
+        return self._ticks.value
 
     @property
     def page_token(self) -> int:
         """Token of the lease whose page is read now, or `NO_PAGE`, or `SPIDER`."""
-        return self._reads.value
+        return self._page_token.value
 
     async def run(self) -> None:
-        """Count the turns of the event loop until cancelled."""
+        """Count the ticks of the event loop until cancelled."""
         try:
             while True:
-                self._turns.value += 1
-                await asyncio.sleep(TURN_S)
+                self._ticks.value += 1
+                await asyncio.sleep(TICK_S)
         finally:
-            self._turns.value = 0
+            self._ticks.value = 0
 
     def set_spider_active(self) -> None:
         """Show from now on that a user's spider may be at work whenever no page is read."""
-        self._idle_value = self._reads.value = SPIDER
+        self._idle_value = self._page_token.value = SPIDER
 
     @contextmanager
     def reading_page(self, token: int) -> Iterator[None]:
         """Show that the page of a lease is read in this context. The event loop does not turn meanwhile."""
-        self._reads.value = token
+        self._page_token.value = token
         try:
             yield
         finally:
-            self._reads.value = self._idle_value
+            self._page_token.value = self._idle_value
 
     def __repr__(self) -> str:
-        return f"<activity: {self.ticks} turns, reads {self.page_token}>"
+        return f"<activity: {self.ticks} ticks, reads {self.page_token}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """`System`: what a worker takes from its machine: clocks, names, the HTTP client, child processes.
 
-With other members a worker runs without time and without a network (`tests/simulator`).
+Tests replace the members, so that a worker runs without real time and without a network (`tests/simulator`).
 """
 
 import time
@@ -15,7 +15,7 @@ from crawler.wire import Client, utc_ms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """The defaults are the real ones."""
+    """What a worker takes from its machine; the defaults are the real clocks, client and processes."""
 
     clock: Callable[[], float] = time.monotonic
     """Seconds of the event loop's clock, from any start."""

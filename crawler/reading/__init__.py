@@ -1,4 +1,5 @@
-"""From the response to a page to outcome, links and rights. Pure. Entry point: `page_reading.read_page`.
+"""Read the response to a request for a page: its outcome, links and rights. Pure. Entry point:
+`page_reading.read_page`.
 
 `page_response` is what a server said, `outcome` what that means for the lease, `link_targets` where links lead,
 `sketch` what a page says, `sitemap` and `sitemap_discoveries` what lists lead to, `conditional` what a server says

@@ -1,4 +1,4 @@
-"""`PageResponse`: what a server answered, of a capture or of an archived record, and of which kind it is. Pure.
+"""`PageResponse`: a response, read from a capture or an archived record, and whether it is HTML or a list. Pure.
 
 1. A body is decoded only if it is of use: HTML, a sitemap, or a list of seeds.
 2. A user who seeds `https://example.org/sitemap.xml` or a feed wants the pages that it lists. So a seed may be a list
@@ -29,9 +29,9 @@ _LOOKS_LIKE_HTML = re.compile(
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 HEAVY_PAGE_BYTES = 512 << 10
-"""Bytes of a decoded page beyond which it may take longer to read than the event loop can wait."""
+"""Bytes of a decoded page beyond which a page is heavy."""
 HEAVY_PAGE_LINKS = 4_000
-"""Elements that may be links beyond which the same holds: each takes as long as a hundred other tags, some 10 µs."""
+"""Possible links beyond which a page is heavy as well: each takes as long as a hundred other tags, some 10 µs."""
 _SHORTEST_LINK = len("<a href=x")
 _LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
 """The beginnings of `a`, `area`, `link`, `meta`, `frame`, and `iframe`."""
@@ -132,8 +132,8 @@ def leased_response(
 
 
 def with_dom(response: PageResponse, html: bytes, rendering: RenderReport) -> PageResponse:
-    """Return a response with the DOM that a browser made of it in the place of its body; without a DOM, its own body
-    stays.
+    """Return a response whose body is the DOM that a browser made of it. If there is no DOM, the response keeps its own
+    body.
     """
     if not html:
         return replace(response, rendering=rendering)

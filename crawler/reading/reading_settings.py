@@ -1,4 +1,4 @@
-"""`ReadingSettings`: which requests of pages a crawl obeys, and whether it reads sitemaps."""
+"""`ReadingSettings`: which directives of pages a crawl obeys, and whether it reads sitemaps."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -20,5 +20,5 @@ class ReadingSettings:
     obey: Annotated[
         tuple[str, ...],
         _OBEYABLE,
-        Key('what pages ask of crawlers; and "noarchive", which leaves a note, no page'),
+        Key('directives to obey: "nofollow"; "noarchive" archives only a note of the page'),
     ] = ("nofollow",)

@@ -21,19 +21,19 @@ from itertools import chain
 
 from storage.warc.payload import decode_content
 
-MOST_ENTRIES = 50_000
+MAX_ENTRIES = 50_000
 """Entries of one file, as in the protocol."""
-MOST_BYTES = 50 << 20
+MAX_BYTES = 50 << 20
 """Bytes of one unpacked file, as in the protocol."""
 MAX_TOKEN_CHARS = 64 << 10
 """Characters of one tag, text or comment."""
-MOST_TAGS = 2_000_000
+MAX_TAGS = 2_000_000
 """Tags of one file; the rest is not read. 50,000 entries of 40 tags each."""
 LONGEST_URL = 8_192
 """Characters of a URL as written."""
 _PIECE = 64 << 10
 _GZIP = b"\x1f\x8b"
-_PACKED_AT_MOST = 2
+_MAX_GZIP_LAYERS = 2
 _DEEPEST = 64
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -58,38 +58,38 @@ class SitemapEntry:
     url: str
     """As written, entities resolved."""
     is_sitemap: bool = False
-    """It is another sitemap."""
+    """Whether the entry is another sitemap."""
     modified_ms: int = 0
     """When it was last changed, as far as that can be read; milliseconds since the epoch, 0 for unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SitemapListing:
-    """What is taken of one sitemap."""
+    """The entries of one sitemap."""
 
     entries: tuple[SitemapEntry, ...]
     excess_entries: int
-    """Entries beyond `MOST_ENTRIES`."""
+    """Entries beyond `MAX_ENTRIES`."""
     is_cut: bool
-    """It has more than `MOST_BYTES`."""
+    """Whether it has more than `MAX_BYTES`, or cannot be unpacked as a whole."""
 
 
 def read_sitemap(body: bytes) -> SitemapListing:
     """Return the entries of a sitemap, which may be packed by gzip."""
     problem = None
-    for _ in range(_PACKED_AT_MOST):
+    for _ in range(_MAX_GZIP_LAYERS):
         if body.startswith(_GZIP):
-            body, problem = decode_content(body, "gzip", MOST_BYTES)
-    view = memoryview(body)[:MOST_BYTES]
+            body, problem = decode_content(body, "gzip", MAX_BYTES)
+    view = memoryview(body)[:MAX_BYTES]
     found: list[SitemapEntry] = []
     left = 0
     for entry in iterate_entries(bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE)):
-        if len(found) < MOST_ENTRIES:
+        if len(found) < MAX_ENTRIES:
             found.append(entry)
         else:
             left += 1
     return SitemapListing(
-        entries=tuple(found), excess_entries=left, is_cut=problem is not None or len(body) > MOST_BYTES
+        entries=tuple(found), excess_entries=left, is_cut=problem is not None or len(body) > MAX_BYTES
     )
 
 
@@ -155,7 +155,7 @@ def _of_markup(texts: Iterable[str]) -> Iterator[SitemapEntry]:
             at = found.end()
             if found[2] is None:
                 inside = _COMMENT_END if rest[at - 1] == "-" else _CDATA_END
-            elif reader.tags == MOST_TAGS:
+            elif reader.tags == MAX_TAGS:
                 return
             else:
                 reader.add_tag(found[2], found[3], closes=bool(found[1]))
@@ -166,7 +166,7 @@ def _of_markup(texts: Iterable[str]) -> Iterator[SitemapEntry]:
 
 
 def _keep_from(text: str, at: int) -> int:
-    """Up to where a text without a whole tag can be forgotten: a tag or a `loc` may have begun that goes on."""
+    """Return up to where a text without a whole tag can be forgotten: a tag or a `loc` may have begun that goes on."""
     return (
         at
         if len(text) - at < MAX_TOKEN_CHARS
@@ -175,7 +175,7 @@ def _keep_from(text: str, at: int) -> int:
 
 
 class _Reader:
-    """Where in the file one is, and what is known of the entry so far."""
+    """Collects entries from the tags and texts of a file, which it receives in order."""
 
     def __init__(self) -> None:
         self.tags = 0
@@ -189,18 +189,20 @@ class _Reader:
         self._sitemap = False
 
     def add_escaped_text(self, text: str, begin: int, end: int) -> None:
-        """A stretch of text, where it is of use."""
+        """Add a stretch of text with character references, if the open tag needs it."""
         if self._collecting and begin < end:
             self.add_text(_unescaped(text[begin : min(end, begin + MAX_TOKEN_CHARS)]))
 
     def add_text(self, text: str) -> None:
-        """Text as it is meant, where it is of use."""
+        """Add text without character references, if the open tag needs it."""
         if self._collecting and self._length <= LONGEST_URL:
             self._text.append(text)
             self._length += len(text)
 
     def skip(self, text: str, at: int, end: str) -> tuple[int, str]:
-        """Go on in a comment or CDATA that ends with `end`: to where, and whether it goes on there."""
+        """Skip a comment, or add a CDATA section, that ends with `end`. Return where it stops, and `end` if it
+        continues in the next text.
+        """
         found = text.find(end, at)
         stop = found if found >= 0 else max(at, len(text) - 2)  # its end may have begun
         if end == _CDATA_END:
@@ -208,7 +210,7 @@ class _Reader:
         return (stop, end) if found < 0 else (found + len(end), "")
 
     def add_tag(self, name: str, attributes: str, *, closes: bool) -> None:
-        """A tag, with its attributes as written."""
+        """Add a tag, with its attributes as written."""
         self.tags += 1
         local = name.rpartition(":")[2].lower()
         if not closes:
@@ -217,14 +219,14 @@ class _Reader:
             self._close(local)
 
     def take_entries(self) -> list[SitemapEntry]:
-        """What is ready, once."""
+        """Return the complete entries that were not returned before."""
         if not self._ready:
             return self._ready
         ready, self._ready = self._ready, []
         return ready
 
     def end_entry(self) -> None:
-        """The entry is over."""
+        """Complete the open entry, if there is one."""
         self._loc = self._loc or self._guid
         if self._loc or self._others:
             modified_ms = _parse_date_ms(self._modified) if self._modified else 0
@@ -297,10 +299,10 @@ def _character(found: re.Match[str]) -> str:
 
 
 def _parse_date_ms(written: str) -> int:
-    """Milliseconds since the epoch of a date of the W3C (its note on date and time formats) or of RFC 5322; 0 for no
-    date.
+    """Return a date of the W3C (its note on date and time formats) or of RFC 5322 in milliseconds since the epoch; 0 if
+    it is no date.
 
-    The beginning of a year, month or day where no more is said, and UTC where no zone is.
+    A date without month, day or time means the beginning of its year, month or day; without a zone, UTC.
     """
     return _of_w3c(written) or _parse_rfc5322_ms(written)
 

@@ -27,13 +27,13 @@ from itertools import chain
 from urllib.parse import unquote_to_bytes
 from zlib import crc32
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Bytes of a page that are read. Some pages begin with 300 KB of styles."""
-MOST_MARKUP = 128 << 10
+MAX_MARKUP = 128 << 10
 """Bytes of these outside of comments, scripts and styles."""
-MOST_PIECES = 4_096
+MAX_PIECES = 4_096
 """Comments, scripts and styles that are removed; nothing behind the last one is read."""
-MOST_TEXT = 16 << 10
+MAX_TEXT = 16 << 10
 """Bytes of text: more than the largest menus."""
 
 MAX_CACHED_WORDS = 32_768
@@ -88,10 +88,10 @@ def sketch(html: str | bytes, url: str) -> int:
 
     Bytes are read as UTF-8; in another encoding the words still differ where they differ, except in UTF-16.
     """
-    markup = html[:MOST_BYTES]
+    markup = html[:MAX_BYTES]
     if isinstance(markup, str):
         markup = markup.encode(errors="replace")
-    text = b" ".join(_BETWEEN_TAGS.findall(_visible_markup(b">" + markup.lower())))[:MOST_TEXT]
+    text = b" ".join(_BETWEEN_TAGS.findall(_visible_markup(b">" + markup.lower())))[:MAX_TEXT]
     words = _words(text)
     words.difference_update(_words(unquote_to_bytes(url)))
     return sum(set(map(_VALUES.__getitem__, words))) & 0xFFFFFFFF
@@ -137,7 +137,7 @@ def _visible_markup(markup: bytes) -> bytes:
     """Return the markup that a reader sees. An element that is not closed extends to the end, as in a browser."""
     visible: list[bytes] = []
     at = size = 0
-    while size < MOST_MARKUP and len(visible) < MOST_PIECES:
+    while size < MAX_MARKUP and len(visible) < MAX_PIECES:
         opens = _OPENS.search(markup, at)
         visible.append(markup[at : opens.start() if opens else None])
         size += len(visible[-1])
@@ -148,4 +148,4 @@ def _visible_markup(markup: bytes) -> bytes:
         if end < 0:
             break
         at = end + (len(closes) if closes == b"-->" else 0)
-    return b" ".join(visible)[:MOST_MARKUP]
+    return b" ".join(visible)[:MAX_MARKUP]

@@ -32,8 +32,8 @@ FAVICON = "/favicon.ico"
 class Interceptor:
     """The requests of one tab. `error` is the first fault of ours: the caller that renders the page raises it."""
 
-    def __init__(self, capture: Capture, parts: SubresourceFetcher) -> None:
-        self._capture, self._fetcher = capture, parts
+    def __init__(self, capture: Capture, fetcher: SubresourceFetcher) -> None:
+        self._capture, self._fetcher = capture, fetcher
         self._session: CDPSession
         self._frame = ""
         self._is_document_served = False

@@ -40,19 +40,15 @@ class PageLease:
         clock: Callable[[], float],
     ) -> None:
         """Create it when the page has arrived: `clock`, in seconds, measures from then on."""
-        self._lease, self._address_limiter, self._robots_cache, self._subresource_robots = (
-            lease,
-            address_limiter,
-            robots_cache,
-            subresource_robots,
-        )
-        self._clock, self._since = clock, clock()
+        self._lease, self._address_limiter = lease, address_limiter
+        self._robots_cache, self._subresource_robots = robots_cache, subresource_robots
+        self._clock, self._arrived_at = clock, clock()
 
     def acquire(self, *, has_waited: bool) -> Acquire:
         """Return the function that acquires an address; `has_waited` says that the subresource has waited for
         its turn.
         """
-        # A subresource has no place in an address's queue until it was told to wait.
+        # A subresource has a place in an address's queue only after it had to wait.
         return self._address_limiter.acquire_for(self._request_lease(has_waited=has_waited))
 
     async def permission(self, url: Url, fetch: RobotsFetcher) -> Permission:
@@ -74,14 +70,14 @@ class PageLease:
         """
         if not self.holds(host):
             return await self._address_limiter.reserve_turn(host, max_wait_ms=max_wait_ms, delay_ms=delay_ms)
-        since_ms = round(1000 * (self._clock() - self._since))
+        since_ms = round(1000 * (self._clock() - self._arrived_at))
         ahead = BURST if may_burst else 0
         return await self._address_limiter.reserve_turn(
             host, max_wait_ms=max_wait_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
         )
 
     async def end_turn(self, host: str, *, delay_ms: int, answer: Judgement | None = None) -> None:
-        """Report that an exchange is over that had its turn; `answer` as for `AddressLimiter.end_turn`."""
+        """Report the end of an exchange that had its turn; `answer` as for `AddressLimiter.end_turn`."""
         await self._address_limiter.end_turn(
             host, delay_ms=delay_ms, has_lease=self.holds(host), answer=answer
         )
@@ -94,7 +90,7 @@ class PageLease:
         return await fetch_robots(client, lease, self._address_limiter)
 
     def holds(self, host: str) -> bool:
-        """Return whether it is the page's own host."""
+        """Return whether the lease holds a host, which is the page's own one."""
         return host == self._lease.url.host
 
     def _request_lease(self, *, has_waited: bool) -> Lease:

@@ -24,7 +24,7 @@ from typing import Literal
 
 RenderNeed = Literal["empty_root", "noscript", "little_text"]
 
-MOST_BYTES = 256 << 10
+MAX_BYTES = 256 << 10
 FIRST_BYTES = 32 << 10
 """Bytes of the body in which most pages have enough text; more is looked at only in other pages."""
 ENOUGH_TEXT_BYTES = 1_000
@@ -65,7 +65,7 @@ def render_need(body: bytes) -> RenderNeed | None:
     head = body[: min(begin, FIRST_BYTES)]
     if _text(body[begin : begin + FIRST_BYTES].lower()) >= ENOUGH_TEXT_BYTES:
         return None
-    html = body[begin : begin + MOST_BYTES].lower()
+    html = body[begin : begin + MAX_BYTES].lower()
     if b"<script" not in html and b"<script" not in head.lower():
         return None
     text = _text(html)

@@ -129,7 +129,7 @@ class Renderer:
                 fetcher,
                 user_agent=self.user_agent,
                 deadline=deadline,
-                most_bytes=self._wire.max_body,
+                max_bytes=self._wire.max_body,
             )
         finally:
             browser.open_pages -= 1

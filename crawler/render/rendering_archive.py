@@ -31,7 +31,7 @@ HEAD_BYTES = 1 << 10
 def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capture, page_id: UUID) -> None:
     """Append all records of the rendering but those of the page, whose id is `page_id`."""
     block = encode_report(rendered)
-    exchanges = (page, *(part.capture for part in rendered.subresources))
+    exchanges = (page, *(subresource.capture for subresource in rendered.subresources))
     archive.reserve(
         sum(len(one.request) + len(one.response) + 2 * HEAD_BYTES for one in exchanges)
         + len(block)
@@ -39,8 +39,8 @@ def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capt
         + 2 * HEAD_BYTES,
         max(rendered.started_ms, *(one.started_ms for one in exchanges)),
     )
-    for number, part in enumerate(rendered.subresources):
-        archive.append(part.capture, subresource_id(page_id, number), resource_type=part.kind)
+    for number, subresource in enumerate(rendered.subresources):
+        archive.append(subresource.capture, subresource_id(page_id, number), resource_type=subresource.kind)
     report = Attachment(
         kind="metadata", block=block, uri=rendered.url, mime=WARC_FIELDS, date_ms=rendered.started_ms
     )

@@ -18,10 +18,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 ALLOWED_KINDS = frozenset({"script", "stylesheet", "xhr"})
-"""Chromium reports what `fetch` requests as `xhr`."""
+"""`xhr` includes `fetch`: Chromium reports both under one type."""
 ALLOWED_METHODS = frozenset({"GET", "HEAD"})
 PREFLIGHT = "OPTIONS"
-_ASKS_FOR = "access-control-request-method"
+_PREFLIGHT_METHOD_HEADER = "access-control-request-method"
 REFUSAL_REASONS: Mapping[str, str] = {
     "document": "frame",
     "eventsource": "event_stream",
@@ -57,7 +57,7 @@ _WITHHELD_REQUEST_HEADERS = frozenset(
         "user-agent",
     }
 )
-_NOT_SENT_BEGINNINGS = ("sec-", "proxy-", ":")
+_WITHHELD_REQUEST_PREFIXES = ("sec-", "proxy-", ":")
 _WITHHELD_RESPONSE_HEADERS = frozenset(
     {
         "accept-ch",
@@ -94,12 +94,12 @@ def request_kind(resource_type: str, headers: Mapping[str, str]) -> str:
 
 
 def preflight_method(method: str, headers: Mapping[str, str]) -> str | None:
-    """Return the method that a preflight asks for; None if the request is no preflight. Only a browser can send that
-    header.
+    """Return the method that a preflight asks for; None if the request is no preflight. A script cannot set the header
+    that names it.
     """
     if method != PREFLIGHT:
         return None
-    return next((value for name, value in headers.items() if name.lower() == _ASKS_FOR), None)
+    return next((value for name, value in headers.items() if name.lower() == _PREFLIGHT_METHOD_HEADER), None)
 
 
 def refusal(*, method: str, kind: str, url: str) -> str | None:
@@ -121,7 +121,7 @@ def request_headers(headers: Mapping[str, str], *, with_cookies: bool) -> list[t
         (name, value)
         for name, value in headers.items()
         if name.lower() not in _WITHHELD_REQUEST_HEADERS
-        and not name.lower().startswith(_NOT_SENT_BEGINNINGS)
+        and not name.lower().startswith(_WITHHELD_REQUEST_PREFIXES)
         and (with_cookies or name.lower() != "cookie")
         and value.isprintable()
     ]

@@ -6,9 +6,9 @@ cached for ten minutes. A request that carries a cookie or a password of the pag
 encoding and origin, is never answered from the cache. The records of a response are in the archive with the page that
 requested it first.
 
-A cached response is only for requests that would receive the same one: from pages of the same origin if the request
-named it, and of the same `partition`. A response that not every page may have is cached in a partition for those that
-may.
+A request is answered from the cache only if the server would send it the same response: if the cached request had the
+same `Origin` header, or neither had one, and the same `partition`. A response that only some pages may receive is
+cached in a partition of their own.
 """
 
 import re
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from core import Capture
 from crawler.wire.http.request import HeaderList
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 MAX_ENTRY_BYTES = 4 << 20
 """Bytes of one response; a larger one is not cached."""
 MAX_TTL_MS = 3_600_000
@@ -30,7 +30,7 @@ _NEVER = re.compile(r"\b(?:no-store|no-cache|private)\b", re.IGNORECASE)
 _CACHEABLE_VARY = frozenset({"", "accept-encoding", "origin"})
 _PERSONAL = frozenset({"authorization", "cookie"})
 SHARED_KINDS = frozenset({"script", "stylesheet"})
-"""Kinds for which a page cannot set headers."""
+"""Kinds that pages of different sites may share, because a page cannot set the headers of such a request."""
 
 
 class SubresourceCache:
@@ -63,7 +63,7 @@ class SubresourceCache:
             self._forget(key)
         self._entries[key] = (self._clock_ms() + fresh_ms, capture)
         self._bytes += _size(capture)
-        while self._bytes > MOST_BYTES:
+        while self._bytes > MAX_BYTES:
             self._forget(next(iter(self._entries)))
 
     def _forget(self, key: _Key) -> None:

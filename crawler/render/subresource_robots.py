@@ -30,10 +30,10 @@ from frontier import RobotsRecord, canonicalize
 
 RETRY_MS = 600_000
 """After this time rules that could not be fetched are requested again."""
-_KEPT_AT_MOST = 512
-_SIZE_AT_MOST = 16 << 20
+_MAX_ENTRIES = 512
+_MAX_BYTES = 16 << 20
 """Bytes of rules that are cached at most, roughly."""
-_ENTRY = 200
+_ENTRY_BYTES = 200
 """Bytes of an origin without rules."""
 
 
@@ -62,7 +62,7 @@ class _Entry:
 
     @property
     def size(self) -> int:
-        return _ENTRY + (self.rules.size if self.rules else 0)
+        return _ENTRY_BYTES + (self.rules.size if self.rules else 0)
 
     def permission(self, url: Url) -> Permission:
         if self.rules is None:
@@ -98,9 +98,10 @@ class SubresourceRobots:
                 isinstance(found.decision, RobotsRuling)
                 and (reason := found.decision.body.decode(errors="replace")) in BLOCK_REASONS
             ):
-                return Permission(refusal=reason)  # for this page
+                # This is not cached, because the guard may decide otherwise for another page.
+                return Permission(refusal=reason)
             entry = self._entry(found)
-        self._keep(url.origin, entry)
+        self._store(url.origin, entry)
         return entry.permission(url)
 
     async def _entry_from_frontier(self, origin: str) -> _Entry | None:
@@ -126,10 +127,10 @@ class SubresourceRobots:
             case "disallow":
                 return _Entry(expires_ms=now_ms + RETRY_MS, refusal="robots_unreachable")
 
-    def _keep(self, origin: str, entry: _Entry) -> None:
+    def _store(self, origin: str, entry: _Entry) -> None:
         self._entries[origin] = entry
         self._size += entry.size
-        while len(self._entries) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._entries) > 1):
+        while len(self._entries) > _MAX_ENTRIES or (self._size > _MAX_BYTES and len(self._entries) > 1):
             self._size -= self._entries.popitem(last=False)[1].size
 
     def __repr__(self) -> str:

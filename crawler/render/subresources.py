@@ -36,13 +36,13 @@ from crawler.wire import Acquire, Client, FetchFailure, Postponement, acquire_at
 from crawler.wire.http.request import HeaderList
 from frontier import InvalidUrl, canonicalize
 
-MOST_PARTS = 200
+MAX_EXCHANGES = 200
 """Exchanges that one page may cause at most."""
 MAX_SAME_URL = 3
-"""How often a page may request one URL: a page that requests it more often waits for news, which we do not need."""
+"""Times that a page may request one URL. A page that requests it more often waits for news, which we do not need."""
 MAX_SAME_PATH = 32
 """The same for URLs that differ only in their query."""
-MOST_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 """Bytes of responses, all subresources of a page together."""
 BURST_BYTES = 8 << 20
 """Bytes of responses after which the page's own host, too, is requested only at the pace of its delay."""
@@ -59,8 +59,8 @@ T = TypeVar("T")
 _Ask = Callable[[bool], Awaitable[T | Postponement]]
 """Sends a request; its argument says whether it has waited for the address's turn."""
 HostLocks = WeakValueDictionary[str, asyncio.Lock]
-"""A request to a host holds the host's lock. A wait for a turn at a host without a lease holds the lock of `WAITING`
-and the host before that.
+"""Two locks for each host. A request holds the lock under the host's name. Before that, while it waits for the turn of
+a host that the page has no lease of, it holds the lock under `WAITING` and the host's name.
 """
 WAITING = "waiting "
 """Prefix of a host's second lock, so that a wait for a turn does not block the page that has the host's lease."""
@@ -127,10 +127,10 @@ class SubresourceFetcher:
             site(page.url),
             page.peer,
         )
-        self._lease, self._hosts, self._cache, self._until = lease, host_locks, cache, deadline
+        self._lease, self._host_locks, self._cache, self._deadline = lease, host_locks, cache, deadline
         self._last_request_at = deadline - RESERVED_TIME_SHARE * self._left_s()
         self._exchanges = self._bytes = 0
-        self._own = asyncio.Lock()
+        self._leased_host_lock = asyncio.Lock()
         self._request_counts: Counter[str] = Counter()
         self.subresources: list[Subresource] = []
         self.decode_budget = decode_budget
@@ -151,10 +151,10 @@ class SubresourceFetcher:
             return "bad_url"
         same_site = not self.leaves_site(request)
         headers = request_rules.request_headers(request.headers, with_cookies=same_site)
-        may_carry = same_site and request.method != request_rules.PREFLIGHT
-        carries = may_carry and self._client.has_credentials(url)
+        allows_credentials = same_site and request.method != request_rules.PREFLIGHT
+        has_credentials = allows_credentials and self._client.has_credentials(url)
         # A response that the page can influence, by headers or by its own address, is cached for its own site only.
-        is_for_all = request.kind in SHARED_KINDS and not carries and is_public(self._address)
+        is_for_all = request.kind in SHARED_KINDS and not has_credentials and is_public(self._address)
         partition = "" if is_for_all else self._site
         if (
             request.method == "GET"
@@ -165,8 +165,8 @@ class SubresourceFetcher:
             return "too_many_hops"
         if not request.hops and self._is_repeated(request):
             return "repeated"
-        found = await self._exchange(url, request, headers, with_credentials=may_carry)
-        if carries and isinstance(found, Capture) and not _is_readable(found, headers):
+        found = await self._exchange(url, request, headers, with_credentials=allows_credentials)
+        if has_credentials and isinstance(found, Capture) and not _is_readable(found, headers):
             # The script may have requested it without credentials: a browser would show it the response to that
             # request.
             found = await self._exchange(url, request, headers, with_credentials=False)
@@ -191,19 +191,19 @@ class SubresourceFetcher:
                 self._lease.acquire(has_waited=waited),
                 headers=headers,
                 method=request.method,
-                max_body=MOST_BYTES - self._bytes,
+                max_body=MAX_BYTES - self._bytes,
                 timeout_s=self._left_s(),
                 with_credentials=with_credentials,
                 page_address=self._address,
             )
 
-        async with self._line(url.host):
+        async with self._queue_lock(url.host):
             permission = await self._lease.permission(url, self._fetch_robots)
             if permission.refusal:
                 return permission.refusal
-            if self._exchanges >= MOST_PARTS:
+            if self._exchanges >= MAX_EXCHANGES:
                 return "too_many"
-            if self._bytes >= MOST_BYTES:
+            if self._bytes >= MAX_BYTES:
                 return "too_large"
             self._exchanges += 1
             found: Capture | FetchFailure | str = await self._in_turn(url.host, permission.delay_ms, ask)
@@ -225,15 +225,16 @@ class SubresourceFetcher:
             for capture in found.captures:
                 self._record_exchange(capture, ROBOTS_KIND)
             if isinstance(found.decision, RobotsRuling) and found.decision.delay_ms:
-                await self._lease.end_turn(
-                    url.host, delay_ms=found.decision.delay_ms
-                )  # the delay is known only now
+                # The delay is known only now.
+                await self._lease.end_turn(url.host, delay_ms=found.decision.delay_ms)
         return found
 
-    def _line(self, host: str) -> asyncio.Lock:
-        """Return the lock of the queue for a turn at a host."""
+    def _queue_lock(self, host: str) -> asyncio.Lock:
+        """Return the lock that is held while a request waits for its turn at a host."""
         return (
-            self._own if self._lease.holds(host) else self._hosts.setdefault(WAITING + host, asyncio.Lock())
+            self._leased_host_lock
+            if self._lease.holds(host)
+            else self._host_locks.setdefault(WAITING + host, asyncio.Lock())
         )
 
     async def _in_turn(self, host: str, delay_ms: int, ask: _Ask[T]) -> T | str:
@@ -247,7 +248,7 @@ class SubresourceFetcher:
         if wait_ms > most_ms:
             return "not_its_turn"
         await asyncio.sleep(wait_ms / 1000)
-        async with self._hosts.setdefault(host, asyncio.Lock()):
+        async with self._host_locks.setdefault(host, asyncio.Lock()):
             found = await self._ask_until_turn(ask)
             await self._lease.end_turn(host, delay_ms=delay_ms, answer=_too_busy(found, host))
         return found
@@ -271,10 +272,10 @@ class SubresourceFetcher:
         self.subresources.append(Subresource(capture=capture, kind=kind))
 
     def _left_s(self) -> float:
-        return self._until - asyncio.get_running_loop().time()
+        return self._deadline - asyncio.get_running_loop().time()
 
     def __repr__(self) -> str:
-        return f"<parts: {self._exchanges} exchanges, {self._bytes} bytes>"
+        return f"<subresources: {self._exchanges} exchanges, {self._bytes} bytes>"
 
 
 def _is_readable(found: Capture, headers: HeaderList) -> bool:

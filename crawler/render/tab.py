@@ -11,7 +11,7 @@
 3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
 4. A page never waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied. Each
    is counted.
-5. A fault of a tab costs its page and no other. If the whole browser has ended, `BrowserGoneError` says so.
+5. A fault of a tab affects only its own page. If the whole browser has ended, `render` raises `BrowserGoneError`.
 """
 
 import asyncio
@@ -67,28 +67,28 @@ class BrowserGoneError(Exception):
 async def render(
     browser: Browser,
     capture: Capture,
-    parts: SubresourceFetcher,
+    fetcher: SubresourceFetcher,
     *,
     user_agent: str,
     deadline: float,
-    most_bytes: int,
+    max_bytes: int,
 ) -> RenderedPage:
-    """Return the rendering of a captured page. `deadline` is by the event loop's clock; `most_bytes` bounds the DOM.
+    """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
 
-    Raise `BrowserGoneError`; raise nothing for whatever a page does.
+    Raise `BrowserGoneError` if the browser ended. Whatever the page does raises nothing.
     """
-    tab = _Tab(browser, capture, parts, deadline=deadline, most_bytes=most_bytes)
-    started_ms, begun = time.time_ns() // 1_000_000, time.monotonic()
+    tab = _Tab(browser, capture, fetcher, deadline=deadline, max_bytes=max_bytes)
+    started_ms, started_at = time.time_ns() // 1_000_000, time.monotonic()
     problem = await tab.run(user_agent)
     return RenderedPage(
         url=capture.url.wire,
         html=tab.html,
         title=tab.title,
-        subresources=tuple(parts.subresources),
+        subresources=tuple(fetcher.subresources),
         refusals=dict(tab.refusals),
         report=RenderReport(problem=problem, navigations=tab.navigations),
         started_ms=started_ms,
-        elapsed_ms=round((time.monotonic() - begun) * 1000),
+        elapsed_ms=round((time.monotonic() - started_at) * 1000),
         browser=browser.name,
     )
 
@@ -98,16 +98,16 @@ class _Tab:
         self,
         browser: Browser,
         capture: Capture,
-        parts: SubresourceFetcher,
+        fetcher: SubresourceFetcher,
         *,
         deadline: float,
-        most_bytes: int,
+        max_bytes: int,
     ) -> None:
-        self._browser, self._capture, self._fetcher = browser, capture, parts
-        self._until, self._most_bytes = deadline, most_bytes
+        self._browser, self._capture, self._fetcher = browser, capture, fetcher
+        self._deadline, self._max_bytes = deadline, max_bytes
         self._page: Page | None = None
-        self._requests = Interceptor(capture, parts)
-        self._has_closed = False
+        self._requests = Interceptor(capture, fetcher)
+        self._has_closed_root = False
         self._crashed, self._closed = asyncio.Event(), asyncio.Event()
         self.html, self.title = b"", ""
 
@@ -131,7 +131,7 @@ class _Tab:
     async def _problem(self, user_agent: str) -> RenderProblem:
         context: BrowserContext | None = None
         try:
-            async with asyncio.timeout_at(self._until + GRACE_S):
+            async with asyncio.timeout_at(self._deadline + GRACE_S):
                 context = await self._browser.chromium.new_context(
                     user_agent=user_agent,
                     service_workers="block",
@@ -173,18 +173,16 @@ class _Tab:
     async def _load(self, page: Page, session: CDPSession) -> RenderProblem:
         problem: RenderProblem = ""
         try:
-            async with asyncio.timeout_at(self._until):
+            async with asyncio.timeout_at(self._deadline):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await create_world(session)
                 await self._wait_until_done(page, session, world)
-                self._has_closed = self._requests.declares_closed_root or await has_used(
+                self._has_closed_root = self._requests.declares_closed_root or await has_used(
                     session, world, "closed"
                 )
         except TimeoutError:
-            problem, self._has_closed = (
-                "render_timeout",
-                True,
-            )  # the page may have one, and can no longer be queried
+            # The page may have a closed shadow root, and can no longer be asked.
+            problem, self._has_closed_root = "render_timeout", True
             await session.send("Runtime.terminateExecution")
             await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
             world = await create_world(session)
@@ -192,8 +190,8 @@ class _Tab:
             session,
             world,
             requested_url=self._capture.url.wire,
-            most_bytes=self._most_bytes,
-            has_closed=self._has_closed,
+            max_bytes=self._max_bytes,
+            has_closed=self._has_closed_root,
         )
         return problem
 

@@ -6,8 +6,8 @@
 2. If the payload of a page is in another record (a revisit), its links are the outlinks in the metadata record beside
    it.
 3. A page that a user's spider read has no links: the archive does not have what the callbacks found.
-4. A page is read in another process (`crawler.page_process`). A page that kills its reader, or makes it raise, has no
-   links; a warning says why.
+4. A page is read in another process (`crawler.page_process`). A page that kills its reader has no links, nor has one
+   that makes it raise; a warning reports the exception.
 5. A page without a line in the log has no links, unless the caller says how far they are followed
    (`unlogged_discovery`).
 """

@@ -49,7 +49,7 @@ from crawler.robots.robots_txt import (
     DEADLY,
     MAX_REDIRECTS,
     UNREADABLE,
-    Meaning,
+    HopReading,
     decide_response,
     redirect_target,
 )
@@ -68,7 +68,7 @@ from storage.warc.records import ArchivedRecord, read_records, record_at
 from storage.warc.revisit import REVISIT
 
 FindDead = Callable[[set[str]], Awaitable[set[str]]]
-"""Returns those of some workers that are dead."""
+"""Returns which of the given workers are dead."""
 RecordsById = Mapping[str, ArchivedRecord]
 RESPONSE_TYPES = frozenset({"response", REVISIT, DROPPED, *RENDERING_TYPES})
 
@@ -121,18 +121,18 @@ async def _replay(  # noqa: PLR0913 - the parameters of `recover`
     system: System,
 ) -> int:
     leases = await frontier.workers.leases(writer)
-    urns = {urn for lease in leases for urn in _urns(crawl, lease)}
+    urns = {urn for lease in leases for urn in _record_urns(crawl, lease)}
     own = sealed.get(writer, [])
     others = (name for worker, names in sealed.items() if worker != writer for name in names)
-    heads = await asyncio.to_thread(_find, store, own, urns)
-    payloads = await asyncio.to_thread(_payloads, store, [*own, *others], heads)
+    heads = await asyncio.to_thread(_find_records, store, own, urns)
+    payloads = await asyncio.to_thread(_payload_refs, store, [*own, *others], heads)
     batch: list[LeaseResult] = []
     lines: list[LogLine] = []
     settled = 0
     page_process = system.page_process()
     try:
         for lease in leases:
-            records = await asyncio.to_thread(_whole, store, crawl, lease, heads, payloads)
+            records = await asyncio.to_thread(_records_with_payloads, store, crawl, lease, heads, payloads)
             result = await _lease_result(crawl, lease, records, options, page_process)
             if result is not None:
                 batch.append(result)
@@ -164,7 +164,7 @@ def _sealed_files(store: Store, crawl: str) -> Mapping[str, list[str]]:
     return {writer: names[::-1] for writer, names in found.items()}
 
 
-def _urns(crawl: str, lease: Lease) -> list[str]:
+def _record_urns(crawl: str, lease: Lease) -> list[str]:
     """Return the ids that the records of a lease have, if they are archived."""
     if lease.kind is Kind.ROBOTS:
         return [record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(MAX_REDIRECTS + 1)]
@@ -172,7 +172,7 @@ def _urns(crawl: str, lease: Lease) -> list[str]:
     return [each.urn for each in (page, report_id(page), dom_id(page))]
 
 
-def _find(store: Store, names: list[str], urns: set[str]) -> dict[str, ArchivedRecord]:
+def _find_records(store: Store, names: list[str], urns: set[str]) -> dict[str, ArchivedRecord]:
     """Return the records with these ids, without their payloads. Read from the newest file on, and stop at the first
     other file that has none of them.
     """
@@ -189,7 +189,9 @@ def _find(store: Store, names: list[str], urns: set[str]) -> dict[str, ArchivedR
     return found
 
 
-def _payloads(store: Store, names: list[str], found: dict[str, ArchivedRecord]) -> Mapping[str, RecordRef]:
+def _payload_refs(
+    store: Store, names: list[str], found: dict[str, ArchivedRecord]
+) -> Mapping[str, RecordRef]:
     """Return where the payload of each record is: for a revisit record, in the record that it refers to. Remove the
     records from `found` whose payload is missing.
 
@@ -215,7 +217,7 @@ def _payloads(store: Store, names: list[str], found: dict[str, ArchivedRecord]) 
     return payloads
 
 
-def _whole(
+def _records_with_payloads(
     store: Store,
     crawl: str,
     lease: Lease,
@@ -225,7 +227,7 @@ def _whole(
     """Return the records of one lease, with their payloads."""
     return {
         urn: replace(heads[urn], payload=record_at(store, payloads[urn]).payload)
-        for urn in _urns(crawl, lease)
+        for urn in _record_urns(crawl, lease)
         if urn in heads
     }
 
@@ -250,7 +252,7 @@ async def _read(
     crawl: str, lease: Lease, records: RecordsById, options: PageOptions, page_process: PageProcess
 ) -> LeaseResult | None:
     if lease.kind is Kind.ROBOTS:
-        return await _robots(crawl, lease, records, page_process)
+        return await _read_robots(crawl, lease, records, page_process)
     identity = record_id(crawl, lease.worker, lease.token)
     record = records.get(identity.urn)
     if record is None:
@@ -302,7 +304,7 @@ def archived_response(
     return response if report is None else with_dom(response, b"" if dom is None else dom.payload, report)
 
 
-async def _robots(
+async def _read_robots(
     crawl: str, lease: Lease, records: RecordsById, page_process: PageProcess
 ) -> LeaseResult | None:
     """Return how the lease of a robots.txt ends; None if its chain of redirects is incomplete, and so fetched again."""
@@ -310,19 +312,21 @@ async def _robots(
         record = records.get(record_id(crawl, lease.worker, lease.token, hop).urn)
         if record is None or record.status is None:
             return None
-        found = await page_process.call(_meaning, lease, record, hop < MAX_REDIRECTS, returns=Meaning)
-        decision = DEADLY if found is None else found.ruling or found.again
+        found = await page_process.call(
+            _read_archived_hop, lease, record, hop < MAX_REDIRECTS, returns=HopReading
+        )
+        decision = DEADLY if found is None else found.ruling or found.retry
         if decision is not None:
             return LeaseResult(lease=lease, decision=decision)
     return None
 
 
-def _meaning(lease: Lease, record: ArchivedRecord, follows: bool) -> Meaning:
+def _read_archived_hop(lease: Lease, record: ArchivedRecord, follows: bool) -> HopReading:
     assert record.status is not None
-    further = redirect_target(record.status, record.header("location"), record.url) if follows else None
-    if further is not None:
-        return Meaning(further=further)
-    return Meaning.last(
+    next_url = redirect_target(record.status, record.header("location"), record.url) if follows else None
+    if next_url is not None:
+        return HopReading(next_url=next_url)
+    return HopReading.last(
         decide_response(
             lease,
             status=record.status,

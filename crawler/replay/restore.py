@@ -43,25 +43,21 @@ class LinkScope:
 
 
 async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
-    """Settle the pages of a log file with the outcomes that they had, except those that are visited again and again
-    (`schedule_visits`).
-    """
+    """Settle the pages of a log file with the outcomes that they had, except revisited pages (`schedule_visits`)."""
     found = (each for each in _restored_from_log(log_line.read(store, name)) if not each.discovery.interval_s)
     while batch := list(islice(found, BATCH)):
         await frontier.rebuild.restore(batch)
 
 
 async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
-    """Settle the pages of log files that are visited again and again with their last outcomes, and schedule their next
-    visits.
-    """
+    """Settle the revisited pages of log files with their last outcomes, and schedule their next visits."""
     with last_lines(_visited(store, names)) as lines:
         found = _restored_from_log(lines)
         while batch := list(islice(found, BATCH)):
             await frontier.rebuild.restore(batch)
 
 
-async def settle_archived(store: Store, frontier: Frontier, name: str, reach: LinkScope) -> None:
+async def settle_archived(store: Store, frontier: Frontier, name: str, link_scope: LinkScope) -> None:
     """Settle the archived pages of an index that the frontier does not know, except those that are to be retried."""
     with store.open(name) as file:
         rows = ((row, _url(row.url)) for row in cdxj.read(file, name=name))
@@ -70,7 +66,7 @@ async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Li
             known = await frontier.knows([url for _, url in batch])
             unknown = [pair for pair, is_known in zip(batch, known, strict=True) if not is_known]
             await frontier.rebuild.restore(
-                [_restored_from_index(row, url, reach) for row, url in unknown if _is_page(store, row)]
+                [_restored_from_index(row, url, link_scope) for row, url in unknown if _is_page(store, row)]
             )
 
 
@@ -83,14 +79,19 @@ async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
 
 
 async def add_links(
-    store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: LinkScope, options: PageOptions
+    store: Store,
+    frontier: Frontier,
+    name: str,
+    logs: Sequence[str],
+    link_scope: LinkScope,
+    options: PageOptions,
 ) -> None:
     """Add the links of the pages of an archive file. `logs` are the log files that have lines of these pages."""
     tail = frontier.tail(store)
     lines: dict[str, LogLine] = {}
     for log in logs:
         lines |= {line.record: line for line in log_line.read(store, log) if line.file == name}
-    unlogged = None if reach.scope is None else partial(_seed, reach.scope, reach.max_depth)
+    unlogged = None if link_scope.scope is None else partial(_seed, link_scope.scope, link_scope.max_depth)
     batch: list[Discovery] = []
     async for found in archived_links(store, name, lines, options=options, unlogged_discovery=unlogged):
         batch += found
@@ -127,8 +128,8 @@ def _restored_from_log(lines: Iterable[LogLine]) -> Iterator[RestoredPage]:
         yield restored
 
 
-def _restored_from_index(row: cdxj.CdxjRow, url: Url, reach: LinkScope) -> RestoredPage:
-    found = _seed(reach.scope or "host", reach.max_depth, url)
+def _restored_from_index(row: cdxj.CdxjRow, url: Url, link_scope: LinkScope) -> RestoredPage:
+    found = _seed(link_scope.scope or "host", link_scope.max_depth, url)
     return RestoredPage(discovery=found, outcome=_outcome(row), reason=UNLOGGED)
 
 

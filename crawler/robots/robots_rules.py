@@ -9,7 +9,7 @@
 4. Paths and rules are compared octet by octet in one normal form: whatever need not be percent-encoded is decoded,
    everything else is encoded in capitals. `%2F` and `%3F` stay in a path, and become `/` and `?` in a query. `*`
    matches any octets, and `$` at the end of a rule matches the end of the URL.
-5. A match takes time linear in the rules and in the URL. `MOST_STEPS` bounds their product: a file that costs more was
+5. A match takes time linear in the rules and in the URL. `MAX_STEPS` bounds their product: a file that costs more was
    made to be too costly for any reader, and then the URL in question is forbidden.
 
 A Crawl-delay or a Request-rate counts for the user agents named before it in its group; of several the slowest counts.
@@ -23,9 +23,9 @@ MAX_ROBOTS_BYTES = 500 << 10
 """Octets that are read at most (section 2.5). A line that the limit cuts is ignored."""
 LONGEST_LINE = 2083 * 8
 """Octets of a line that are read at most, as in Google's parser: eight times the longest URL of an old browser."""
-MOST_STEPS = 4_000_000
+MAX_STEPS = 4_000_000
 """Octets of URLs that are compared with rules with `*` or `$`, for one decision: some 20 ms."""
-MOST_SITEMAPS = 1_000
+MAX_SITEMAPS = 1_000
 """Sitemaps that are taken from one file at most, the first ones."""
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -88,7 +88,7 @@ class ParsedRobots:
             if octets < best or (octets == best and allowed):
                 break
             steps += len(path)
-            if steps > MOST_STEPS:
+            if steps > MAX_STEPS:
                 return False
             if _matches(pattern, path):
                 return pattern[0] in _ALLOWS or (octets == best and allowed)
@@ -188,7 +188,7 @@ def parse_rules(body: bytes, product: str) -> ParsedRobots:
         elif key.startswith(("allow", *_DISALLOW)):
             groups.rule(value, allow=key.startswith("allow"))
         elif key.startswith(_SITEMAP):
-            if value and len(sitemaps) < MOST_SITEMAPS:
+            if value and len(sitemaps) < MAX_SITEMAPS:
                 sitemaps[value.encode("latin-1").decode("utf-8", "replace")] = None
         elif (delay_s := _delay_s(key, value)) is not None:
             groups.set_delay(delay_s)

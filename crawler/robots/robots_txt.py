@@ -1,4 +1,4 @@
-"""robots.txt by RFC 9309: from the responses to a stored ruling, and from the ruling to yes or no (`robots_rules`).
+"""robots.txt by RFC 9309: turn the responses into a stored ruling, and decide by it which pages may be fetched.
 
 1. 2xx: the first 500 KiB are the rules (section 2.5). 4xx: there are no rules, all is allowed (2.3.1.3); but 429 means
    that we are too fast, and counts as a server error.
@@ -59,8 +59,8 @@ each hop.
 BLOCK_REASONS = frozenset({"address_blocked", "name_blocked", "port_blocked"})
 """Reasons, and bodies of records, of origins that the guard blocks."""
 
-_KEPT_AT_MOST = 512
-_SIZE_AT_MOST = 32 << 20
+_MAX_ENTRIES = 512
+_MAX_BYTES = 32 << 20
 """Bytes of rules that are cached at most, roughly."""
 _STAMP = struct.Struct(">4sQ")
 _STAMPED = b"\0at "
@@ -87,10 +87,10 @@ class RobotsRuling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotsRetry:
-    """Nothing was learnt; the host is not requested for `retry_after_ms`, or for longer if the fault says so."""
+    """No rules were read; the host is not requested for `retry_after_ms`, or for longer if the fault says so."""
 
     retry_after_ms: int | None
-    """None if nobody said: then the frontier chooses the delay, and doubles it with every attempt."""
+    """None if the server named no time: then the frontier chooses the delay, and doubles it with every attempt."""
     fault: Fault | None = None
     reason: str = ""
     """Why no response came, if none did."""
@@ -115,40 +115,42 @@ DEADLY = RobotsRuling(rule="disallow", body=PARSER_CRASH.reason.encode(), ttl_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """What one response of a chain means: it redirects (`further`), or it is the last and has a ruling or a retry."""
+class HopReading:
+    """One response of a chain, read: it redirects (`next_url`), or it is the last and has a ruling or a retry."""
 
-    further: Url | None = None
+    next_url: Url | None = None
     ruling: RobotsRuling | None = None
-    again: RobotsRetry | None = None
+    retry: RobotsRetry | None = None
 
     @classmethod
-    def last(cls, answer: RobotsRuling | RobotsRetry) -> "Meaning":
-        """Return the meaning of the last response."""
-        return cls(ruling=answer) if isinstance(answer, RobotsRuling) else cls(again=answer)
+    def last(cls, answer: RobotsRuling | RobotsRetry) -> "HopReading":
+        """Return the reading of the last response."""
+        return cls(ruling=answer) if isinstance(answer, RobotsRuling) else cls(retry=answer)
 
-    def event(self, captures: Sequence[Capture]) -> "RobotsFetch | None":
+    def fetch_result(self, captures: Sequence[Capture]) -> "RobotsFetch | None":
         """Return the result of the chain; None if it goes on."""
-        answer = self.ruling or self.again
+        answer = self.ruling or self.retry
         return None if answer is None else RobotsFetch(captures=tuple(captures), decision=answer)
 
 
-Reader = Callable[[Lease, Capture, str, bool], Awaitable[Meaning]]
-"""Reads a response, with the arguments of `meaning`."""
+Reader = Callable[[Lease, Capture, str, bool], Awaitable[HopReading]]
+"""Reads a response, with the arguments of `read_hop`."""
 
 
-def meaning(lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
-    """Return what the response of `base` means; `follows` says whether a redirect may be followed."""
-    further = redirect_target(found.status, found.header("location"), base) if follows else None
-    return Meaning.last(_of_capture(found, lease)) if further is None else Meaning(further=further)
+def read_hop(lease: Lease, found: Capture, base: str, follows: bool) -> HopReading:
+    """Read a response of `base`; `follows` says whether a redirect may be followed."""
+    next_url = redirect_target(found.status, found.header("location"), base) if follows else None
+    return (
+        HopReading.last(_decide_capture(found, lease)) if next_url is None else HopReading(next_url=next_url)
+    )
 
 
-async def _here(lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
-    return meaning(lease, found, base, follows)
+async def _read_in_event_loop(lease: Lease, found: Capture, base: str, follows: bool) -> HopReading:
+    return read_hop(lease, found, base, follows)
 
 
 async def fetch_robots(
-    client: Fetcher, lease: Lease, address_limiter: AddressLimiter, read: Reader = _here
+    client: Fetcher, lease: Lease, address_limiter: AddressLimiter, read: Reader = _read_in_event_loop
 ) -> RobotsFetch | Postponement:
     """Fetch the robots.txt of a lease, redirects included. Return a `Postponement` if no response came and the lease
     goes back.
@@ -180,10 +182,10 @@ async def fetch_robots(
         if isinstance(found, FetchFailure):
             return RobotsFetch(captures=tuple(captures), decision=decide_failure(found, lease))
         captures.append(found)
-        further = await _next_hop(captures, url, lease, read)
-        if isinstance(further, RobotsFetch):
-            return further
-        url = further
+        result = await _next_hop(captures, url, lease, read)
+        if isinstance(result, RobotsFetch):
+            return result
+        url = result
         if url.host == lease.url.host:
             # The lease holds the host, and lasts for this request as well.
             await asyncio.sleep(address_limiter.host_delay_ms / 1000)
@@ -202,9 +204,9 @@ async def _next_hop(captures: list[Capture], url: Url, lease: Lease, read: Reade
     try:
         with failure_boundary(READING_STEP):
             found = await read(lease, captures[-1], url.text, len(captures) <= MAX_REDIRECTS)
-            further = found.further or found.event(captures)
-            assert further is not None
-            return further
+            result = found.next_url or found.fetch_result(captures)
+            assert result is not None
+            return result
     except ReadingFailure as failure:
         return RobotsFetch(captures=tuple(captures), decision=UNREADABLE, reading_failure=failure)
 
@@ -294,18 +296,18 @@ class RobotsCache:
     async def rules(self, lease: Lease) -> "OriginRules":
         """Return the rules for the page of a lease."""
         key = (lease.url.origin, lease.robots_version, self._frontier.crawl.server_restarts)
-        page = self._entries.pop(key, None)
-        if page is None:
+        entry = self._entries.pop(key, None)
+        if entry is None:
             record = await self._frontier.origins.robots(lease.url.origin)
             rules = None
             if record is not None and record.rule == "rules" and record.body:
                 rules = parse_rules(split_timestamp(record.body)[0], PRODUCT_TOKEN)
-            page = OriginRules(record=record, rules=rules)
-            self._size += page.size
-        self._entries[key] = page
-        while len(self._entries) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._entries) > 1):
+            entry = OriginRules(record=record, rules=rules)
+            self._size += entry.size
+        self._entries[key] = entry
+        while len(self._entries) > _MAX_ENTRIES or (self._size > _MAX_BYTES and len(self._entries) > 1):
             self._size -= self._entries.popitem(last=False)[1].size
-        return page
+        return entry
 
     def __repr__(self) -> str:
         return f"<robots cache: {len(self._entries)} origins>"
@@ -356,7 +358,7 @@ class OriginRules:
         return Judgement(outcome=Outcome.FAILED, reason="robots_unreachable")
 
 
-def _of_capture(found: Capture, lease: Lease) -> RobotsRuling | RobotsRetry:
+def _decide_capture(found: Capture, lease: Lease) -> RobotsRuling | RobotsRetry:
     now_ms = found.started_ms + found.elapsed_ms
     return decide_response(
         lease,

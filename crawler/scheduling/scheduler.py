@@ -69,7 +69,7 @@ class Scheduler:
         self._frontier, self._queue, self._gate, self._heartbeat = frontier, queue, gate, heartbeat
         self._worker, self._uplink = worker, uplink
         self._settings, self._lease_ms = settings, lease_ms
-        self._until = None if settings.max_time_s is None else clock() + settings.max_time_s
+        self._stop_at = None if settings.max_time_s is None else clock() + settings.max_time_s
         self._reads_sitemaps, self._clock = reads_sitemaps, clock
         self._robots_cache = RobotsCache(frontier)
         self._restarts = frontier.crawl.server_restarts
@@ -186,10 +186,10 @@ class Scheduler:
     def _wait_s(self, now: float) -> float:
         room = self._uplink.lease_limit(self._settings.concurrency) - len(self._queue)
         wait_s = POLL_INTERVAL_S if room <= 0 or self._gate.is_shut else self._poll.wait_s(now)
-        return wait_s if self._until is None else min(wait_s, max(self._until - now, 0.0))
+        return wait_s if self._stop_at is None else min(wait_s, max(self._stop_at - now, 0.0))
 
     def _should_stop(self) -> bool:
-        return self._stopped or (self._until is not None and self._clock() >= self._until)
+        return self._stopped or (self._stop_at is not None and self._clock() >= self._stop_at)
 
     def __repr__(self) -> str:
         return (

@@ -29,7 +29,7 @@ class LeaseScheduler(BaseScheduler):
         return cls(crawler.visits)
 
     def has_pending_requests(self) -> bool:
-        """Return whether a granted lease waits to be fetched. Whether more leases will come, the engine knows."""
+        """Return whether a granted lease waits to be fetched. The engine knows whether more leases will come."""
         return bool(self._requests)
 
     def enqueue_request(self, request: Request) -> bool:

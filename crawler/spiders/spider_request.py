@@ -80,7 +80,10 @@ def encode_request(request: Request, spider: Spider) -> bytes:
     for name, value in written["h"]:
         if not is_sendable(name, value):
             raise _unsupported(
-                request, spider, f"its header {name!r} is none", "leave out its control characters"
+                request,
+                spider,
+                f"no request can have its header {name!r}",
+                "leave out its control characters",
             )
     fields = {key: value for key, value in written.items() if value}
     if not fields:
@@ -184,7 +187,7 @@ def _require_json(request: Request, spider: Spider, what: str, value: Mapping[st
             raise _unsupported(
                 request,
                 spider,
-                f"its {what}[{key!r}] is {type(one).__name__} that does not come back from JSON",
+                f"its {what}[{key!r}] has the type {type(one).__name__} and does not come back from JSON unchanged",
                 "carry strings, numbers, lists and dicts with string keys",
             )
 

@@ -54,7 +54,7 @@ def spider_class(spec: SpiderSpec) -> "type[Spider]":
         raise InputError(f"--spider {spec.class_path}: name it package.module:Class")
     found = getattr(_module(f"--spider {spec.class_path}", module), name, None)
     if not isinstance(found, type) or not issubclass(found, Spider):
-        what = "has no such class" if found is None else "that is no class made from scrapy.Spider"
+        what = "has no such class" if found is None else f"has {name}, which is no subclass of scrapy.Spider"
         raise InputError(f"--spider {spec.class_path}: {module} {what}")
     return found
 

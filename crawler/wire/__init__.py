@@ -20,8 +20,8 @@
    `http.http2`).
 7. Connections are kept and used again (`http.pool`). If a kept connection closes before it has answered, the client
    replaces it, because a server may close an idle connection at any time. If a server breaks h2, the client repeats the
-   request in HTTP/1.1, and uses only HTTP/1.1 for that origin from then on. Nothing else is requested twice, and only
-   GET and HEAD are.
+   request in HTTP/1.1, and uses only HTTP/1.1 for that origin from then on. Only GET and HEAD are repeated, and only in
+   these two cases.
 
 The life of an exchange: `client` resolves the name, acquires the address, and takes a connection from the pool or dials
 one. The connection (`http.http1`, `http.http2`) speaks, an `ExchangeTimer` (`http.exchange`) watches the clock, and

@@ -132,12 +132,12 @@ class Client:
                 max_body=limits.max_body if max_body is None else max_body,
                 timeout_s=limits.timeout_s if timeout_s is None else timeout_s,
             )
-        begun = time.monotonic()
+        started_at = time.monotonic()
         place = parse_target(url.wire)
         found = await self._addresses(place, url.host, limits, page_address)
         if isinstance(found, FetchFailure):
             return found
-        elapsed_s = time.monotonic() - begun
+        elapsed_s = time.monotonic() - started_at
         exchange = _Exchange(
             url=url,
             request=self._request(place, headers, method, body, with_credentials=with_credentials),
@@ -279,7 +279,7 @@ class Client:
             page_address=exchange.page_address,
         )
         h2 = exchange.url.origin not in self._http1_only
-        begun, waited = time.monotonic(), 0.0
+        started_at, waited = time.monotonic(), 0.0
 
         async def acquire(where: str) -> int:
             nonlocal waited
@@ -290,7 +290,7 @@ class Client:
                 waited += time.monotonic() - acquiring_since
 
         dialed = await dial.open(place, address, fallback, acquire, h2=h2)
-        exchange.remaining_s -= time.monotonic() - begun - waited
+        exchange.remaining_s -= time.monotonic() - started_at - waited
         return dialed
 
     async def _exchange_on(
@@ -301,7 +301,7 @@ class Client:
         dialed: DialedConnection | None = None,
     ) -> Capture | ExchangeResult:
         """Have the exchange; return its `ExchangeResult` if no response came."""
-        started_ms, begun = self._clock_ms(), time.monotonic()
+        started_ms, started_at = self._clock_ms(), time.monotonic()
         try:
             if self._on_request is not None:
                 self._on_request(effective_address(address))
@@ -309,7 +309,7 @@ class Client:
         except BaseException:
             connection.close()
             raise
-        elapsed = time.monotonic() - begun
+        elapsed = time.monotonic() - started_at
         exchange.remaining_s -= elapsed
         if connection.is_usable:
             self._pool.put(self._key(exchange, address), connection)

@@ -4,7 +4,7 @@
    must not be above the host's registered domain. Path, `Secure`, `Max-Age`, `Expires` and the prefixes `__Secure-` and
    `__Host-` are obeyed.
 2. The jar holds at most `MAX_COOKIES_PER_DOMAIN` cookies of `MAX_COOKIE_BYTES` each for one registered domain, and at
-   most `MAX_DOMAINS` domains; it evicts the domain first to which it has sent no request for longest.
+   most `MAX_DOMAINS` domains. The domain whose last request is the oldest is evicted first.
 """
 
 from collections import OrderedDict
@@ -62,13 +62,13 @@ class CookieJar:
             if name.lower() == "set-cookie" and len(value) <= 2 * MAX_COOKIE_BYTES:
                 self._set(target, value, new_only)
 
-    def _set(self, target: Target, text: str, unknown_only: bool) -> None:
+    def _set(self, target: Target, text: str, new_only: bool) -> None:
         cookie = _parsed(target, text, self._clock())
         if cookie is None:
             return
         jar = self._domains.setdefault(_jar_domain(target.host), OrderedDict())
         key = (cookie.domain, cookie.path, cookie.name)
-        if unknown_only and key in jar:
+        if new_only and key in jar:
             return
         jar.pop(key, None)
         if cookie.expires_at is None or cookie.expires_at > self._clock():
@@ -95,8 +95,8 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         return None
     fields: dict[str, str] = {}
     for attribute in attributes:
-        key, _, what = attribute.partition("=")
-        fields[key.strip().lower()] = what.strip()
+        key, _, attribute_value = attribute.partition("=")
+        fields[key.strip().lower()] = attribute_value.strip()
     domain = fields.get("domain", "").removeprefix(".").lower()
     if domain and not _may_set_domain(domain, target.host):
         return None
@@ -115,11 +115,11 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         only_host=not domain,
         path=path if path.startswith("/") else _default_path(target.path),
         secure=secure,
-        expires_at=_until(fields, now),
+        expires_at=_expiry_time(fields, now),
     )
 
 
-def _until(fields: dict[str, str], now: float) -> float | None:
+def _expiry_time(fields: dict[str, str], now: float) -> float | None:
     age = fields.get("max-age", "")
     if age.removeprefix("-").isdecimal() and age.isascii():
         return now + int(age[:12])

@@ -71,24 +71,24 @@ def _by_host(
     arguments: Callable[[T], tuple[Arg, ...]],
 ) -> Iterator[tuple[int, list[Arg], list[T]]]:
     """Yield partition, arguments and items of one call after another, of about `_BATCH` items each."""
-    parts: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
+    hosts_by_partition: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         host = url(item).host
-        parts[partitions.of_host(host)][host].append(item)
-    for partition, hosts in parts.items():
+        hosts_by_partition[partitions.of_host(host)][host].append(item)
+    for partition, hosts in hosts_by_partition.items():
         args: list[Arg] = []
-        held: list[T] = []
+        batch: list[T] = []
         for host, urls in hosts.items():
             for some in batches(urls, _BATCH):
                 args += (host, registered_domain(host), len(some))
                 for item in some:
                     args += arguments(item)
-                held += some
-                if len(held) >= _BATCH:
-                    yield partition, args, held
-                    args, held = [], []
-        if held:
-            yield partition, args, held
+                batch += some
+                if len(batch) >= _BATCH:
+                    yield partition, args, batch
+                    args, batch = [], []
+        if batch:
+            yield partition, args, batch
 
 
 def release_arguments(ended: HostRelease) -> tuple[Arg, ...]:

@@ -11,7 +11,10 @@ from frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Lease
 from frontier.urls.canonical import canonicalize
 from frontier.urls.scope import Scope
 
-_CONCLUSION = 9  # bytes before its texts (lua/state/outbox.lua)
+_SETTLEMENT_HEAD_BYTES = 9
+"""Bytes of a settlement before its texts: six of its time, and the length of each of three texts
+(`lua/state/outbox.lua`).
+"""
 
 
 def decode_lease(row: Sequence[Any], worker: str) -> Lease:
@@ -44,12 +47,12 @@ def decode_settlement(item: bytes) -> FrontierSettlement:
     try:
         return _decode_settlement(item)
     except ValueError as error:
-        raise CorruptData(f"frontier: what was settled cannot be read: {item[:80]!r}") from error
+        raise CorruptData(f"frontier: a settlement cannot be read: {item[:80]!r}") from error
 
 
 def _decode_settlement(item: bytes) -> FrontierSettlement:
-    at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_CONCLUSION]
-    texts, at = [], _CONCLUSION
+    at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_SETTLEMENT_HEAD_BYTES]
+    texts, at = [], _SETTLEMENT_HEAD_BYTES
     for length in lengths:
         texts.append(item[at : at + length].decode())
         at += length
@@ -61,7 +64,9 @@ def _decode_settlement(item: bytes) -> FrontierSettlement:
 
 
 def soonest_ms(waits: Sequence[int]) -> int | None:
-    """Return the shortest of some waits, in milliseconds; a negative wait stands for none. None if there is none."""
+    """Return the shortest of some waits, in milliseconds; None if there is none. A negative number
+    stands for None.
+    """
     return min((wait for wait in waits if wait >= 0), default=None)
 
 

@@ -1,4 +1,4 @@
-"""`RetryDeadline`: how long calls are repeated before their server is given up, and how long they wait in between.
+"""`RetryDeadline`: how long failed calls are repeated, and how long they wait between two attempts.
 
 1. One deadline holds for all calls that are made together, whatever fails and on how many servers.
 2. Waits are drawn evenly from zero to a bound that doubles ("full jitter", Brooker, AWS Architecture Blog, 2015), so
@@ -35,19 +35,19 @@ class RetryDeadline:
         """Seconds until the deadline; 0 after it."""
         return max(self._deadline - time.monotonic(), 0.0)
 
-    async def back_off(self, attempt: int, where: str, trouble: Exception) -> None:
+    async def back_off(self, attempt: int, where: str, error: Exception) -> None:
         """Sleep before the next attempt; the first attempt is number 0.
 
         Raise `Unavailable` with the server's name and error if the deadline is over or if no repetition can help.
         """
-        if isinstance(trouble, AuthenticationError | AuthorizationError):
-            raise refusal_error(where, trouble) from trouble
-        left = self.remaining_s
-        if not left:
+        if isinstance(error, AuthenticationError | AuthorizationError):
+            raise refusal_error(where, error) from error
+        remaining_s = self.remaining_s
+        if not remaining_s:
             raise Unavailable(
-                f"{where} has failed for {self._total_s:.0f} s: {one_line(trouble)}; see to it and run again"
-            ) from trouble
-        await asyncio.sleep(random.uniform(0, min(left, _LONGEST_S, _FIRST_S * 2 ** min(attempt, 10))))
+                f"{where} has failed for {self._total_s:.0f} s: {one_line(error)}; see to it and run again"
+            ) from error
+        await asyncio.sleep(random.uniform(0, min(remaining_s, _LONGEST_S, _FIRST_S * 2 ** min(attempt, 10))))
 
 
 def refusal_error(where: str, refusal: Exception) -> Unavailable:

@@ -1,8 +1,9 @@
 """`ClusterLink`: the frontier on a Redis or Valkey Cluster.
 
-1. The link learns from any node that answers which master has which slot (CLUSTER SLOTS). It learns again after a sign
-   of change: after MOVED first from the node that it names, after a lost connection first from the other nodes.
-2. A map is replaced as a whole. Tasks that were all turned away learn it once.
+1. The link reads the map of slots (CLUSTER SLOTS: which master has which slot) from any node that answers. It reads the
+   map again after a sign of change: after MOVED first from the node that MOVED names, after a lost connection first
+   from the other nodes.
+2. A map is replaced as a whole. If several tasks need a new one at once, it is read once.
 3. Every call names one more key of the same slot, which never exists. Functions build the names of most of their keys
    themselves. In a slot that moves key by key (CLUSTER SETSLOT), a function that finds a key gone would be broken off
    half-way. Because one of two named keys is missing, the server refuses the call as a whole (TRYAGAIN) until the slot
@@ -27,7 +28,7 @@ from redis.exceptions import ConnectionError as Lost
 
 from frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S
 from frontier.link.master import Master
-from frontier.link.redis_client import HOST, PORT, redis_client, understood
+from frontier.link.redis_client import HOST, PORT, redis_client, reject_non_replies
 from frontier.link.replication import grace_s
 from frontier.link.retrying_link import RetryingLink
 
@@ -46,14 +47,14 @@ class SlotMap:
     owners: tuple[Address | None, ...]
     """The master of each slot; None if no node has the slot."""
     replicated_masters: frozenset[Address]
-    """The masters with a replica that the cluster takes for alive."""
+    """The masters with a replica that the cluster considers alive."""
 
     @staticmethod
-    def from_reply(told: dict[tuple[int, int], dict[str, Any]]) -> "SlotMap":
+    def from_reply(reply: dict[tuple[int, int], dict[str, Any]]) -> "SlotMap":
         """Return the map of redis-py's reading of CLUSTER SLOTS."""
         owners: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         replicated = set()
-        for (first, last), nodes in told.items():
+        for (first, last), nodes in reply.items():
             host, port, *_ = nodes["primary"]
             owners[first : last + 1] = [(host, port)] * (last + 1 - first)
             if nodes["replicas"]:
@@ -104,11 +105,11 @@ class ClusterLink(RetryingLink):
 
     def _masters(self) -> list[Master]:
         if self._slots is None:
-            raise Lost("no node has told who has which slots")
+            raise Lost("no node has sent the map of slots")
         return [self._nodes[address] for address in sorted(self._slots.masters)]
 
-    async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
-        if isinstance(trouble, TryAgainError):
+    async def _refresh_topology(self, node: Master | None, error: Exception) -> None:
+        if isinstance(error, TryAgainError):
             return
         stale = self._slots
         async with self._learning:
@@ -116,11 +117,11 @@ class ClusterLink(RetryingLink):
                 return
             others = [other for other in self._nodes.values() if other is not node]
             random.shuffle(others)
-            if isinstance(trouble, MovedError) and node is not None:
-                others.insert(0, self._redirect_target(node, trouble))
+            if isinstance(error, MovedError) and node is not None:
+                others.insert(0, self._redirect_target(node, error))
             for teller in [*others, *([node] if node is not None else [])]:
                 try:
-                    with understood():
+                    with reject_non_replies():
                         async with asyncio.timeout(_LEARN_S):
                             await self._learn_from(teller)
                 except NO_REPLY_ERRORS:
@@ -130,10 +131,10 @@ class ClusterLink(RetryingLink):
     async def _learn_from(self, teller: Master) -> None:
         if self._grace_s is None:
             self._grace_s = grace_s(await _node_timeout_ms(teller.redis))
-        told = await teller.redis.execute_command("CLUSTER SLOTS")  # type: ignore[no-untyped-call]
-        slots = SlotMap.from_reply(parse_cluster_slots(told, current_host=_host(teller)))
+        reply = await teller.redis.execute_command("CLUSTER SLOTS")  # type: ignore[no-untyped-call]
+        slots = SlotMap.from_reply(parse_cluster_slots(reply, current_host=_host(teller)))
         if not slots.masters:
-            raise Lost("it is of no cluster any more")
+            raise Lost("it no longer belongs to a cluster")
         for address in slots.masters - (self._slots.masters if self._slots else set()):
             self._node(address).mark_promoted(
                 listed=address in slots.replicated_masters, grace_s=self._grace_s
@@ -151,10 +152,10 @@ class ClusterLink(RetryingLink):
 
 async def _node_timeout_ms(redis: Redis) -> int:
     try:
-        told = await redis.config_get("cluster-node-timeout")
+        reply = await redis.config_get("cluster-node-timeout")
     except ResponseError:  # a hosted cluster, which lets nobody read its configuration
         return _NODE_TIMEOUT_MS
-    return int(told.get("cluster-node-timeout") or _NODE_TIMEOUT_MS)
+    return int(reply.get("cluster-node-timeout") or _NODE_TIMEOUT_MS)
 
 
 def _host(node: Master) -> str:

@@ -22,17 +22,17 @@ async def connect(address: str) -> Link:
     is enough to learn of the others. Raise `InputError` for another kind of address, and `Unavailable` if nothing
     answers. No message contains a password of the address.
     """
-    addresses = _several(address)
-    trouble: Exception | None = None
+    addresses = _addresses(address)
+    last_error: Exception | None = None
     for each in addresses:
         server = _client(each)
         try:
             async with reply_timeout():
-                told = await server.info("cluster")
-                clustered = bool(told.get("cluster_enabled"))
+                info = await server.info("cluster")
+                clustered = bool(info.get("cluster_enabled"))
         except (RedisError, OSError) as error:
             await server.aclose()
-            trouble = error
+            last_error = error
             continue
         if clustered:
             await server.aclose()
@@ -40,21 +40,21 @@ async def connect(address: str) -> Link:
         if len(addresses) > 1:
             await server.aclose()
             raise InputError(
-                f"project.redis: {printable_address(each)} is of no cluster; name one server, or nodes of a cluster"
+                f"project.redis: {printable_address(each)} is not in a cluster; name one server, or nodes of a cluster"
             )
         return SingleLink(server)
     raise Unavailable(
-        f"Redis at {','.join(map(printable_address, addresses))} does not answer: {one_line(trouble or OSError())};"
+        f"Redis at {','.join(map(printable_address, addresses))} does not answer: {one_line(last_error or OSError())};"
         ' start it, or set project.redis = "embedded"'
-    ) from trouble
+    ) from last_error
 
 
-def _several(address: str) -> list[str]:
+def _addresses(address: str) -> list[str]:
     """Return each address of a list, with the scheme and the credentials of the first: a list names only hosts."""
     if not address.startswith(("redis://", "rediss://")):
         return [address]
     scheme, _, rest = address.partition("://")
-    credentials, at, hosts = rest.rpartition("@")  # a password may hold commas
+    credentials, at, hosts = rest.rpartition("@")  # a password may contain commas
     return [
         f"{scheme}://{credentials}{at}{host.strip().removeprefix(f'{scheme}://')}"
         for host in hosts.split(",")
@@ -62,7 +62,7 @@ def _several(address: str) -> list[str]:
 
 
 def _client(address: str) -> Redis:
-    # What a parser says of an address may hold its password.
+    # The parser's own error may contain the password.
     wrong = InputError(
         f'project.redis: {printable_address(address)} is not an address; write "embedded" or redis://USER:PASSWORD@HOST:PORT'
     )

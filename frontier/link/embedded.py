@@ -134,8 +134,8 @@ def _start(directory: Path, lock: int) -> Path:
             threading.Thread(target=process.wait, name="embedded-valkey", daemon=True).start()
             return path
         time.sleep(_POLL_S)
-    said = log.read_text(errors="replace").splitlines() if log.exists() else []
-    last = said[-1] if said else f"exit code {process.returncode}"
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    last = lines[-1] if lines else f"exit code {process.returncode}"
     raise Unavailable(f"the embedded Valkey in {directory} did not start: {last}; see {log}")
 
 

@@ -1,13 +1,13 @@
-"""The errors for a crawl whose frontier was in its server and is lost."""
+"""The errors for a crawl whose frontier its server has lost."""
 
 from core import CorruptData
 
 LOST_REPLY_PREFIX = "NOFRONTIER"
-"""The beginning of a function's refusal when nobody has made its partition or home (`lua/state/clock.lua`)."""
+"""The beginning of a function's refusal when its partition or its crawl does not exist (`lua/state/clock.lua`)."""
 
 
 def lost_frontier_error(crawl: str) -> CorruptData:
-    """Return the error for a Redis server that is empty or another one, or from which somebody has
+    """Return the error for a Redis server that does not have the crawl: it is empty, it is another one, or somebody has
     removed the crawl.
     """
     return CorruptData(

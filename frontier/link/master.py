@@ -50,7 +50,7 @@ class Master:
         self._looked = 0.0
         self._code: str | None = None
         self._loading = asyncio.Lock()
-        self._room = asyncio.Semaphore(_CONNECTIONS)
+        self._connection_slots = asyncio.Semaphore(_CONNECTIONS)
 
     async def execute(
         self, commands: Sequence[Command], patience: RetryDeadline, *, asking: bool = False
@@ -60,18 +60,18 @@ class Master:
         With `asking`, the server is only just taking their slot over (ASK). Raise `Lost` or another of
         `NO_REPLY_ERRORS` if it is not known whether they were carried out, or if no replica had them by the deadline.
         """
-        async with self._room, reply_timeout() as heard, self._connection() as connection:
+        async with self._connection_slots, reply_timeout() as reset_timeout, self._connection() as connection:
             asked = [part for command in commands for part in (("ASKING",), command)] if asking else commands
             now = time.monotonic()
             looks = [("INFO", "replication")] if now - self._looked >= _LOOK_S else []
             waits = [("WAIT", 1, _WAIT_MS)] if self._replication.is_replica_required(now) else []
-            replies = await _exchange(connection, [*asked, *looks, *waits], heard)
+            replies = await _exchange(connection, [*asked, *looks, *waits], reset_timeout)
             if looks:
                 self._looked = now
                 self._read_replication(replies[len(asked)])
             acknowledged = waits and self._acknowledged(replies[-1])
             if not acknowledged and self._replication.is_replica_required(now):
-                await self._wait_for_replica(connection, patience, heard)
+                await self._wait_for_replica(connection, patience, reset_timeout)
             return replies[1 : len(asked) : 2] if asking else replies[: len(asked)]
 
     async def load_library(self, code: str) -> None:
@@ -121,23 +121,25 @@ class Master:
     def __repr__(self) -> str:
         return f"Master({self.name!r})"
 
-    async def _wait_for_replica(self, connection: Any, patience: RetryDeadline, heard: TimeoutReset) -> None:
+    async def _wait_for_replica(
+        self, connection: Any, patience: RetryDeadline, reset_timeout: TimeoutReset
+    ) -> None:
         """Return when a replica has the writes of this connection, or the server has been without replicas for long
         enough.
         """
         while True:
-            state: Command = ("CLUSTER", "INFO") if self._clustered else ("PING",)
-            wanted = self._replication.is_replica_required(time.monotonic())
-            info, lives, replicas = await _exchange(
-                connection, [("INFO", "replication"), state, ("WAIT", 1, _WAIT_MS)], heard
+            state_command: Command = ("CLUSTER", "INFO") if self._clustered else ("PING",)
+            is_required = self._replication.is_replica_required(time.monotonic())
+            info, state_reply, replicas = await _exchange(
+                connection, [("INFO", "replication"), state_command, ("WAIT", 1, _WAIT_MS)], reset_timeout
             )
             if not self._read_replication(info):
                 raise Lost("it is no master any more")
             if self._acknowledged(replicas):
                 return
-            if isinstance(lives, ResponseError):
-                raise Lost(str(lives))
-            if not wanted and (not self._clustered or b"cluster_state:ok" in lives):
+            if isinstance(state_reply, ResponseError):
+                raise Lost(str(state_reply))
+            if not is_required and (not self._clustered or b"cluster_state:ok" in state_reply):
                 return
             if not patience.remaining_s:
                 raise Lost("no replica takes what is written")
@@ -167,12 +169,12 @@ class Master:
             await pool.release(connection)
 
 
-async def _exchange(connection: Any, commands: Sequence[Command], heard: TimeoutReset) -> list[Any]:
-    heard()
+async def _exchange(connection: Any, commands: Sequence[Command], reset_timeout: TimeoutReset) -> list[Any]:
+    reset_timeout()
     await connection.send_packed_command(connection.pack_commands(commands))
     replies: list[Any] = []
     for _ in commands:
-        heard()
+        reset_timeout()
         try:
             replies.append(await connection.read_response())
         except ResponseError as refusal:

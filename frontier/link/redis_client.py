@@ -1,5 +1,5 @@
-"""`redis_client`: redis-py's client of one server, which does everything once and without a timeout; `reply_timeout`
-adds the timeout.
+"""`redis_client`: redis-py's client of one server, without repetitions and timeouts of its own; `reply_timeout` adds
+the timeout.
 
 1. The client repeats nothing: links have a deadline of their own (`frontier.link.call_retry`).
 2. A task that waits for a server can be cancelled at any moment. redis-py with a socket timeout writes under
@@ -20,7 +20,7 @@ from redis.retry import Retry
 
 REPLY_TIMEOUT_S = 5.0
 """Seconds that a server has to answer, or to take a write: redis-py's own default. Functions take milliseconds."""
-NONSENSE = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError)
+PARSER_ERRORS = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError)
 """Errors that parsers of replies raise, redis-py's and ours; `MemoryError` comes from a reply that claims a thousand
 million items.
 """
@@ -38,22 +38,22 @@ def redis_client(options: Mapping[str, Any]) -> Redis:
 
 
 @contextmanager
-def understood() -> Iterator[None]:
-    """Raise `Lost` if the body meets a reply that is none: another program listens there, or bytes were lost."""
+def reject_non_replies() -> Iterator[None]:
+    """Raise `Lost` if the body receives what is no reply: another program listens there, or bytes were lost."""
     try:
         yield
-    except NONSENSE as error:
+    except PARSER_ERRORS as error:
         raise Lost(f"it answers what is no reply ({type(error).__name__}: {error})") from error
 
 
 @asynccontextmanager
 async def reply_timeout() -> AsyncIterator[TimeoutReset]:
-    """Raise `Lost` if the body takes longer than `REPLY_TIMEOUT_S`, or as `understood` does; calling the `TimeoutReset`
-    begins that time anew.
+    """Raise `Lost` if the body takes longer than `REPLY_TIMEOUT_S`, or as `reject_non_replies` does; calling the
+    `TimeoutReset` begins that time anew.
     """
     clock = asyncio.get_running_loop().time
     try:
-        with understood():
+        with reject_non_replies():
             async with asyncio.timeout(REPLY_TIMEOUT_S) as limit:
                 yield lambda: limit.reschedule(clock() + REPLY_TIMEOUT_S)
     except TimeoutError as error:

@@ -4,9 +4,9 @@
 2. A master that the cluster lists without a replica when it becomes a master (it was promoted, or never had a replica)
    has none to wait for, until one comes.
 
-In a cluster the grace is longer than a master that was cut off from the others goes on taking writes. So a call that
-counts without a replica was written to a master that no other had replaced. This module asks no server; times are
-seconds of a steady clock.
+In a cluster the grace is longer than the time for which a master still takes writes after it was cut off from the
+others. So a call that counts without a replica was written to a master that no other had replaced. This module asks no
+server; times are seconds of a steady clock.
 """
 
 import math
@@ -14,7 +14,7 @@ import re
 
 ALONE_S = 10.0
 """Seconds of grace for one server, which has no others to be cut off from (the default of min-replicas-max-lag)."""
-_SILENT_S = 2
+_NORMAL_SILENCE_S = 2
 """Seconds of silence that are normal: replicas acknowledge once a second."""
 _REPLICA = re.compile(rb"^slave\d++:(?=.*?\bstate=online\b).*?\blag=(\d{1,18})", re.MULTILINE)
 
@@ -22,7 +22,7 @@ _REPLICA = re.compile(rb"^slave\d++:(?=.*?\bstate=online\b).*?\blag=(\d{1,18})",
 def grace_s(node_timeout_ms: int) -> float:
     """Return the seconds of grace for a cluster's master.
 
-    A node is asked for a sign of life within half its timeout and taken for lost a timeout later (clusterCron); a
+    A node is asked for a sign of life within half its timeout and considered lost a timeout later (clusterCron); a
     master that has lost most of the others in this way refuses writes after 1.5 timeouts. One second is added for
     differences of clocks.
     """
@@ -47,11 +47,11 @@ class Replication:
 
     def read_info(self, info: bytes, now: float) -> bool:
         """Read the reply to INFO replication, and return whether the server is a master."""
-        silent = min((int(lag) for lag in _REPLICA.findall(info)), default=None)
-        if silent is not None and silent <= _SILENT_S:
+        silence_s = min((int(lag) for lag in _REPLICA.findall(info)), default=None)
+        if silence_s is not None and silence_s <= _NORMAL_SILENCE_S:
             self._alone_since = None
         elif self._alone_since is None:
-            self._alone_since = now - (silent or 0)
+            self._alone_since = now - (silence_s or 0)
         return b"role:master" in info
 
     def is_replica_required(self, now: float) -> bool:

@@ -78,9 +78,9 @@ class RetryingLink(ABC):
         """Return every server that has keys. Raise one of `NO_REPLY_ERRORS` if they are not known."""
 
     @abstractmethod
-    async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
-        """Find out which server has which keys, after `trouble` with `node`. Raise nothing: the next attempt shows
-        whether it helped.
+    async def _refresh_topology(self, node: Master | None, error: Exception) -> None:
+        """Find out which server has which keys, after `node` failed with `error`. Raise nothing: the next attempt
+        shows whether it helped.
         """
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
@@ -152,7 +152,7 @@ class RetryingLink(ABC):
         while pending:
             node = None
             try:
-                groups = self._grouped(pending)
+                groups = self._group_by_server(pending)
                 if len(groups) > 1:
                     await _all(self._deliver(group, batch, attempt) for group in groups.values())
                     return
@@ -161,19 +161,19 @@ class RetryingLink(ABC):
                     await node.load_library(self._code)
                 commands = [each.command for each in pending]
                 answers = await node.execute(commands, batch.patience, asking=asking)
-            except NO_REPLY_ERRORS as lost:
-                if isinstance(lost, ResponseError) and not _is_transient(lost):
-                    raise refusal_error(_server_name(node), lost) from lost
-                trouble: Exception | None = lost
+            except NO_REPLY_ERRORS as no_reply:
+                if isinstance(no_reply, ResponseError) and not _is_transient(no_reply):
+                    raise refusal_error(_server_name(node), no_reply) from no_reply
+                error: Exception | None = no_reply
             else:
-                pending, trouble = await self._sorted(node, pending, answers, batch, attempt)
-            if trouble is not None:
-                await batch.patience.back_off(attempt, _server_name(node), trouble)
-                await self._refresh_topology(node, trouble)
+                pending, error = await self._store_replies(node, pending, answers, batch, attempt)
+            if error is not None:
+                await batch.patience.back_off(attempt, _server_name(node), error)
+                await self._refresh_topology(node, error)
                 attempt += 1
             pending = [replace(each, redirect_target=None) for each in pending]
 
-    def _grouped(
+    def _group_by_server(
         self, pending: Sequence[_PendingCommand]
     ) -> dict[tuple[Master, bool], list[_PendingCommand]]:
         groups: dict[tuple[Master, bool], list[_PendingCommand]] = {}
@@ -182,7 +182,7 @@ class RetryingLink(ABC):
             groups.setdefault((node, each.redirect_target is not None), []).append(each)
         return groups
 
-    async def _sorted(
+    async def _store_replies(
         self,
         node: Master,
         pending: Sequence[_PendingCommand],
@@ -193,9 +193,9 @@ class RetryingLink(ABC):
         """Store replies and follow redirections; return the commands that must be repeated, and why."""
         redirected: list[_PendingCommand] = []
         again: list[_PendingCommand] = []
-        trouble: Exception | None = None
+        error: Exception | None = None
         for each, answer in zip(pending, answers, strict=True):
-            # One without an append-only file has nothing to wait for, one before Redis 7.2 no word for it.
+            # A server without an append-only file has nothing to sync; one before Redis 7.2 does not know WAITAOF.
             if not isinstance(answer, ResponseError) or each.command[0] == _SYNC:
                 batch.replies[each.at] = answer
             elif isinstance(answer, AskError) and not isinstance(answer, MovedError):
@@ -206,11 +206,11 @@ class RetryingLink(ABC):
                 raise refusal_error(_server_name(node), answer) from answer
             else:
                 again.append(each)
-                trouble = answer
+                error = answer
                 if str(answer) == _NO_FUNCTION:
                     node.mark_library_lost()
         await self._deliver(redirected, batch, attempt)
-        return again, trouble
+        return again, error
 
 
 async def _all(deliveries: Iterable[Coroutine[Any, Any, None]]) -> None:

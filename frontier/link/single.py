@@ -23,8 +23,8 @@ class SingleLink(RetryingLink):
 
     def __init__(self, redis: Redis, *, retry_timeout_s: float = RETRY_TIMEOUT_S) -> None:
         super().__init__(retry_timeout_s)
-        told = redis.connection_pool.connection_kwargs
-        name = told.get("path") or f"{told.get('host', HOST)}:{told.get('port', PORT)}"
+        options = redis.connection_pool.connection_kwargs
+        name = options.get("path") or f"{options.get('host', HOST)}:{options.get('port', PORT)}"
         self._node = Master(str(name), redis)
 
     async def aclose(self) -> None:
@@ -43,9 +43,9 @@ class SingleLink(RetryingLink):
     def _masters(self) -> Sequence[Master]:
         return [self._node]
 
-    async def _refresh_topology(self, node: Master | None, trouble: Exception) -> None:
+    async def _refresh_topology(self, node: Master | None, error: Exception) -> None:
         """Renew the connections if the server has become a replica, because its name may lead to the new master; there
         is no other server to ask.
         """
-        if isinstance(trouble, ReadOnlyError) and node is not None:
+        if isinstance(error, ReadOnlyError) and node is not None:
             await node.reset_connections()

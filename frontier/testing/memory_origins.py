@@ -66,7 +66,7 @@ class MemoryOrigins:
         if held is None or held.kind is not Kind.ROBOTS:
             return
         origin = self._crawl.state.origins[held.origin]
-        told, wait = after_ms or 0, after_ms
+        retry_after_ms, wait = after_ms or 0, after_ms
         if wait is None:
             wait = self._crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
         origin.attempt += 1
@@ -75,7 +75,7 @@ class MemoryOrigins:
             hold_origin(origin, wait, now, fault, reason)
         else:
             if fault is not None:
-                hold = told if fault is Fault.BUSY else 0
+                hold = retry_after_ms if fault is Fault.BUSY else 0
                 exchange = Exchange(fault=fault, reason=reason, hold_ms=hold, granted_at=held.granted_at)
                 self._crawl.state.record_exchange(host, exchange, now)
             host.hold(wait, now, "robots_unreachable" if fault is None else hold_reason(reason, fault))
@@ -92,5 +92,5 @@ class MemoryOrigins:
         known = self._crawl.state.origins.items()
         answered = [text for text, origin in known if origin.version and not origin.is_given_up]
         hosts = {text: self._crawl.state.hosts[canonicalize("/", text).host] for text in answered}
-        living = [text for text, host in hosts.items() if not host.dead_reason]
-        return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
+        not_given_up = [text for text, host in hosts.items() if not host.dead_reason]
+        return sorted(not_given_up, key=lambda text: hosts[text].trips > 0)[:n]

@@ -54,16 +54,16 @@ class MemoryWorkers:
     async def reclaim(self, worker: str, *, is_worker_dead: bool = False, has_crashed: bool = False) -> int:
         """As `Workers.reclaim`."""
         state, now = self._crawl.state, self._crawl.clock()
-        is_orphaned = is_worker_dead or has_crashed
-        if not is_orphaned:
+        is_lost = is_worker_dead or has_crashed
+        if not is_lost:
             self._crawl.heartbeats.check_not_taken_over(worker)
         held = [token for token, lease in state.open_leases.items() if lease.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             lease = state.open_leases[token]
-            if not is_orphaned:
+            if not is_lost:
                 state.uncount_request(lease)
             subject = lease.page or state.origins[lease.origin]
-            subject.is_recovered = subject.is_recovered or is_orphaned
+            subject.is_recovered = subject.is_recovered or is_lost
             state.expire_lease(token, now + 1, int(has_crashed), now)
         expire_robots_bodies(state.origins, state.hosts, now, now + LARGE_RULES_RETENTION_MS)
         return len(held)

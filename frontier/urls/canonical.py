@@ -1,4 +1,4 @@
-"""`canonicalize`: from the text that a page or a user wrote to the one text that stands for the page.
+"""`canonicalize`: turn the text that a page or a user wrote into the one text that stands for the page.
 
 Rules, in order:
 
@@ -45,7 +45,7 @@ _PATH_SESSION = re.compile(
     r"|/\((?:[AFSX]\([A-Za-z0-9_-]+\))+\)(?=/)",  # ASP.NET, cookieless session, authentication, anonymous user
     re.IGNORECASE,
 )
-_DROPPED = re.compile(
+_DROPPED_PARAMETERS = re.compile(
     r"(?:^|(?<=&))(?:"
     # Sessions. A name that other programs use too counts only with a value that these programs make.
     r"(?:jsessionid|phpsessid|aspsessionid[a-z]{8})="  # Servlet; php.ini session.name; Classic ASP (IIS)
@@ -72,9 +72,8 @@ def canonicalize(raw: str, base: str | None = None) -> Url:
     """
     try:
         href = _parsed(raw, base)
-    except (
-        UnicodeEncodeError
-    ):  # half a surrogate pair is read as U+FFFD (Infra standard, scalar value string)
+    except UnicodeEncodeError:
+        # Half a surrogate pair is read as U+FFFD (Infra standard, scalar value string).
         return canonicalize(_LONE_SURROGATE.sub("\ufffd", raw), base and _LONE_SURROGATE.sub("\ufffd", base))
     except ValueError as error:
         raise InvalidUrl("not a URL") from error
@@ -133,7 +132,7 @@ def _fold(path: str) -> str:
     if not mark:
         return path
     if "=" in query:
-        query = _DROPPED.sub("", query)
+        query = _DROPPED_PARAMETERS.sub("", query)
     if query[:1] == "&" or query[-1:] == "&" or "&&" in query:
         query = "&".join(filter(None, query.split("&")))
     return f"{path}?{query}" if query else path

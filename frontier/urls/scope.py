@@ -20,7 +20,7 @@ _KINDS: tuple[str, ...] = get_args(ScopeKind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """One reach with its anchor. `str(scope)` and `Scope.parse` are inverses."""
+    """A kind of scope and its anchor. `str(scope)` and `Scope.parse` are inverses."""
 
     kind: ScopeKind
     anchor: str
@@ -28,7 +28,7 @@ class Scope:
 
     @classmethod
     def of(cls, kind: ScopeKind, url: Url) -> "Scope":
-        """Return the scope of that reach around `url`."""
+        """Return the scope of that kind around `url`."""
         match kind:
             case "any":
                 return cls(kind=kind, anchor="")
@@ -41,7 +41,7 @@ class Scope:
 
     @classmethod
     def parse(cls, text: str) -> "Scope":
-        """Return the scope that `str` wrote. Raise `InputError` if the text is none."""
+        """Return the scope that `str` wrote. Raise `InputError` if the text is no scope."""
         kind, _, anchor = text.partition(":")
         if kind not in _KINDS or (kind == "any") != (anchor == ""):
             raise InputError(f"not a scope: {text!r}; write any, or domain:, host: or prefix: and its anchor")

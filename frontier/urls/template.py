@@ -1,8 +1,8 @@
 """`url_template`: which URLs of a host look made by one page generator. Pure.
 
-Rules. The template keeps of a URL:
+The template is made of these parts of a URL:
 
-1. The depth of the path, up to eight folders; deeper paths are one kind.
+1. The number of folders of the path; all paths with eight or more folders have the same number.
 2. The name of the first folder, and of the second if the first is short (`/en/news/`, `/u/name/`). Names with a digit
    (dates, numbers, tokens) are all one name. Other names fall into 64 kinds, so that a site with a folder for every
    user has tens of templates and not a million.
@@ -30,7 +30,7 @@ PARAMETERS = 32
 """Kinds of parameter names."""
 SHORT = 3
 """Letters of a folder name that is likely a language, or `usr`, `doc`, `wp`: the next folder says more."""
-MOST_PARAMETERS = 3
+MAX_PARAMETERS = 3
 _LONGEST_EXTENSION = 5  # letters: .xhtml, .shtml
 _SCRIPTS = frozenset(
     {"asp", "aspx", "cfm", "cgi", "do", "dll", "exe", "jsp", "php", "php3", "php5", "pl", "py"}
@@ -48,14 +48,14 @@ def url_template(url: Url) -> bytes:
     name, extension = _name(last.partition(";")[0])
     shape = f"{min(len(folders), DEEPEST)}/{kept}/{name}.{extension}"
     if query:
-        count = min(query.count("&") + 1, MOST_PARAMETERS)
+        count = min(query.count("&") + 1, MAX_PARAMETERS)
         shape = f"{shape}?{count}{_parameter(query)}"
     return crc32(shape.encode()).to_bytes(4, "big")
 
 
 @lru_cache(maxsize=8_192)
 def _folder(segment: str) -> str:
-    name = _read(segment.partition(";")[0])
+    name = _unquoted(segment.partition(";")[0])
     return "0" if _digit(name) else f"a{_kind(name, FOLDERS)}"
 
 
@@ -69,18 +69,18 @@ def _name(segment: str) -> tuple[str, str]:
         return f"={_folder(stem)}", extension
     if not stem:
         return "", extension
-    return "0" if _digit(_read(stem)) else "a", extension
+    return "0" if _digit(_unquoted(stem)) else "a", extension
 
 
 def _parameter(query: str) -> str:
     name, equals, _ = query.partition("&")[0].partition("=")
     if not equals:  # a value without a name, as of a frameset: `index.html?some/page.html`
         return ""
-    name = _read(name).partition("[")[0]
+    name = _unquoted(name).partition("[")[0]
     return "0" if _digit(name) else str(_kind(name, PARAMETERS))
 
 
-def _read(text: str) -> str:
+def _unquoted(text: str) -> str:
     """Return the text without percent-encoding, whose digits are not part of the name."""
     return unquote(text) if "%" in text else text
 

@@ -8,8 +8,8 @@ certain signs are left to `frontier.urls.novelty`, which looks at the pages.
    consecutive or not (`pathloop`), Heritrix three consecutive ones (`PathologicalPathDecideRule`); but
    `/scipy/scipy/blob/v1/scipy/stats.py` and `/post/all/all/all/all/1.html` are honest.
 2. `long_path`: more than 20 segments (Heritrix, `TooManyPathSegmentsDecideRule`).
-3. `repeated_parameters`: the same repeats among the parameters with their values, as made by scripts that append to
-   their own URL.
+3. `repeated_parameters`: the parameters, with their values, repeat as often as that. Scripts that append to their own
+   URL make such queries.
 4. `nested_url`: three more URLs inside the path, or something percent-encoded four times over: a login or a share
    button that links to itself.
 5. `calendar`: a date whose year has at most three digits or is beyond 2200, if the URL says that it is a date.
@@ -27,11 +27,11 @@ TrapReason = Literal["repeated_segments", "long_path", "repeated_parameters", "n
 REPEATS = 3
 REPEATS_OF_ONE = 8
 SEGMENTS = 20
-NESTED = 3
+NESTED_URLS = 3
 
 _SCHEME = re.compile(r"https?:/|https?%3a", re.IGNORECASE)
 _ENCODED_FOUR_TIMES = "%252525"
-_SAYS_DATE = ("year=", "month=", "date=", "/calend", "/kalender", "/agenda", "/event")
+_DATE_SIGNS = ("year=", "month=", "date=", "/calend", "/kalender", "/agenda", "/event")
 _YEAR = r"(?:0[0-9]{3}|2[2-9][0-9]{2}|[3-9][0-9]{3}|[1-9][0-9]{4})"
 _ABSURD_DATE = re.compile(
     rf"year={_YEAR}(?:&|$)"
@@ -50,9 +50,9 @@ def trap_reason(url: Url) -> TrapReason | None:
         return "repeated_segments"
     if "&" in query and _repeat(query.split("&")):
         return "repeated_parameters"
-    if _ENCODED_FOUR_TIMES in url.text or (":" in path and len(_SCHEME.findall(path)) >= NESTED):
+    if _ENCODED_FOUR_TIMES in url.text or (":" in path and len(_SCHEME.findall(path)) >= NESTED_URLS):
         return "nested_url"
-    if any(sign in url.text for sign in _SAYS_DATE) and _ABSURD_DATE.search(url.text, len(url.origin)):
+    if any(sign in url.text for sign in _DATE_SIGNS) and _ABSURD_DATE.search(url.text, len(url.origin)):
         return "calendar"
     return None
 

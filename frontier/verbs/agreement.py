@@ -1,7 +1,7 @@
 """`agree`: the settings and storage that the first client gave a crawl, and that all others must hold to.
 
 1. The home of a crawl keeps its number of partitions, its version, its storage and its settings. Each is written once,
-   by the first client that says it.
+   by the first client that sets it.
 2. Another version or another storage is refused, and so are other settings. A client that is refused changes nothing.
 3. Settings are replaced as a whole, by compare and swap on their revision: of two clients that change them at once, one
    sees the change of the other.
@@ -40,10 +40,10 @@ class Agreement:
 
     partitions: Partitions
     storage: StorageId | None
-    """None if nobody has said it yet."""
+    """None if no client has set it yet."""
     settings: CrawlSettings
     revision: int
-    """Revision of the settings; 0 if nobody has said any, and the defaults hold."""
+    """Revision of the settings; 0 if no client has set any, and the defaults hold."""
     is_rebuilding: bool = False
     """Whether the frontier is being made from the archive and is not complete."""
     creation_id: bytes = b""
@@ -70,18 +70,22 @@ async def agree(
     found = await read_agreement(link, crawl)
     if found is not None:
         _check(crawl, found, storage, settings, update=update)
-    said = (storage.id, storage.uri) if storage else ("", "")
-    told = encode_settings(settings) if settings else ""
-    await link.call([crawl_call(crawl, "make", partitions, VERSION, *said, told, uuid4().hex)])
+    storage_id = (storage.id, storage.uri) if storage else ("", "")
+    encoded_settings = encode_settings(settings) if settings else ""
+    await link.call(
+        [crawl_call(crawl, "make", partitions, VERSION, *storage_id, encoded_settings, uuid4().hex)]
+    )
     while True:
         found = await read_agreement(link, crawl)
         if found is None:
             raise lost_frontier_error(crawl)
         _check(crawl, found, storage, settings, update=update)
-        wanted = found.settings if settings is None else merge_settings(settings, found.settings)
-        if wanted == found.settings or await _changed(link, crawl, found.revision, wanted):
-            revision = found.revision + (wanted != found.settings)
-            found = replace(found, settings=wanted, revision=revision)
+        new_settings = found.settings if settings is None else merge_settings(settings, found.settings)
+        if new_settings == found.settings or await _replace_settings(
+            link, crawl, found.revision, new_settings
+        ):
+            revision = found.revision + (new_settings != found.settings)
+            found = replace(found, settings=new_settings, revision=revision)
             await _create_partitions(link, found)
             await link.call(settings_calls(found))
             return found
@@ -89,8 +93,8 @@ async def agree(
 
 async def read_agreement(link: Link, crawl: str) -> Agreement | None:
     """Return the agreement of a crawl; None if there is no such crawl. Raise `CorruptData` as `agree` does."""
-    (made,) = await link.call([crawl_call(crawl, "made")])
-    partitions, version, identity, uri, revision, settings, rebuilding, making, begun = made
+    (reply,) = await link.call([crawl_call(crawl, "made")])
+    partitions, version, identity, uri, revision, settings, rebuilding, creation_id, has_all = reply
     if version is None:
         return None
     if int(version) != VERSION:
@@ -104,8 +108,8 @@ async def read_agreement(link: Link, crawl: str) -> Agreement | None:
         settings=decode_settings(settings.decode()) if settings else CrawlSettings(),
         revision=int(revision or 0),
         is_rebuilding=bool(rebuilding),
-        creation_id=making,
-        has_all_partitions=bool(begun),
+        creation_id=creation_id,
+        has_all_partitions=bool(has_all),
     )
 
 
@@ -120,18 +124,18 @@ def settings_calls(found: Agreement) -> list[Call]:
 
 
 async def has_lost_partition(link: Link, found: Agreement) -> bool:
-    """Return whether a partition of a crawl is missing though all were made, or has another
-    creation id than the home.
+    """Return whether a partition of a crawl is missing although all were made, or has another creation id than the
+    home.
     """
-    makings = await link.call(found.partitions.calls("begin", found.creation_id, 0))
-    return any(making != found.creation_id and (making or found.has_all_partitions) for making in makings)
+    ids = await link.call(found.partitions.calls("begin", found.creation_id, 0))
+    return any(each != found.creation_id and (each or found.has_all_partitions) for each in ids)
 
 
 async def _create_partitions(link: Link, found: Agreement) -> None:
     """Make the partitions that were never made; during a rebuild, also those that are lost."""
     makes = 2 if found.is_rebuilding else int(not found.has_all_partitions)
-    makings = await link.call(found.partitions.calls("begin", found.creation_id, makes))
-    if any(making != found.creation_id for making in makings):
+    ids = await link.call(found.partitions.calls("begin", found.creation_id, makes))
+    if any(each != found.creation_id for each in ids):
         raise lost_frontier_error(found.partitions.crawl)
     if not found.has_all_partitions:
         await link.call([crawl_call(found.partitions.crawl, "begun")])
@@ -147,15 +151,15 @@ def _check(
         check_settings(crawl, settings, found.settings if found.revision else None)
 
 
-async def _changed(link: Link, crawl: str, revision: int, settings: CrawlSettings) -> bool:
+async def _replace_settings(link: Link, crawl: str, revision: int, settings: CrawlSettings) -> bool:
     (done,) = await link.call([crawl_call(crawl, "change", revision, encode_settings(settings))])
     return bool(done)
 
 
-def read_gate_reply(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
+def read_gate_reply(crawl: str, reply: Any, found: Agreement) -> tuple[Agreement, bool]:
     """Return the agreement after a reply of `gate` to a client that has `found`, and whether anything may be leased."""
-    version, shut, revision, settings, making = news
-    if not version or making != found.creation_id:
+    version, shut, revision, settings, creation_id = reply
+    if not version or creation_id != found.creation_id:
         raise lost_frontier_error(crawl)
     if revision == found.revision:
         return found, not shut

@@ -26,5 +26,5 @@ class Backlog:
 
     async def gate_state(self) -> GateState | None:
         """Return how far the crawl is ahead of its follower; None if nobody follows it."""
-        told = await self._crawl.call("flow")
-        return decode_gate_state(told) if told else None
+        reply = await self._crawl.call("flow")
+        return decode_gate_state(reply) if reply else None

@@ -109,7 +109,7 @@ class Crawl:
 
     @property
     def storage(self) -> StorageId | None:
-        """The storage of the crawl's archive; None if nobody has said it."""
+        """The storage of the crawl's archive; None if no client has set it."""
         return self.agreement.storage
 
     async def update_settings(self, settings: CrawlSettings) -> None:
@@ -151,8 +151,8 @@ class Crawl:
         `TakeoverError` if the name of the worker was taken over.
         """
         before = self.agreement
-        news = await self.call("gate", before.revision, worker)
-        self.agreement, admitted = read_gate_reply(self.name, news, before)
+        reply = await self.call("gate", before.revision, worker)
+        self.agreement, admitted = read_gate_reply(self.name, reply, before)
         if self.agreement is not before:
             # The client that changed the settings may have died before it configured the partitions.
             await self.link.call(settings_calls(self.agreement))

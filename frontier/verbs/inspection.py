@@ -15,7 +15,7 @@ _SOME = 1_000  # hosts, or entries, of one call
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """A time in which a host or an origin is asked nothing."""
+    """A time in which no request is sent to a host or an origin."""
 
     ms: int
     """Milliseconds from now until its end. 0: it is over, and the next request is a probe that ends it or begins
@@ -37,7 +37,7 @@ class HostState:
     delay_ms: int
     """Milliseconds between two requests, as of the last lease; 0 before the first."""
     rest: Hold | None
-    """Why and for how long the host is asked nothing; None if it may be asked."""
+    """Why and for how long no request is sent to the host; None if one may be sent."""
     origins: tuple[tuple[str, Hold], ...]
     """If the host has several origins: those that rest while the others are asked, as far as their pages come next."""
     dead_reason: str
@@ -59,7 +59,7 @@ class UrlState:
     worker: str = ""
     """The worker that holds its lease."""
     rest: Hold | None = None
-    """Why and for how long its host is asked nothing, if the URL waits."""
+    """Why and for how long no request is sent to its host, if the URL waits."""
     stored: int = 0
     """URLs of its host that wait in storage; a URL that is reported as settled may be among them."""
 
@@ -71,7 +71,7 @@ class Inspection:
         self._crawl = crawl
 
     async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
-        """Yield the state of every host; with `is_held`, only of hosts that are asked nothing now or were given up.
+        """Yield the state of every host; with `is_held`, only of hosts that are held now or were given up.
 
         The order is not defined, and a host may come twice while hosts are added.
         """

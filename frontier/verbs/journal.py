@@ -46,7 +46,7 @@ class Grant:
     failure: bytes
     worker: str
     until: float
-    """Seconds by the monotonic clock; after that the lease is nobody's any more."""
+    """Seconds by the monotonic clock; after that the lease has expired."""
     released: bool = False
 
 
@@ -66,13 +66,13 @@ class JournaledCall:
 class Journal:
     """The calls and leases of one client of one crawl."""
 
-    def __init__(self, crawl: str, most: int = MAX_JOURNAL_BYTES) -> None:
-        """`most` is how many bytes of calls are remembered, about."""
-        self._crawl, self._most = crawl, most
+    def __init__(self, crawl: str, max_bytes: int = MAX_JOURNAL_BYTES) -> None:
+        """Remember about `max_bytes` of calls."""
+        self._crawl, self._max_bytes = crawl, max_bytes
         self._changes: deque[JournaledCall] = deque()
         self._size = 0
         self._nonces: dict[int, bytes] = {}
-        self._before: dict[int, bytes] = {}
+        self._previous_nonces: dict[int, bytes] = {}
         self._stale: set[int] = set()
         self._dropped: dict[int, tuple[bytes, int]] = {}
         self._held: dict[int, Grant] = {}
@@ -100,7 +100,7 @@ class Journal:
             self._stale.add(partition)
         self._changes.append(change)
         self._size += size
-        while self._size > self._most:
+        while self._size > self._max_bytes:
             old = self._changes.popleft()
             self._size -= old.size
             self._dropped[old.partition] = old.nonce, old.at_ms
@@ -142,7 +142,7 @@ class Journal:
 
     def suspend(self, partition: int) -> None:
         """Forget the life of a partition until `mark_reconciled`, so that the client is granted nothing meanwhile."""
-        self._before[partition] = self._nonces.get(partition, b"")
+        self._previous_nonces[partition] = self._nonces.get(partition, b"")
         self._nonces[partition] = b""
 
     def split_by_loss(
@@ -200,7 +200,7 @@ class Journal:
             if change.partition == partition
         ):
             self._stale.discard(partition)
-        self.server_restarts += self._before.get(partition) != nonce
+        self.server_restarts += self._previous_nonces.get(partition) != nonce
         self._nonces[partition] = nonce
 
 

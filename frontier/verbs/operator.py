@@ -16,8 +16,8 @@ class Operator:
         self._crawl = crawl
 
     async def hold(self, host: str, ms: int) -> bool:
-        """Ask a host nothing for `ms` milliseconds, or for longer if it is held for longer already. Return False if the
-        host is unknown.
+        """Hold a host: let no worker request it for `ms` milliseconds, or for longer if it is held for longer already.
+        Return False if the host is unknown.
         """
         return bool(
             await self._crawl.one(
@@ -26,7 +26,7 @@ class Operator:
         )
 
     async def resume(self, host: str) -> bool:
-        """Let a host go on, whatever held it; a host that was given up is asked again. Its delay still holds. Return
+        """Let workers request a host again, whatever held it, even if it was given up. Its delay still holds. Return
         False if the host is unknown.
         """
         return bool(
@@ -56,26 +56,29 @@ class Operator:
         await self._crawl.link.call(calls)
 
     async def drop(self, scope: Scope) -> int:
-        """Bar a scope: nothing of it is let in or granted any more. Return how many of its waiting pages are settled as
-        refused now. Pages under a prefix lie among others of their host and are settled when their turn comes.
+        """Bar a scope: its URLs are neither added nor leased any more. Return how many of its waiting pages are settled
+        as refused now. Pages under a prefix lie among others of their host and are settled when their turn comes.
         """
-        parts = self._crawl.partitions
-        partition = parts.of_scope(scope)
+        partitions = self._crawl.partitions
+        partition = partitions.of_scope(scope)
         await self._crawl.link.call(
-            parts.calls("bar", str(scope))
+            partitions.calls("bar", str(scope))
             if partition is None
-            else [parts.call(partition, "bar", str(scope))]
+            else [partitions.call(partition, "bar", str(scope))]
         )
         if scope.kind == "prefix":
             return 0
         if scope.kind == "host":
             return cast(
-                "int", await self._crawl.one(parts.call(parts.of_host(scope.anchor), "drop", scope.anchor))
+                "int",
+                await self._crawl.one(
+                    partitions.call(partitions.of_host(scope.anchor), "drop", scope.anchor)
+                ),
             )
         dropped = 0
         async for found, host in self._hosts(partition):
             if scope.kind == "any" or registered_domain(host) == scope.anchor:
-                dropped += await self._crawl.one(parts.call(found, "drop", host))
+                dropped += await self._crawl.one(partitions.call(found, "drop", host))
         return dropped
 
     async def _hosts(self, partition: int | None = None) -> Any:

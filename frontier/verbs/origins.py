@@ -31,8 +31,8 @@ class Origins:
     ) -> None:
         """Store the content of an origin's robots.txt for `ttl_ms`, and let its host go on.
 
-        With a `fault`, the request failed and these are the rules that the origin had before: the fault counts like
-        the fault of a page, and `reason` may name its kind (`FAULT_DETAILS`). The host is asked nothing for `hold_ms`.
+        With a `fault`, the request failed and these are the rules that the origin had before: the fault counts like the
+        fault of a page, and `reason` may name its kind (`FAULT_DETAILS`). No request is sent to the host for `hold_ms`.
         `is_worker_dead` is as for `Frontier.settle`.
 
         `delay_ms` is the rules' crawl-delay. If several origins share a host, the slowest counts until that origin asks
@@ -59,9 +59,9 @@ class Origins:
         reason: str = "",
         is_worker_dead: bool = False,
     ) -> None:
-        """Give a robots.txt back that could not be fetched; its host is asked nothing for `after_ms`, or for as long as
-        the fault says. None doubles from 30 s, or from less if the crawl's delay is below a second. `reason` may
-        name the kind of the fault. `is_worker_dead` is as for `Frontier.settle`.
+        """Give back a robots.txt that could not be fetched; no request is sent to its host for `after_ms`, or for as
+        long as the fault says. None doubles from 30 s, or from less if the crawl's delay is below a second. `reason`
+        may name the kind of the fault. `is_worker_dead` is as for `Frontier.settle`.
 
         If URLs of several origins of the host wait, any fault but DNS is the origin's own: it rests alone, and is given
         up for an hour (`disallow`) at the third fault in a row, or at the eighth if it had a robots.txt before. Then

@@ -1,4 +1,4 @@
-"""`Politeness`: when a host or an IP address may be asked beside the leases of the host."""
+"""`Politeness`: the turns of IP addresses, and of hosts that are requested without a lease of their own."""
 
 from collections.abc import Collection, Sequence
 from typing import cast
@@ -26,10 +26,12 @@ class Politeness:
 
     async def acquire_addresses(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
         """`acquire_address` for several leases and addresses; the waits come in the same order."""
-        parts = self._crawl.partitions
+        partitions = self._crawl.partitions
         return await self._crawl.link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, lease.held_until_ms, lease.worker)
+                partitions.call(
+                    partitions.of_address(address), "enter", address, lease.held_until_ms, lease.worker
+                )
                 for lease, address in asked
             ]
         )
@@ -66,9 +68,9 @@ class Politeness:
         """Say that the requests to these addresses start only now, later than their turns were acquired: the delays of
         the addresses begin anew.
         """
-        parts = self._crawl.partitions
+        partitions = self._crawl.partitions
         await self._crawl.link.call(
-            [parts.call(parts.of_address(address), "asked", address) for address in addresses]
+            [partitions.call(partitions.of_address(address), "asked", address) for address in addresses]
         )
 
     def _host_call(self, host: str, verb: str, *args: Arg) -> Call:

@@ -5,7 +5,7 @@
    level, CRC-32.
 2. A run replaces its entries in one atomic step, after its segment is durable (`spill`). The entries replace the run in
    another, when the head of the host runs out (`refill`). If the process dies in between, an object stays that nobody
-   needs.
+   needs; `sweep` deletes it.
 3. Nothing is spilled while fewer than `MAX_IN_MEMORY` URLs wait in memory.
 4. A segment is deleted `SEGMENT_RETENTION_S` after the last of its runs was read: a server that lost its last second
    may need it again.
@@ -36,9 +36,9 @@ MAX_IN_MEMORY = 100_000
 RUN = 64
 """Entries of a run, at most."""
 SEGMENT_RETENTION_S = 600
-_HOSTS = 512  # in one segment, at most
-_ENTRIES = 4_096  # of one host in one segment
-_REFILLS = 64  # runs read at once
+_MAX_SEGMENT_HOSTS = 512
+_MAX_HOST_ENTRIES = 4_096  # in one segment
+_REFILL_RUNS = 64  # read at once
 _IDLE_S = 0.25
 _SWEEP_S = 60.0
 _KEEPS_MS = 15_000
@@ -53,19 +53,19 @@ class SegmentStore(Protocol):
         ...
 
     def open(self, name: str) -> BufferedReader:
-        """Return the bytes for reading. Raise `CorruptData` if they are missing."""
+        """Open an object for reading. Raise `CorruptData` if it is missing."""
         ...
 
     def age_ms(self, name: str) -> int:
-        """Return their age in milliseconds. Raise `CorruptData` if they are missing."""
+        """Return the age of an object in milliseconds. Raise `CorruptData` if it is missing."""
         ...
 
     def list(self, prefix: str = "") -> Iterator[str]:
-        """Names that begin so."""
+        """Return the names that begin with the prefix."""
         ...
 
     def delete(self, name: str) -> None:
-        """Remove them."""
+        """Delete an object."""
         ...
 
 
@@ -76,12 +76,8 @@ class QueueTail:
         self, link: Link, partitions: Partitions, store: SegmentStore, *, max_in_memory: int = MAX_IN_MEMORY
     ) -> None:
         """`max_in_memory` is how many URLs may wait in memory before any are spilled."""
-        self._link, self._partitions, self._store, self._max_in_memory = (
-            link,
-            partitions,
-            store,
-            max_in_memory,
-        )
+        self._link, self._partitions, self._store = link, partitions, store
+        self._max_in_memory = max_in_memory
         self._folder = f"frontier/{partitions.crawl}/"
 
     async def run(self, keeper: str, extra_work: Callable[[], Awaitable[int]] | None = None) -> None:
@@ -99,9 +95,8 @@ class QueueTail:
                 )
                 kept = clock() if mine else 0.0
             if kept:
-                moved = (
-                    await self.spill() + await self.refill() + await self.refill_outbox()
-                )  # `spill` first: it makes room
+                # `spill` comes first, because it makes room.
+                moved = await self.spill() + await self.refill() + await self.refill_outbox()
                 if extra_work is not None:
                     moved += await extra_work()
                 if clock() - swept > _SWEEP_S:
@@ -121,16 +116,16 @@ class QueueTail:
         return await self._refill_runs("hungry", "refill")
 
     async def refill_outbox(self) -> int:
-        """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged_batch`);
-        return how many URLs.
+        """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged_batch`). Return how many URLs
+        left storage.
         """
         return await self._refill_runs("outbox_runs", "refill_outbox")
 
     async def sweep(self) -> int:
         """Delete segments that nobody needs; return how many."""
         deleted = 0
-        told = await self._link.call(self._partitions.calls("segments", SEGMENT_RETENTION_S * 1000))
-        for partition, (over, kept) in enumerate(told):
+        replies = await self._link.call(self._partitions.calls("segments", SEGMENT_RETENTION_S * 1000))
+        for partition, (over, kept) in enumerate(replies):
             needed = {name.decode() for name in kept}
             done = {name.decode() for name in over}
             prefix = f"{self._folder}{partition:04}-"
@@ -140,14 +135,14 @@ class QueueTail:
                 await self._link.call([self._partitions.call(partition, "forget_segments", *forgotten)])
         return deleted
 
-    async def _refill_runs(self, wanted: str, take: str) -> int:
-        """Read the runs that the function `wanted` names, and pass them to the function `take`."""
-        rows = await self._link.call(self._partitions.calls(wanted, _REFILLS))
+    async def _refill_runs(self, list_verb: str, take_verb: str) -> int:
+        """Read the runs that the function `list_verb` names, and pass them to the function `take_verb`."""
+        rows = await self._link.call(self._partitions.calls(list_verb, _REFILL_RUNS))
         runs = [(p, _Run.read(*row)) for p, some in enumerate(rows) for row in some]
         read = await asyncio.to_thread(self._read, [run for _, run in runs])
         await self._link.call(
             [
-                self._partitions.call(p, take, run.owner, run.ref, *entries)
+                self._partitions.call(p, take_verb, run.owner, run.ref, *entries)
                 for (p, run), entries in zip(runs, read, strict=True)
             ]
         )
@@ -156,8 +151,9 @@ class QueueTail:
     async def _spill(self, partition: int) -> int:
         moved = 0
         while True:
-            (told,) = await self._link.call([self._partitions.call(partition, "overflow", _HOSTS, _ENTRIES)])
-            nonce, *hosts = told
+            call = self._partitions.call(partition, "overflow", _MAX_SEGMENT_HOSTS, _MAX_HOST_ENTRIES)
+            (reply,) = await self._link.call([call])
+            nonce, *hosts = reply
             if not hosts:
                 return moved
             segment, args = _segment(hosts)

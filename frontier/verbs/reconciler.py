@@ -22,8 +22,8 @@ from frontier.link.call import Call, Link
 from frontier.verbs.agreement import Agreement
 from frontier.verbs.journal import Grant, Journal, JournaledCall, regrant_arguments
 
-SOME = 500
-"""Leases, or calls, that are repeated at once."""
+MAX_REPEATED = 500
+"""Leases, or calls, that are repeated at once, at most."""
 
 
 class Reconciler:
@@ -87,8 +87,8 @@ class Reconciler:
         return False
 
     async def reconcile(self, partition: int) -> None:
-        """Return when a partition has all calls of this client. Raise `CorruptData` if it has forgotten more than the
-        journal remembers.
+        """Repeat to a partition what it has forgotten, until it has all calls of this client. Raise `CorruptData` if it
+        has forgotten more than the journal remembers.
         """
         async with self._locks[partition]:
             while True:
@@ -98,9 +98,9 @@ class Reconciler:
                 self._journal.suspend(partition)
                 self._rounds[partition] += 1
                 lost, kept = self._journal.split_by_loss(partition, nonce, births)
-                again = await self._resend_lost(partition, nonce, lost)
-                if again is not None:
-                    self._journal.mark_reconciled(partition, nonce, births, again, kept)
+                resent = await self._resend_lost(partition, nonce, lost)
+                if resent is not None:
+                    self._journal.mark_reconciled(partition, nonce, births, resent, kept)
 
     async def _resend_lost(
         self, partition: int, nonce: bytes, lost: Sequence[JournaledCall]
@@ -118,24 +118,24 @@ class Reconciler:
         for grant in grants:
             workers[grant.worker].append(grant)
         for worker, some in workers.items():
-            for first in range(0, len(some), SOME):
-                args = regrant_arguments(some[first : first + SOME], policy, now)
+            for first in range(0, len(some), MAX_REPEATED):
+                args = regrant_arguments(some[first : first + MAX_REPEATED], policy, now)
                 call = self._call(partition, "regrant", worker, *args)
                 if await self._one(call) != nonce:
                     return None
-        again: list[tuple[JournaledCall, int]] = []
-        for first in range(0, len(lost), SOME):
-            changes = lost[first : first + SOME]
+        resent: list[tuple[JournaledCall, int]] = []
+        for first in range(0, len(lost), MAX_REPEATED):
+            changes = lost[first : first + MAX_REPEATED]
             replies = await self._link.call([_resend_call(change.call, nonce) for change in changes])
             for change, reply in zip(changes, replies, strict=True):
                 found, at_ms = (reply[2:] if change.call.verb == "add" else reply)[:2]
                 if found != nonce:
                     return None
-                again.append((change, at_ms))
-        return again
+                resent.append((change, at_ms))
+        return resent
 
     async def _return_leases(self, partition: int, kept: AbstractSet[int]) -> None:
-        """Give back the leases that the partition has of our workers, except these."""
+        """Give back the leases that the partition has of our workers, except those of the tokens `kept`."""
         for worker in list(self._workers):
             rows = await self._one(self._call(partition, "leases", worker))
             tokens = [token for row in rows if (token := int(row[0])) not in kept]

@@ -46,9 +46,9 @@ def raising(lease, found, **options):
     return fail() if MARK in found.body else page_reading.page_settlement(lease, found, **options)
 
 
-def meaning(lease, found, base, follows):
+def read_hop(lease, found, base, follows):
     """Do what `crawler.robots.robots_txt.meaning` does; die at a marked robots.txt."""
-    return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
+    return die() if MARK in found.payload else crawler.robots.robots_txt.read_hop(lease, found, base, follows)
 
 
 def read_sitemap(body, found=sitemap.read_sitemap):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Capture
-from crawler.archive_filter import MOST_OUTLINKS
+from crawler.archive_filter import MAX_OUTLINKS
 from crawler.lease_result import lease_result, page_result
 from crawler.reading import page_reading
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
@@ -179,7 +179,7 @@ def test_a_filter_sees_the_decoded_body_of_any_type():
 def test_a_page_with_more_links_than_a_record_takes_is_archived_whole():
     path = "x" * 1900
     body = b'<base href="http://example.org/%b/">' % path.encode()
-    body += b"".join(b"<a href=%d>" % number for number in range(MOST_OUTLINKS // 1900 + 1000))
+    body += b"".join(b"<a href=%d>" % number for number in range(MAX_OUTLINKS // 1900 + 1000))
     made = lease_result(
         lease("http://example.org/"), captured(body=body), RECORD_ID, archive_filter=nothing, known_urls=set()
     )

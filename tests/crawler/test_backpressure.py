@@ -72,10 +72,10 @@ async def test_a_shut_gate_admits_one_call_a_second(asked):
     ],
 )
 def test_a_file_of_a_followed_crawl_is_sealed_sooner(size, age_ms, following, due):
-    assert PLAIN.is_due(size=size, age_ms=age_ms, flow=following) is due
+    assert PLAIN.is_due(size=size, age_ms=age_ms, gate_state=following) is due
 
 
 def test_smaller_limits_hold_in_a_followed_crawl_too():
     small = Rotation(max_bytes=1000, max_age_ms=1000)
-    assert small.is_due(size=1000, age_ms=0, flow=flow())
-    assert small.is_due(size=0, age_ms=1000, flow=flow())
+    assert small.is_due(size=1000, age_ms=0, gate_state=flow())
+    assert small.is_due(size=0, age_ms=1000, gate_state=flow())

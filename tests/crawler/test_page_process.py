@@ -140,7 +140,7 @@ def deadly(monkeypatch):
     """Let every process die that looks for the links of a marked page."""
     monkeypatch.setattr(crawler.reading.page_reading, "extract_links", crashing_parser.links)
     monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
-    monkeypatch.setattr(crawler.lease_handler, "meaning", crashing_parser.meaning)
+    monkeypatch.setattr(crawler.lease_handler, "read_hop", crashing_parser.read_hop)
     monkeypatch.setattr(crawler.lease_handler, "page_result", crashing_parser.page_result)
     monkeypatch.setattr(crawler.replay.replay, "page_settlement", crashing_parser.page_settlement)
 

@@ -118,8 +118,8 @@ function (limit, asked, ...closed) {
     for (const {name: key, value} of attributes(element)) {
       if (name === "iframe" && key === "srcdoc") continue;
       const link = isElsewhere && LINKS.has(key) ? absolute(value, from) : value;
-      const told = element === base && key === "href" ? bare(home) : link;
-      tag += ` ${key}=${quoted(told)}`;
+      const written = element === base && key === "href" ? bare(home) : link;
+      tag += ` ${key}=${quoted(written)}`;
     }
     put(tag + ">");
     if (element === head && isMoved && !base) put(`<base href=${quoted(bare(home))}>`);
@@ -186,19 +186,19 @@ async def dom_size(session: CDPSession, world: int) -> tuple[int, int]:
 
 
 async def read_dom(
-    session: CDPSession, world: int, *, requested_url: str, most_bytes: int, has_closed: bool
+    session: CDPSession, world: int, *, requested_url: str, max_bytes: int, has_closed: bool
 ) -> tuple[bytes, str]:
     """Return the HTML of the page that a tab shows, in UTF-8, and its title. `requested_url` is the address that it was
     opened with; `has_closed` says that it may have closed shadow roots. Raise `Error` if the tab is gone.
     """
     closed = await _closed_root_handles(session, world) if has_closed else []
     arguments: list[dict[str, Any]] = [
-        {"value": most_bytes},
+        {"value": max_bytes},
         {"value": requested_url},
         *({"objectId": one} for one in closed),
     ]
     found = await call_function(session, world, _READ, *arguments)
-    return str(found["html"]).encode("utf-8", "replace")[:most_bytes], str(found["title"])
+    return str(found["html"]).encode("utf-8", "replace")[:max_bytes], str(found["title"])
 
 
 async def _closed_root_handles(session: CDPSession, world: int) -> list[str]:

@@ -31,7 +31,7 @@ class Process:
 
 def process_tree(root: int) -> list[Process]:
     """Return a process and all its descendants; nothing if it has ended."""
-    every = {process.pid: process for process in _every()}
+    every = {process.pid: process for process in _all_processes()}
     inside = {root}
     grows = True
     while grows:
@@ -47,7 +47,7 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _every() -> Iterator[Process]:
+def _all_processes() -> Iterator[Process]:
     try:
         places = [place for place in PROC.iterdir() if place.name.isdecimal()]
     except OSError:

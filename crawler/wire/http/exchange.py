@@ -38,6 +38,7 @@ class ExchangeTimer:
 
     __slots__ = (
         "_begun",
+        "_deadline",
         "_expire",
         "_first_at",
         "_limits",
@@ -46,7 +47,6 @@ class ExchangeTimer:
         "_silent",
         "_spared",
         "_timer",
-        "_until",
         "_window_at",
         "received_bytes",
     )
@@ -61,7 +61,7 @@ class ExchangeTimer:
         """`left_s`: seconds that the exchange may still take."""
         self._loop, self._limits, self._expire = loop, limits, expire
         self._begun = self._window_at = loop.time()
-        self._until = self._begun + left_s
+        self._deadline = self._begun + left_s
         self._first_at = self._silent = 0.0
         self._seen = 0
         self._spared = False
@@ -95,7 +95,7 @@ class ExchangeTimer:
             wait = min(self._begun + self._limits.timeout_s, self._loop.time() + self._limits.window_s)
         else:
             wait = self._window_at + self._limits.window_s
-        return min(wait, self._until)
+        return min(wait, self._deadline)
 
     def _look(self) -> None:
         now = self._loop.time()
@@ -104,7 +104,7 @@ class ExchangeTimer:
         if self._spared:
             self._timer = self._loop.call_at(now + late, self._look)
             return None
-        if now >= self._until:
+        if now >= self._deadline:
             return self._expire("time" if self.received_bytes else "first_byte")
         if not self.received_bytes:
             if now >= self._begun + self._limits.timeout_s:

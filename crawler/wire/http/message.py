@@ -1,7 +1,7 @@
 """Read an HTTP response from the bytes that came over the wire, as browsers read it. Pure.
 
 1. A head begins with a status line, with or without a reason; Icecast's `ICY` line is one as well. Its code is recorded
-   as it is, even 0 or 999. Anything else is no HTTP/1 (HTTP/0.9 is none either).
+   as it is, even 0 or 999. Anything else, HTTP/0.9 included, is no HTTP/1.
 2. A head ends with the first empty line; line feeds alone end lines too. A line without a colon or with a NUL is no
    header and is skipped; a folded line continues the line before; blanks around a name are no part of it.
 3. `Transfer-Encoding: chunked` counts before a length; of several lengths the first number counts. If a server states
@@ -22,8 +22,8 @@ _BODILESS = frozenset({SWITCHING, 204, 304})  # RFC 9110, sections 15.2.2, 15.3.
 _STATUS_LINE = re.compile(rb"(?:HTTP/(\d)(?:\.(\d+))?|ICY)[ \t]+(\d{1,3})(?!\d)", re.IGNORECASE)
 _BEGINNINGS = (b"HTTP/", b"ICY ")
 _LINE = re.compile(r"\r?\n")
-_OF_FRAMING = ("connection", "content-length", "transfer-encoding")
-_LONGEST_NUMBER = 18  # digits: more than any body's length has, and fewer than `int` refuses
+_FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
+_LONGEST_NUMBER = 18  # digits: enough for the length of any body, and few enough for `int`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
     major, minor, code = status_line.groups()
     status = int(code)
     version = "" if major is None else f"{major.decode()}.{(minor or b'0').decode()}"
-    framing = dict.fromkeys(_OF_FRAMING, "")
+    framing = dict.fromkeys(_FRAMING_HEADERS, "")
     for name, value in headers:
         if (key := name.lower()) in framing:
             framing[key] = f"{framing[key]},{value}" if framing[key] else value

@@ -13,7 +13,7 @@ HeaderList = Sequence[tuple[str, str]]
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 REDACTED = "redacted"
-_OF_CONNECTIONS = frozenset(
+_CONNECTION_HEADERS = frozenset(
     {"connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 )
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -86,7 +86,7 @@ def build_request(
             names = {name.lower() for name, _ in more}
             headers = (*(each for each in headers if each[0].lower() not in names), *more)
     if caller_headers or secret_headers:
-        headers = tuple(each for each in headers if each[0].lower() not in _OF_CONNECTIONS)
+        headers = tuple(each for each in headers if each[0].lower() not in _CONNECTION_HEADERS)
         for name, value in headers:
             if not is_sendable(name, value):
                 raise ValueError(f"a request cannot have the header {name!r}")

@@ -16,7 +16,7 @@ from storage.warc.payload import parse_chunk_size
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _BLANK = re.compile(rb"[\r\n]+")
-_BLANKS_AT_MOST = 64
+_MAX_BLANKS = 64
 _LOOKED_AT = 5  # bytes that `may_begin_response` needs
 _SIZE, _DATA, _CHUNK_END, _TRAILER, _BROKEN = range(5)
 
@@ -51,11 +51,11 @@ class ResponseReader:
         self._cut = self._ended = False
         self.head: Head | None = None
         self.done = False
-        """The reader wants no more bytes."""
+        """Whether the reader needs no more bytes."""
         self.surplus = False
-        """More bytes came than the response has."""
+        """Whether more bytes came than the response has."""
         self.fault: str | None = None
-        """Why the bytes are no HTTP response."""
+        """Why the bytes are no HTTP response; None if they may be one."""
 
     def feed(self, data: bytes) -> bool:
         """Take in `data`; return whether the reader wants no more."""
@@ -137,7 +137,7 @@ class ResponseReader:
         if blank is not None:
             self._blanks += blank.end()
             del received[: blank.end()]
-        if self._blanks > _BLANKS_AT_MOST or not may_begin_response(bytes(received[:_LOOKED_AT])):
+        if self._blanks > _MAX_BLANKS or not may_begin_response(bytes(received[:_LOOKED_AT])):
             self._refuse("no HTTP response")
             return False
         return bool(received)
@@ -148,16 +148,16 @@ class ResponseReader:
     def _find_end(self) -> None:
         head = self.head
         assert head is not None
-        come = len(self._received) - head.length
+        arrived = len(self._received) - head.length
         if head.chunked:
             self._follow_chunks()
-        elif head.body_length is not None and come >= min(head.body_length, self._max_body):
+        elif head.body_length is not None and arrived >= min(head.body_length, self._max_body):
             self._end, self._ended = head.length + head.body_length, True
             self._cut = head.body_length > self._max_body
         if self._end is not None:
             self.surplus = len(self._received) > self._end
             self._cut = self._cut or self._end - head.length > self._max_body
-        elif come > self._max_body:
+        elif arrived > self._max_body:
             self._cut = True
         self.done = self._cut or self._ended
 

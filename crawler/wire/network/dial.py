@@ -149,7 +149,7 @@ class Dialer:
     ) -> _ConnectedSocket | FetchFailure:
         if guarded and is_blocked(address, self._allow, self._page_address):
             return ADDRESS_BLOCKED
-        begun = time.monotonic()
+        started_at = time.monotonic()
         opened = None
         try:
             opened = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
@@ -162,7 +162,7 @@ class Dialer:
             if not isinstance(error, OSError | OverflowError):
                 raise
             return connection_failure(error)
-        return _ConnectedSocket(socket=opened, address=address, connect_ms=_elapsed_ms(begun))
+        return _ConnectedSocket(socket=opened, address=address, connect_ms=_elapsed_ms(started_at))
 
     async def _open_plain(
         self, found: _ConnectedSocket, proxy: Proxy | None
@@ -209,7 +209,7 @@ class Dialer:
     async def _handshake(
         self, target: Target, found: _ConnectedSocket, context: ssl.SSLContext, trust: str
     ) -> DialedConnection | FetchFailure | OSError:
-        loop, begun = asyncio.get_running_loop(), time.monotonic()
+        loop, started_at = asyncio.get_running_loop(), time.monotonic()
         chooser = _AlpnProtocol(loop)
         try:
             async with time_limit(self._limits.tls_s):
@@ -233,7 +233,7 @@ class Dialer:
             connection=connection,
             address=found.address,
             connect_ms=found.connect_ms,
-            tls_ms=_elapsed_ms(begun),
+            tls_ms=_elapsed_ms(started_at),
         )
 
     def _peer(self, address: str) -> str:
@@ -280,5 +280,5 @@ async def _cancel_attempts(attempts: list[_Attempt]) -> None:
             found.socket.close()
 
 
-def _elapsed_ms(begun: float) -> int:
-    return round((time.monotonic() - begun) * 1000)
+def _elapsed_ms(started_at: float) -> int:
+    return round((time.monotonic() - started_at) * 1000)

@@ -139,12 +139,12 @@ class Resolver:
 
     async def _look_up(self, host: str, timeout_s: float) -> tuple[str, ...] | FetchFailure:
         look_ups = [self._ask(host, family, timeout_s) for family in _FAMILIES]
-        until = self._loop.time() + timeout_s
+        deadline = self._loop.time() + timeout_s
         done, waiting = await asyncio.wait(look_ups, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if waiting:
             some = any(one.result().addresses for one in done)
             more, waiting = await asyncio.wait(
-                waiting, timeout=RESOLUTION_DELAY_S if some else until - self._loop.time()
+                waiting, timeout=RESOLUTION_DELAY_S if some else deadline - self._loop.time()
             )
             done |= more
         for one in waiting:

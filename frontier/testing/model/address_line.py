@@ -2,16 +2,17 @@
 Pure, but for the addresses' own state.
 
 1. Two callers that are let in are at least the delay apart.
-2. A caller that must wait has a place in the line, one delay behind the place before. When its time has come it goes
-   before callers without a place; if another with a place was late before it, it waits for that one alone.
+2. A caller that must wait has a place in the line, one delay behind the place before. When its time has come, it goes
+   before callers without a place. If a caller with an earlier place went late, it waits only for the delay after that
+   one.
 """
 
 
 def acquire_address(
     addresses: dict[str, tuple[int, int]], address: str, delay: int, slot: int, now: int
 ) -> int:
-    """Return 0 if the address may be asked now, else the milliseconds to wait. `slot` is until when the host was held,
-    0 for not at all.
+    """Return 0 if the address may be requested now, else the milliseconds to wait. `slot` is until when the host was
+    held, 0 for not at all.
     """
     last, end = addresses.get(address, (0, 0))
     free = last == 0 or last + delay <= now
@@ -26,6 +27,6 @@ def acquire_address(
 
 
 def restart_address_delay(addresses: dict[str, tuple[int, int]], address: str, now: int) -> None:
-    """Begin the delay of an address anew: it is asked only now, later than it was acquired."""
+    """Begin the delay of an address anew: it is requested only now, later than it was acquired."""
     last, end = addresses.get(address, (0, 0))
     addresses[address] = max(last, now + 1), end

@@ -1,14 +1,14 @@
-"""`record_exchange`, `hold_origin`: what the end of a request says of its host, or of its origin. Pure, but for their
-own state.
+"""`record_exchange`, `hold_origin`: what the end of a request changes in the state of its host or origin. They change
+nothing else.
 
-1. Faults in a row open the circuit of a host: it is asked nothing for a time that doubles with every opening.
+1. Faults in a row open the circuit of a host: no request is sent to it for a time that doubles with every opening.
 2. Then one request at a time is a probe: a fault opens the circuit again, any answer closes it. Faults of requests that
    were granted before the circuit opened count as one.
 3. A server that says how long it wants to be left alone is left alone for that long.
 4. A host that stays silent is dead at the eighth opening in a row, or at the third if it never answered.
 5. A refusal (403) is an answer: it ends a row of other faults, and they end a row of refusals.
-6. If a host has several origins, faults of one origin hold and bury no other: the origin rests, and is given up at the
-   third fault in a row, or at the eighth if it had a robots.txt.
+6. If a host has several origins, faults of one origin neither hold nor kill another: the origin rests, and is given up
+   at the third fault in a row, or at the eighth if it had a robots.txt.
 7. These times are for a delay of a second. A shorter delay shortens them, down to a thirtieth.
 """
 
@@ -47,12 +47,12 @@ _SILENT = ORIGIN_FAULTS | {Fault.DNS}
 _MAX_TRIPS = 8
 _MAX_TRIPS_UNANSWERED = 3
 _USUAL_DELAY_MS = 1_000
-_LEAST = 30
+_MAX_SHORTENING = 30
 
 
 def scaled(ms: int, delay: int) -> int:
     """Return the milliseconds of a rest for a crawl whose requests are `delay` apart."""
-    return max(ms * min(delay, _USUAL_DELAY_MS) // _USUAL_DELAY_MS, ms // _LEAST)
+    return max(ms * min(delay, _USUAL_DELAY_MS) // _USUAL_DELAY_MS, ms // _MAX_SHORTENING)
 
 
 def death_reason(fault: Fault | None, reason: str) -> str:

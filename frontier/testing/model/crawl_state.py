@@ -33,7 +33,7 @@ from frontier.urls.scope import Scope, registered_domain
 from frontier.urls.template import url_template
 
 MAX_EXPIRIES = 5
-"""Workers that a page or a robots.txt may kill before it is taken for the killer."""
+"""Workers that a page or a robots.txt may kill before it counts as their killer."""
 EXPIRED, TRAP, DROPPED = "lease_expired", "trap", "dropped"
 HEAD = 64
 """Pages at the front of a host's queue among which one may be granted before the first."""
@@ -66,7 +66,7 @@ class CrawlState:
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When each IP address was acquired last, and the end of the line of callers that wait for it."""
     turns: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """When each host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
+    """When each host was or will be requested in its last turn, and until when it wants no request."""
     unlogged_settlements: list[FrontierSettlement] = field(default_factory=list)
     """Settlements without a worker that are in no log yet."""
     logged_count: int = 0
@@ -219,11 +219,11 @@ class CrawlState:
 
     def settle_all_waiting(self, host: Host, outcome: Outcome, reason: str, now: int) -> int:
         """Settle every waiting page of a host; return how many."""
-        buried = len(host.waiting)
+        number = len(host.waiting)
         for page in host.waiting:
             self.settle_without_worker(page, outcome, reason, now)
         host.waiting.clear()
-        return buried
+        return number
 
     def record_exchange(self, host: Host, exchange: Exchange, now: int) -> None:
         """Record the answer or fault of a request. The caller schedules the host."""
@@ -392,7 +392,7 @@ class CrawlState:
         lease, host = self.end_lease(token, at)
         if lease.page is not None:
             lease.page.expiries += strike
-            # Who is told of a killer may be killed by it.
+            # A page that notifies is then leased as a failure, and may kill as many workers again.
             if lease.page.expiries >= MAX_EXPIRIES * (1 + lease.page.discovery.notify):
                 self.settle_without_worker(lease.page, Outcome.FAILED, EXPIRED, now)
             else:

@@ -48,7 +48,7 @@ class Origin:
     is_recovered: bool = False
     """Whether a worker that held it died since then."""
     held_until: int = 0
-    """The origin is asked nothing before this time."""
+    """No request is sent to the origin before this time."""
     hold_reason: str = ""
     """Reason code of the hold."""
 
@@ -120,7 +120,7 @@ class Host:
     last: int = 0
     """When the last request ended; 0 before the first."""
     held_until: int = 0
-    """The host is asked nothing before this time."""
+    """No request is sent to the host before this time."""
     hold_reason: str = ""
     """Reason code of the hold."""
     open: int = 0
@@ -193,8 +193,8 @@ class Host:
 
     def pace_for(self, min_delay: int) -> int:
         """Return the delay of the next lease."""
-        told = max(min_delay, self.delay)
-        return max(told, min(_FACTOR * self.smooth, _SLOWEST_MS)) if told else 0
+        required = max(min_delay, self.delay)
+        return max(required, min(_FACTOR * self.smooth, _SLOWEST_MS)) if required else 0
 
     def is_full(self, pace: int) -> bool:
         """Return whether it has as many requests under way as a pace allows: a single probe if the circuit was open."""

@@ -9,14 +9,14 @@ from frontier.takeover import takeover_error
 
 @dataclass(slots=True)
 class Heartbeats:
-    """Heartbeats. Times in milliseconds of the frontier's clock."""
+    """The newest heartbeat of each worker. Times are milliseconds of the frontier's clock."""
 
     alive_until: dict[str, int] = field(default_factory=dict)
     stalled_since: dict[str, int] = field(default_factory=dict)
     taken_over: set[str] = field(default_factory=set)
     """Names that were taken over."""
     outage_since: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Since when and by what each worker is kept from the web."""
+    """Since when each worker is kept from the web, and why."""
 
     def record_heartbeat(
         self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int
@@ -56,11 +56,11 @@ class Heartbeats:
 
     def stalls(self, now: int) -> list[int]:
         """Return the milliseconds for which each live worker has waited for its storage, the longest first."""
-        living = self.alive_workers(self.stalled_since, now)
-        return sorted((now - self.stalled_since[worker] for worker in living), reverse=True)
+        alive = self.alive_workers(self.stalled_since, now)
+        return sorted((now - self.stalled_since[worker] for worker in alive), reverse=True)
 
     def outages(self, now: int) -> dict[str, Outage]:
         """Return the outage of each live worker that is kept from the web."""
-        living = self.alive_workers(self.outage_since, now)
-        kept = ((worker, *self.outage_since[worker]) for worker in living)
-        return {worker: Outage(why=why, ms=now - since) for worker, since, why in kept}
+        alive = self.alive_workers(self.outage_since, now)
+        outages = ((worker, *self.outage_since[worker]) for worker in alive)
+        return {worker: Outage(why=why, ms=now - since) for worker, since, why in outages}

@@ -23,7 +23,7 @@ def settle_page(crawl: CrawlState, settlement: Settlement, now: int) -> bool:
     if not settlement.has_sent_request:
         crawl.uncount_request(held)
     _, host = crawl.end_lease(token, now + 1 if settlement.has_sent_request else 0)
-    if held.failure:  # no request was made: the settlement says nothing of the host
+    if held.failure:  # no request was made, so the settlement says nothing about the host
         outcome, _, reason = held.failure.partition(":")
         crawl.count_outcome(Outcome(outcome), reason)
         host.schedule(now)

@@ -1,4 +1,4 @@
-"""`reserve_turn` and `end_turn`: when a host may be asked without a lease of it, or under one for something else."""
+"""`reserve_turn` and `end_turn`: the turns of requests that have no lease of their own (`Politeness.reserve_turn`)."""
 
 from frontier.lease import Fault
 from frontier.testing.model.circuit import RULES, Exchange
@@ -6,11 +6,18 @@ from frontier.testing.model.crawl_state import CrawlState
 
 
 def reserve_turn(  # noqa: PLR0913 - the arguments of the Lua function
-    crawl: CrawlState, name: str, asks: int, most: int, *, since_ms: int | None, ahead: int, now: int
+    crawl: CrawlState,
+    name: str,
+    delay_ms: int,
+    max_wait_ms: int,
+    *,
+    since_ms: int | None,
+    ahead: int,
+    now: int,
 ) -> int:
-    """Return the milliseconds until the caller's turn; a turn that is later than `most` is not reserved."""
+    """Return the milliseconds until the caller's turn; a turn that is later than `max_wait_ms` is not reserved."""
     host = crawl.hosts.get(name)
-    delay = max(crawl.delay, asks, *((host.delay, host.pace) if host else ()))
+    delay = max(crawl.delay, delay_ms, *((host.delay, host.pace) if host else ()))
     last, held = crawl.turns.get(name, (0, 0))
     if since_ms is not None:
         last = max(last, now - since_ms)
@@ -20,9 +27,9 @@ def reserve_turn(  # noqa: PLR0913 - the arguments of the Lua function
         if host.open and delay:
             due = max(due, now + 1 + delay)
     when = due
-    if since_ms is not None and not asks and not (host and host.delay):
+    if since_ms is not None and not delay_ms and not (host and host.delay):
         when = max(now, held, due - ahead * (delay + 1))
-    if when - now > most or not delay:
+    if when - now > max_wait_ms or not delay:
         return when - now
     crawl.turns[name] = due + 1, held
     if host is not None:

@@ -4,8 +4,7 @@ import pytest
 
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
-from storage.archive.archive_writer import ArchiveWriter
-from storage.archive.archive_writer import recover_archives as seal_unfinished
+from storage.archive.archive_writer import ArchiveWriter, recover_archives
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from storage.warc.records import read_records
@@ -93,5 +92,5 @@ def test_remains_of_a_sealed_file_are_removed_unread(tmp_path):
     before = {name: store.read(name) for name in store.list()}
     first, data = next(iter(segments.items()))
     store.put(first, data)
-    assert seal_unfinished(store, "main", lambda _: True) == []
+    assert recover_archives(store, "main", lambda _: True) == []
     assert {name: store.read(name) for name in store.list()} == before

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from crawler.reading import sitemap
 from crawler.reading.sitemap import (
     LONGEST_URL,
+    MAX_ENTRIES,
+    MAX_TAGS,
     MAX_TOKEN_CHARS,
-    MOST_ENTRIES,
-    MOST_TAGS,
     SitemapEntry,
     iterate_entries,
     read_sitemap,
@@ -124,14 +124,14 @@ def test_it_is_the_same_in_whatever_pieces_it_comes():
 
 
 def test_more_than_the_protocol_allows_is_counted_and_left(monkeypatch):
-    monkeypatch.setattr(sitemap, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(sitemap, "MAX_ENTRIES", 3)
     found = read_sitemap(urlset(*(f"http://a.org/{number}" for number in range(5))).encode())
     assert (len(found.entries), found.excess_entries, found.is_cut) == (3, 2, False)
-    assert MOST_ENTRIES == 50_000
+    assert MAX_ENTRIES == 50_000
 
 
 def test_a_bomb_is_unpacked_as_far_as_the_protocol_allows(monkeypatch):
-    monkeypatch.setattr(sitemap, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(sitemap, "MAX_BYTES", 100_000)
     text = urlset("http://a.org/1") + " " * 10_000_000 + urlset("http://a.org/2")
     found = read_sitemap(gzip.compress(text.encode()))
     assert ([entry.url for entry in found.entries], found.is_cut) == (["http://a.org/1"], True)
@@ -158,9 +158,9 @@ def test_megabytes_of_what_never_ends_are_read_once(piece):
 
 
 def test_a_file_of_more_tags_than_any_sitemap_is_read_so_far(monkeypatch):
-    monkeypatch.setattr(sitemap, "MOST_TAGS", 30)
+    monkeypatch.setattr(sitemap, "MAX_TAGS", 30)
     assert len(urls(urlset(*map(str, range(100))))) == 7
-    assert MOST_TAGS > 30 * MOST_ENTRIES
+    assert MAX_TAGS > 30 * MAX_ENTRIES
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.sketch import MOST_MARKUP, sketch
+from crawler.reading.sketch import MAX_MARKUP, sketch
 from tests.crawler.traps import page, word
 from tests.shared import read_tar_file, shared_file
 
@@ -55,7 +55,7 @@ def test_pages_without_words_are_one_kind(html):
 
 
 def test_what_is_beyond_the_limit_says_nothing():
-    start = "<p>start</p>" + " " * MOST_MARKUP
+    start = "<p>start</p>" + " " * MAX_MARKUP
     assert sketch(start + "<p>one", URL) == sketch(start + "<p>two", URL)
 
 

@@ -72,7 +72,7 @@ class BrowserThread:
         async with Server(answers).serve() as server, client() as http_client:
             return await self.tab(http_client, server.url + path, **options), server
 
-    async def tab(self, http_client, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
+    async def tab(self, http_client, url, *, seconds=8.0, robots=(), max_bytes=1 << 20, peer=None):
         """`peer` is the address from which the page is said to come."""
         url = canonicalize(url)
 
@@ -97,7 +97,7 @@ class BrowserThread:
                 parts,
                 user_agent=AGENT,
                 deadline=until,
-                most_bytes=most_bytes,
+                max_bytes=max_bytes,
             )
         finally:
             self.browser.open_pages -= 1

@@ -109,7 +109,7 @@ async def test_rules_that_one_page_could_not_request_are_requested_for_the_next(
 
 
 async def test_rules_of_many_origins_are_cached_up_to_a_number(monkeypatch):
-    monkeypatch.setattr("crawler.render.subresource_robots._KEPT_AT_MOST", 2)
+    monkeypatch.setattr("crawler.render.subresource_robots._MAX_ENTRIES", 2)
     robots = Robots(ALLOW)
     for name in "abca":
         await robots.permission(f"http://{name}.test/")

@@ -249,12 +249,12 @@ async def test_a_host_that_is_too_busy_is_reported(client, answer, expected):
 
 
 async def test_a_page_has_limits_of_subresources_bytes_and_repetitions(client, monkeypatch):
-    monkeypatch.setattr(module, "MOST_PARTS", 4)
+    monkeypatch.setattr(module, "MAX_EXCHANGES", 4)
     async with Server({f"/{n}": page("x") for n in range(9)}).serve() as server:
         asked = Asked(server, client)
         assert [await asked.get("/0") for _ in range(4)] == [b"x", b"x", b"x", "repeated"]
         assert [await asked.get(f"/{n}") for n in (1, 2)] == [b"x", "too_many"]
-        monkeypatch.setattr(module, "MOST_BYTES", 150)
+        monkeypatch.setattr(module, "MAX_BYTES", 150)
         asked = Asked(server, client)
         found = [await asked.get(f"/{n}") for n in (1, 2, 3)]
         assert (found[0], found[-1]) == (b"x", "too_large")
@@ -312,7 +312,7 @@ async def test_personal_broken_or_huge_responses_are_not_cached_and_the_least_re
     kept.put("d", [], replace(capture, response=b"x" * (MAX_ENTRY_BYTES + 1)), "script")
     assert len(kept) == 0
     size = len(capture.request) + len(capture.response) + len(capture.payload)
-    monkeypatch.setattr("crawler.render.subresource_cache.MOST_BYTES", 2 * size)
+    monkeypatch.setattr("crawler.render.subresource_cache.MAX_BYTES", 2 * size)
     for url in ("a", "b"):
         kept.put(url, [], capture, "script")
     kept.get("a", [])

@@ -149,7 +149,7 @@ def test_a_response_that_asks_for_a_password_opens_no_dialog(stage):
 
 
 def test_a_dom_is_cut_at_its_limit(stage):
-    found, _ = stage.render({"/": shell("document.body.append('x'.repeat(1e6))")}, most_bytes=10_000)
+    found, _ = stage.render({"/": shell("document.body.append('x'.repeat(1e6))")}, max_bytes=10_000)
     assert len(found.html) == 10_000
 
 

@@ -11,7 +11,7 @@ from crawler.robots import robots_rules
 from crawler.robots.robots_rules import (
     LONGEST_LINE,
     MAX_ROBOTS_BYTES,
-    MOST_STEPS,
+    MAX_STEPS,
     normalize_path,
     parse_rules,
     request_path,
@@ -201,7 +201,7 @@ def test_the_time_of_a_decision_is_bounded():
     long = "/" + "a" * 1_900
     assert len(rules.patterns.splitlines()) == many
     assert not rules.allows(long), "more than may be asked of us is forbidden"
-    assert rules.allows(long[: MOST_STEPS // many])
+    assert rules.allows(long[: MAX_STEPS // many])
 
 
 def test_a_rule_of_many_stars_is_matched_from_left_to_right():

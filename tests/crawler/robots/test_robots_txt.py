@@ -383,7 +383,7 @@ def test_a_crawl_delay_is_clamped(text, expected):
 
 
 async def test_rules_of_many_hosts_are_cached_up_to_a_size_and_read_again(monkeypatch):
-    monkeypatch.setattr("crawler.robots.robots_txt._SIZE_AT_MOST", 50_000)
+    monkeypatch.setattr("crawler.robots.robots_txt._MAX_BYTES", 50_000)
     body = with_timestamp(
         parse_rules(
             b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher"

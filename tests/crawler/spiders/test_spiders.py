@@ -483,7 +483,7 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
     [
         ("nowhere.spiders:Spider", "no such module"),
         ("json:Nobody", "has no such class"),
-        ("json:JSONDecoder", "no class made from scrapy.Spider"),
+        ("json:JSONDecoder", "no subclass of scrapy.Spider"),
         ("json", "name it package.module:Class"),
     ],
 )

@@ -47,7 +47,7 @@ async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(
         assert isinstance(link, SingleLink)
         await link.aclose()
         with pytest.raises(
-            InputError, match=rf"127\.0\.0\.1:{member.port} is of no cluster; name one server"
+            InputError, match=rf"127\.0\.0\.1:{member.port} is not in a cluster; name one server"
         ):
             await connect(f"redis://127.0.0.1:1,127.0.0.1:{member.port}")
 

@@ -208,7 +208,7 @@ def test_a_page_is_read_however_deep_it_is_nested_and_however_long(stage, mode):
       for (let i = 0; i < 30000; i++) root.append(document.createElement('p'), 'some text ');
       document.body.append('light');
     """
-    found, _ = stage.render({"/": shell(code, "<x-a></x-a>")}, most_bytes=20_000)
+    found, _ = stage.render({"/": shell(code, "<x-a></x-a>")}, max_bytes=20_000)
     assert found.report.problem == ""
     if mode == "open":
         assert len(found.html) == 20_000

@@ -39,14 +39,14 @@ class Worker:
         for _ in range(round(seconds / CHECK_INTERVAL_S)):
             self.now += CHECK_INTERVAL_S
             self.cpu_s += cpu * CHECK_INTERVAL_S
-            self.activity._turns.value += turns
+            self.activity._ticks.value += turns
             self.supervision.check()
 
 
 @pytest.fixture
 def worker():
     worker = Worker()
-    worker.activity._turns.value = 1
+    worker.activity._ticks.value = 1
     return worker
 
 
@@ -84,7 +84,7 @@ def test_while_nobody_looked_nothing_is_held_against_a_worker(worker: Worker):
 
 
 def test_before_the_first_turn_and_after_the_last_nothing_counts(worker: Worker):
-    worker.activity._turns.value = 0
+    worker.activity._ticks.value = 0
     worker.passes(2 * MAX_STALL_S, cpu=1.0)
     assert worker.signals == []
 
