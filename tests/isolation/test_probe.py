@@ -47,7 +47,7 @@ from isolation import probe_confinement
 def die():
     os._exit(7)
 
-sys.modules["isolation.probe"]._confined = die
+sys.modules["isolation.probe"]._confine_and_report = die
 try:
     probe_confinement()
 except Unavailable as error:

@@ -222,7 +222,10 @@ def test_another_input_or_another_way_to_read_it_is_refused_under_the_name(files
     before = stored(files)
     others: tuple[tuple[dict[str, Any], str], ...] = (
         ({"identity": "sha256:2"}, "s holds another file of that name; rename one of them"),
-        ({"reader": "jsonl@2"}, 's holds it, read otherwise: reader was "jsonl@1", is "jsonl@2" now'),
+        (
+            {"reader": "jsonl@2"},
+            's holds it already, read with other options: reader was "jsonl@1", is "jsonl@2" now',
+        ),
         ({"options": {"text": "body"}}, 'options.text was absent, is "body" now'),
     )
     for other, said in others:
