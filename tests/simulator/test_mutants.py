@@ -91,7 +91,7 @@ def test_code_of_ours_that_raises_is_not_taken_for_a_page_that_cannot_be_read(mo
 
 
 def test_open_files_that_nobody_recovers_are_found(monkeypatch):
-    monkeypatch.setattr(replay, "seal_unfinished", lambda *_: [])
+    monkeypatch.setattr(replay, "recover_archives", lambda *_: [])
     assert found(["kill"], promise="sealed")
 
 
