@@ -2,13 +2,13 @@
 
 **The life of an exchange.** The frontier grants a *lease* when a download slot is free (`scheduling.scheduler`). Until
 it is settled, the lease is in the worker's queue (`scheduling.lease_queue`). A lease of a domain that holds its share
-of the slots goes back (`scheduling.slot_share`). If the robots rules of the
-origin forbid the page (`robots`), the lease is settled and the server hears nothing. Otherwise the lease goes to the
-wire (`lease_handler`, `wire`): the worker resolves the host's name and *acquires* its address
-(`connectivity.address_limiter`). If it is not the address's turn, the lease goes back. It also goes back if no answer
-came and the cause is on our own side, not the server's (`connectivity.uplink`, `connectivity.failure_attribution`).
-The wire checks every address before it connects, records every byte in both directions, and derives the response from
-those bytes; `wire` tells its own story. Then the host is *released*: its delay begins.
+of the slots goes back (`scheduling.slot_share`). If the robots rules of the origin forbid the page (`robots`), the
+lease is settled and the server hears nothing. Otherwise the lease goes to the wire (`lease_handler`, `wire`): the
+worker resolves the host's name and *acquires* its address (`connectivity.address_limiter`). If it is not the address's
+turn, the lease goes back. It also goes back if no answer came and the cause is on our own side, not the server's
+(`connectivity.uplink`, `connectivity.failure_attribution`). The wire checks every address before it connects, records
+every byte in both directions, and derives the response from those bytes; `wire` tells its own story. Then the host is
+*released*: its delay begins.
 
 The exchange ends with a *capture* or a failure; both are data. `reading` reads a capture once, into outcome, links,
 rights and sketch, and decides how the lease ends. A page that may take long to read, or that may have killed a worker

@@ -187,7 +187,7 @@ def _require_json(request: Request, spider: Spider, what: str, value: Mapping[st
             raise _unsupported(
                 request,
                 spider,
-                f"its {what}[{key!r}] has the type {type(one).__name__} and does not come back from JSON unchanged",
+                f"its {what}[{key!r}] is {type(one).__name__}, which does not come back from JSON unchanged",
                 "carry strings, numbers, lists and dicts with string keys",
             )
 

@@ -47,7 +47,7 @@ def raising(lease, found, **options):
 
 
 def read_hop(lease, found, base, follows):
-    """Do what `crawler.robots.robots_txt.meaning` does; die at a marked robots.txt."""
+    """Do what `crawler.robots.robots_txt.read_hop` does; die at a marked robots.txt."""
     return die() if MARK in found.payload else crawler.robots.robots_txt.read_hop(lease, found, base, follows)
 
 

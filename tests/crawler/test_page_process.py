@@ -211,7 +211,7 @@ def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monke
     crawl.seed(f"{site.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, "_meaning", crashing_parser.robots_record)
+    monkeypatch.setattr(crawler.replay.replay, "_read_archived_hop", crashing_parser.robots_record)
     everything(crawl, {"dead"})
     run_worker(crawl.config("w"))
     assert crawl.stats.is_drained

@@ -63,7 +63,7 @@ def test_a_link_that_is_not_followed_is_found(monkeypatch):
 
 
 def test_an_archive_that_is_not_replayed_is_found(monkeypatch):
-    monkeypatch.setattr(replay, "_find", lambda *_: {})
+    monkeypatch.setattr(replay, "_find_records", lambda *_: {})
     assert found(["kill_at_write"], promise="archived once")
 
 

@@ -248,7 +248,7 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
     crawl.seed(f"{web.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, "_meaning", fail)
+    monkeypatch.setattr(crawler.replay.replay, "_read_archived_hop", fail)
     assert recovered(crawl) == 1
     assert lines(crawl)["robots.txt"].reason == "reading"
     run_worker(crawl.config("w"))
