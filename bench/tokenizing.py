@@ -26,7 +26,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench.export import prose
-
 from shards.encoder import Encoder, is_fast_equal
 from shards.tokenizer import load_tokenizer_file
 

@@ -102,7 +102,7 @@ def find_duplicates(
     return manifest
 
 
-def export_dataset(
+def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     project: OpenProject,
     names: tuple[str, ...],
     out: str,

@@ -140,7 +140,7 @@ def solve(store: Store, mix: Mix, selections: Sequence[Output], seed: int) -> Se
     return _selection(store, mix, selections, seed, factors, wanted, reasons, once.astype(int).tolist())
 
 
-def _selection(
+def _selection(  # noqa: PLR0913 - the columns of one result
     store: Store,
     mix: Mix,
     selections: Sequence[Output],

@@ -349,7 +349,7 @@ def _spans(runs: Sequence[Output]) -> tuple[Input, ...]:
     return tuple(Input(name=run.name, sha256=run.sha256) for run in runs)
 
 
-def _run(
+def _run(  # noqa: PLR0913 - those of `run_step`, and what its parts read
     scratch: Store,
     step: Step,
     parts: Sequence[Part],

@@ -9,7 +9,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from storage.cache.block_cache import default_directory
 
 from core import InputError
 from shards.loader.options import LoaderOptions, check_options, size_of
@@ -18,6 +17,7 @@ from shards.loader.state import Position, from_state, to_state
 from shards.loader.token_origin import TokenOrigin, origin_of, token_at
 from shards.packed_rows import Batch
 from shards.packing import PackingLoss, joined_loss, packing_loss
+from storage.cache.block_cache import default_directory
 
 if TYPE_CHECKING:
     from shards.loader.torch_dataset import LoaderDataset
@@ -41,7 +41,7 @@ class Loader:
     used up begins a new epoch of its own, in a new order.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a user
         self,
         datasets: str | Path | Sequence[str | Path],
         *,

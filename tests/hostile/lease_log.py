@@ -76,8 +76,8 @@ async def retry_robots(self, lease, **options):
 
 
 if LEDGER in os.environ:  # without it, importing a name from here changes nothing
-    for method in (settle, settle_robots, retry_robots):
-        patch.object(Frontier, method.__name__, method).start()
+    for client, method in ((Frontier, settle), (Origins, settle_robots), (Origins, retry_robots)):
+        patch.object(client, method.__name__, method).start()
 
 
 def run_with_log(work: Callable[..., None], *args: object) -> None:
