@@ -23,13 +23,15 @@ class DaemonPool(Generic[Result]):
             for number in range(threads)
         ]
         self._started = False
+        self._lock = threading.Lock()
 
     def submit(self, call: Callable[[], Result]) -> Future[Result]:
         """Run a call in one of the threads."""
-        if not self._started:
-            self._started = True
-            for thread in self._threads:
-                thread.start()
+        with self._lock:
+            if not self._started:
+                self._started = True
+                for thread in self._threads:
+                    thread.start()
         future: Future[Result] = Future()
         self._calls.put((future, call))
         return future

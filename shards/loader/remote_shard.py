@@ -12,7 +12,8 @@ from shards.formats.tokens import MAGIC, TokensLayout
 from shards.loader.loader_metrics import LoaderMetrics
 from storage.store import Readable
 
-HELD_BLOCKS = 4
+HELD_BLOCKS = 8
+"""Blocks of a shard that stay in memory: more than the rows of one batch need of it, mostly."""
 
 
 class RemoteShard:
@@ -35,6 +36,13 @@ class RemoteShard:
         size = self.layout.id_bytes
         data = self._bytes(HEADER_BYTES + span.start * size, HEADER_BYTES + span.stop * size)
         return np.frombuffer(data, f"<u{size}")
+
+    def hold(self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
+        """Read the blocks of some spans of tokens, as many as stay in memory."""
+        begins = (starts * self.layout.id_bytes) // BLOCK_BYTES
+        lasts = (np.maximum(starts + lengths, 1) * self.layout.id_bytes - 1) // BLOCK_BYTES
+        for block in np.unique(np.concatenate((begins, lasts)))[:HELD_BLOCKS].tolist():
+            self._block(block)
 
     @property
     def ends(self) -> npt.NDArray[np.uint64]:

@@ -98,9 +98,10 @@ class CachedShards:
             if held:
                 self._metrics.add(cache_hits=1)
                 return self._map(number, held)
-            download = self._request(number)
-        if not download.done() and self._metrics.counts.direct_bytes < DIRECT_BYTES:
+        is_there = download is not None and download.done()
+        if not is_there and self._metrics.counts.direct_bytes < DIRECT_BYTES:
             return self._direct(number)
+        download = download or self._request(number)
         try:
             held = download.result()
         except BaseException:
