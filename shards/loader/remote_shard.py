@@ -12,7 +12,8 @@ from shards.formats.tokens import MAGIC, TokensLayout
 from shards.loader.loader_metrics import LoaderMetrics
 from storage.store import Readable
 
-HELD_BLOCKS = 4
+HELD_BLOCKS = 8
+"""Blocks of a shard that stay in memory: more than the rows of one batch need of it, mostly."""
 
 
 class RemoteShard:
@@ -28,6 +29,7 @@ class RemoteShard:
         self._blocks = Blocks(np.frombuffer(sums, "<u8"), stop, where)
         self._held: OrderedDict[int, bytes] = OrderedDict()
         self._where = where
+        self._ends: npt.NDArray[np.uint64] | None = None
 
     def __getitem__(self, span: slice) -> npt.NDArray[Any]:
         """Return a copy of the tokens of a slice."""
@@ -35,10 +37,19 @@ class RemoteShard:
         data = self._bytes(HEADER_BYTES + span.start * size, HEADER_BYTES + span.stop * size)
         return np.frombuffer(data, f"<u{size}")
 
+    def hold(self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
+        """Read the blocks of some spans of tokens, as many as stay in memory."""
+        begins = (starts * self.layout.id_bytes) // BLOCK_BYTES
+        lasts = (np.maximum(starts + lengths, 1) * self.layout.id_bytes - 1) // BLOCK_BYTES
+        for block in np.unique(np.concatenate((begins, lasts)))[:HELD_BLOCKS].tolist():
+            self._block(block)
+
     @property
     def ends(self) -> npt.NDArray[np.uint64]:
         """For each document the index behind its last token."""
-        return np.frombuffer(self._bytes(self.layout.ends, self.layout.stop), "<u8")
+        if self._ends is None:
+            self._ends = np.frombuffer(self._bytes(self.layout.ends, self.layout.stop), "<u8")
+        return self._ends
 
     def close(self) -> None:
         """Close the connection to the object."""

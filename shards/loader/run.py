@@ -89,8 +89,11 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
         wanted = (begins[:, None] + options.rank * size + np.arange(size)).reshape(-1)
         if run.end is not None:
             wanted = np.where(wanted < run.end, wanted, ~wanted)
-        run.reader.expect(int(begins[0]), int(begins[-1]) + step)
+        if number != first:
+            run.reader.expect(int(begins[0]), int(begins[-1]) + step)
         rows = run.reader.rows(wanted)
+        if number == first:  # the first batch does not share the network with downloads
+            run.reader.expect(int(begins[0]), int(begins[-1]) + step)
         for begin, batch in zip(
             begins.tolist(), rows.batches(size, options.length, options.pad_id), strict=True
         ):

@@ -2,19 +2,23 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shards.formats.tokens import TokensShard
 from shards.loader.epoch_order import EpochOrder
 from shards.loader.options import LoaderOptions
 from shards.loader.plans import Plans
+from shards.loader.remote_shard import RemoteShard
 from shards.loader.schedule import Schedule
-from shards.loader.shard_access import ShardAccess
+from shards.loader.shard_access import MappedShards, ShardAccess
 from shards.packed_rows import NOTHING, Batch, assemble
 from shards.packing import IntArray, Pieces, concat_pieces, document_pieces
+
+REQUESTS = 16
+"""Shards in a bucket that are asked at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,26 +85,33 @@ class SequenceReader:
         shards, sequences = self.place(numbers[real])
         by_shard = np.argsort(shards, kind="stable")
         edges = np.flatnonzero(np.diff(shards[by_shard], prepend=-1, append=-1)).tolist()
+        groups = [by_shard[start:stop] for start, stop in itertools.pairwise(edges)]
+        asked = [(int(shards[members[0]]), sequences[members]) for members in groups]
+        if isinstance(self._access, MappedShards):
+            found = [self._find(*each) for each in asked]
+        else:
+            with ThreadPoolExecutor(REQUESTS) as pool:
+                found = list(pool.map(lambda each: self._find(*each), asked))
         tokens: list[Any] = [NOTHING] * len(numbers)
-        found, is_mapped = [], True
-        for start, stop in itertools.pairwise(edges):
-            members = by_shard[start:stop]
-            shard = self._access.open(int(shards[members[0]]))
-            pieces = self.pieces(int(shards[members[0]]), sequences[members])
-            if isinstance(shard, TokensShard):
-                shard.check_spans(pieces.starts, pieces.lengths)
-                ids: Any = shard.unchecked_ids
-            else:
-                ids, is_mapped = shard, False
+        for members, (ids, _) in zip(groups, found, strict=True):
             for row in real[members].tolist():
                 tokens[row] = ids
-            found.append(pieces)
         return Rows(
             numbers=numbers,
             tokens=tokens,
-            pieces=_in_row_order(found, real[by_shard], len(numbers)),
-            is_mapped=is_mapped,
+            pieces=_in_row_order([pieces for _, pieces in found], real[by_shard], len(numbers)),
+            is_mapped=not any(isinstance(ids, RemoteShard) for ids, _ in found),
         )
+
+    def _find(self, number: int, sequences: IntArray) -> tuple[Any, Pieces]:
+        """Return the token ids of a shard and the pieces of some of its sequences, checked or about to be."""
+        shard = self._access.open(number)
+        pieces = self.pieces(number, sequences)
+        if isinstance(shard, RemoteShard):
+            shard.hold(pieces.starts, pieces.lengths)
+            return shard, pieces
+        shard.check_spans(pieces.starts, pieces.lengths)
+        return shard.unchecked_ids, pieces
 
     def pieces(self, shard: int, sequences: IntArray) -> Pieces:
         """Return the pieces of some sequences of a shard."""

@@ -3,13 +3,14 @@
 import resource
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from shards.formats.tokens import TokensShard
+from shards.loader.daemon_pool import DaemonPool
 from shards.loader.datasets import LoaderShard
 from shards.loader.loader_metrics import LoaderMetrics
 from shards.loader.remote_shard import RemoteShard
@@ -83,7 +84,7 @@ class CachedShards:
         self._mapped: dict[int, tuple[TokensShard, CachedFile]] = {}
         self._remote: dict[int, RemoteShard] = {}
         self._downloads: dict[int, Future[CachedFile]] = {}
-        self._pool = ThreadPoolExecutor(DOWNLOADS, "thresher-loader")
+        self._pool = DaemonPool[CachedFile](DOWNLOADS, "thresher-loader")
 
     def open(self, number: int) -> TokensShard | RemoteShard:
         """Return a shard: mapped if it is in the cache, else from the bucket for the first batches, else after its
@@ -97,9 +98,10 @@ class CachedShards:
             if held:
                 self._metrics.add(cache_hits=1)
                 return self._map(number, held)
-            download = self._request(number)
-        if not download.done() and self._metrics.counts.direct_bytes < DIRECT_BYTES:
+        is_there = download is not None and download.done()
+        if not is_there and self._metrics.counts.direct_bytes < DIRECT_BYTES:
             return self._direct(number)
+        download = download or self._request(number)
         try:
             held = download.result()
         except BaseException:
@@ -109,9 +111,11 @@ class CachedShards:
 
     def ends(self, number: int) -> npt.NDArray[np.uint64]:
         """Return the ends of a shard, without its download if it is not there."""
-        held = self._cache.take(self._key(number))
+        held = None if number in self._mapped else self._cache.take(self._key(number))
         if held:
-            return self._map(number, held).ends
+            self._map(number, held)
+        if number in self._mapped:
+            return self._mapped[number][0].ends
         return self._direct(number).ends
 
     def expect(self, now: Sequence[int], later: Iterable[int]) -> None:
@@ -137,11 +141,11 @@ class CachedShards:
                     self._request(number)
 
     def close(self) -> None:
-        """Let go of every shard, and end the downloads that have not begun."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """Let go of every shard. Downloads that have begun come to their end, for the next run."""
+        self._pool.close()
         for download in self._downloads.values():
-            if not _has_failed(download):
-                download.result().release()
+            if not download.cancel():
+                download.add_done_callback(_release)
         for _, held in self._mapped.values():
             held.release()
         for remote in self._remote.values():
@@ -153,12 +157,13 @@ class CachedShards:
     def _request(self, number: int) -> Future[CachedFile]:
         shard = self._shards[number]
         download = self._pool.submit(
-            self._cache.fetch,
-            self._key(number),
-            size=shard.file.bytes,
-            sha256=shard.file.sha256,
-            where=shard.where,
-            download=lambda: shard.store.open(shard.file.name),
+            lambda: self._cache.fetch(
+                self._key(number),
+                size=shard.file.bytes,
+                sha256=shard.file.sha256,
+                where=shard.where,
+                download=lambda: shard.store.open(shard.file.name),
+            )
         )
         self._downloads[number] = download
         return download
@@ -184,6 +189,11 @@ class CachedShards:
 
 def _has_failed(download: Future[CachedFile]) -> bool:
     return download.cancelled() or download.exception() is not None
+
+
+def _release(download: Future[CachedFile]) -> None:
+    if not _has_failed(download):
+        download.result().release()
 
 
 def most_mappings() -> int:

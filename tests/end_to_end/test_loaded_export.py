@@ -43,7 +43,7 @@ def export(user):
     user.run("process")
     user.run("dedup")
     tokenizer = byte_tokenizer(user.directory / "tokenizer.json")
-    user.run("export", "--out", "out", "--tokenizer", "tokenizer.json", "--format", "tokens")
+    user.run("export", "--out", "out", "--tokenizer", "tokenizer.json", "--format", "tokens", "--pack", 1024)
     return user.directory / "out", texts, tokenizer
 
 
@@ -73,3 +73,4 @@ def test_every_document_comes_to_training_and_leads_back(export, user, tmp_path)
         for piece in segments_of(row)
     }
     assert read == set(texts)
+    assert list(tmp_path.glob("plans/*")) == []  # the export has them
