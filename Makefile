@@ -7,16 +7,13 @@ UV      = uv==0.13.9
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 LOCK    = $(COMPILE) pyproject.toml
 
-.PHONY: demo test coverage test-slow check audit docs bench lock clean
+.PHONY: demo test test-slow check audit docs bench lock clean
 
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here
 	$(BIN)/python -m demo
 
-test: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the whole suite but what is marked slow
-	$(BIN)/python -m pytest -m "not slow"
-
-coverage: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the same, and which branches it takes; fails below the floor in pyproject.toml
-	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term
+test: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the whole suite but what is marked slow; COVERAGE=1 measures which branches it takes
+	$(BIN)/python -m pytest -m "not slow" $(if $(COVERAGE),--cov --cov-report=term)
 
 test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
 	$(BIN)/python -m pytest -m slow

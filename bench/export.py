@@ -174,8 +174,8 @@ def put_documents(store: Store, parts: Iterator[list[str]]) -> Manifest:
                 store,
                 f"{kind}/{SOURCE}/part-{number:06d}.parquet",
                 len(ids),
-                lambda path, table=table: tables.write(path, table),
-            )  # type: ignore[misc]
+                lambda path, table=table: tables.write(path, table),  # type: ignore[misc]
+            )
             for kind, table in made.items()
         )
         inputs = (Input(name=f"warc/{SOURCE}/{number:06d}.warc.gz", sha256=f"{number:064x}"),)

@@ -133,7 +133,7 @@ def run(arguments):
     for name in arguments.tool.split(","):
         for _ in range(2):  # the first round checks the blocks' checksums and fills the page cache
             if name in OPTIONS:
-                batches = thresher(arguments.place / "out", tensor, cache=cache, **OPTIONS[name])
+                batches = thresher(arguments.place / "out", tensor, cache=cache, **OPTIONS[name])  # type: ignore[arg-type]
             else:
                 batches = globals()[name.replace("-", "_")](arguments.place, tensor, arguments.sequences)
             line = timed(batches, arguments.sequences)
@@ -145,7 +145,7 @@ def resume(arguments):
 
     tensor = to_tensors()
     for name, options in OPTIONS.items():
-        if options.get("epochs", 1):
+        if options.get("epochs", 1):  # type: ignore[attr-defined]
             begin = time.perf_counter()
             next(thresher_at(arguments.place / "out", tensor, arguments.place / "cache", options))
             yield {"verb": "resume", "tool": name, "first_batch_s": round(time.perf_counter() - begin, 4)}
@@ -171,7 +171,7 @@ def bucket(arguments):
             for state in (None, 0.9):
                 shutil.rmtree(cache, ignore_errors=True)
                 for warmth in ("cold", "warm"):
-                    batches = thresher(store.uri, tensor, state=state, cache=cache, **OPTIONS[name])
+                    batches = thresher(store.uri, tensor, state=state, cache=cache, **OPTIONS[name])  # type: ignore[arg-type]
                     yield {
                         "verb": "bucket",
                         "tool": name,
@@ -179,7 +179,7 @@ def bucket(arguments):
                         "from": state or 0,
                         **timed(batches, arguments.sequences),
                     }
-        store.close()
+        store.close()  # type: ignore[attr-defined]
     shutil.rmtree(arguments.place / "s3", ignore_errors=True)
 
 

@@ -22,7 +22,7 @@ from thresher import Loader
 WIDTH, HEADS, LAYERS, SAVE_EVERY = 64, 4, 2, 20
 
 
-class Model(nn.Module):
+class Model(nn.Module):  # type: ignore[misc]
     """A transformer that sees no token of another document."""
 
     def __init__(self, vocabulary: int, length: int) -> None:

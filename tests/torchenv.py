@@ -33,5 +33,5 @@ def torch_python(cache):
 
 def environment():
     """The environment of a program that has PyTorch, and everything that Thresher needs from the tests' own one."""
-    packages = Path(importlib.util.find_spec("numpy").origin).parents[1]
+    packages = Path(importlib.util.find_spec("numpy").origin).parents[1]  # type: ignore[arg-type, union-attr]
     return {**os.environ, "PYTHONPATH": f"{ROOT}:{packages}", "OMP_NUM_THREADS": "1"}

@@ -83,7 +83,7 @@ def test_a_fast_tokenizer_that_differs_at_a_single_character_is_refused(monkeypa
             return self.same.encode(text.replace("\U0001133b", "?"), add_special_tokens=False).ids
 
     assert encoder.is_fast_equal(BYTE_LEVEL)
-    monkeypatch.setattr(encoder.gigatoken, "Tokenizer", Differs)
+    monkeypatch.setattr(encoder.gigatoken, "Tokenizer", Differs)  # type: ignore[attr-defined]
     assert not encoder.is_fast_equal(BYTE_LEVEL)
 
 
@@ -107,7 +107,7 @@ def test_a_document_that_the_fast_one_encodes_otherwise_ends_its_use_and_is_righ
         def encode(self, text):
             return np.array([1, 2, 3], dtype=np.uint32)
 
-    using._fast = Wrong()
+    using._fast = Wrong()  # type: ignore[assignment]
     with caplog.at_level(logging.WARNING):
         assert encoded(using, TEXTS) == reference(BYTE_LEVEL, TEXTS)
     assert "other ids" in caplog.text
@@ -151,7 +151,9 @@ def shared_prose():
             if path.name.endswith(".tar.zst"):
                 with tarfile.open(fileobj=stream, mode="r|") as tar:
                     yield from (
-                        [tar.extractfile(member).read().decode()] for member in tar if member.isfile()
+                        [tar.extractfile(member).read().decode()]  # type: ignore[union-attr]
+                        for member in tar
+                        if member.isfile()
                     )
             else:
                 rows = map(json.loads, io.TextIOWrapper(stream, encoding="utf-8"))

@@ -40,7 +40,7 @@ def test_a_mix_is_read(tmp_path):
     path.write_text(GOOD)
     mix = load_mix(path)
     assert (mix.by, mix.size, [source.name for source in mix.source]) == ("documents", 1000, ["web", "books"])
-    assert mix.source[0].where["quality"].min == 0.5
+    assert mix.source[0].where["quality"].min == 0.5  # type: ignore[union-attr]
     assert (mix.source[1].repeat, mix.source[1].cap, mix.source[1].weight) == (4, 300, "cluster_size")
 
 

@@ -79,7 +79,7 @@ def test_sequences_stand_in_the_order_of_the_documents():
 def test_concat_is_the_documents_in_a_row_cut_at_every_length(sizes, length):
     ends, tokens = ends_of(sizes), sum(sizes)
     count = packing.sequence_count("concat", documents=len(sizes), tokens=tokens, length=length)
-    sequences = spans(packing.concat_pieces(ends, tokens, np.arange(count), length))
+    sequences = spans(packing.concat_pieces(ends, tokens, np.arange(count), length))  # type: ignore[arg-type]
     assert len(sequences) == count
     for number, sequence in enumerate(sequences):
         assert [token for span in sequence for token in range(*span)] == list(

@@ -87,7 +87,7 @@ def exported(processed, pool, tmp_path):
         out = export.claim(plan, str(tmp_path / name))
         shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())
         export.finish(plan, out, shards, FUNNEL)
-        run.made = shards.summary.made
+        run.made = shards.summary.made  # type: ignore[attr-defined]
         return tmp_path / name
 
     return run
@@ -134,7 +134,9 @@ def test_all_formats_hold_the_same_rows_in_the_same_order(exported):
     for path in sorted(out.glob("webdataset/*.tar")):
         with tarfile.open(path) as tar:
             texts += [
-                tar.extractfile(member).read().decode() for member in tar if member.name.endswith(".txt")
+                tar.extractfile(member).read().decode()  # type: ignore[union-attr]
+                for member in tar
+                if member.name.endswith(".txt")
             ]
     assert texts == [row["text"] for row in rows]
     ids = np.concatenate(
@@ -378,8 +380,8 @@ def test_measurements_choose_and_weigh(tmp_path):
     )
     sealed = put_output(store, "verdicts.parquet", 4, lambda path: tables.write(path, verdicts))
     mix = mix_of({"name": "good", "share": 1, "where": {"quality": {"min": 0.2}}, "weight": "quality"})
-    task = selecting.SelectParameters((), (), (sealed,), mix, None, False)
-    documents = selecting._with_measurements(store, pa.table({"id": ["a", "b", "c"]}), task)
+    task = selecting.SelectParameters((), (), (sealed,), mix, None, False)  # type: ignore[arg-type]
+    documents = selecting._with_measurements(store, pa.table({"id": ["a", "b", "c"]}), task)  # type: ignore[arg-type]
     assert documents["quality"].to_pylist() == [0.2, None, 0.9]
     assert selecting._meets(documents, mix.source[0]).tolist() == [True, False, True]
     assert selecting._weights(documents, "quality", None).tolist() == [0.2, 0.0, 0.9]

@@ -55,7 +55,7 @@ def test_jsonl_is_one_zstandard_frame_of_json_lines(tmp_path):
 def test_webdataset_is_a_tar_whose_neighbours_share_a_key(tmp_path):
     (path,) = write_shard("webdataset", tmp_path, ROWS)
     with tarfile.open(path) as tar:
-        files = [(member.name, tar.extractfile(member).read()) for member in tar]
+        files = [(member.name, tar.extractfile(member).read()) for member in tar]  # type: ignore[union-attr]
     assert [name for name, _ in files[:3]] == ["00000000.json", "00000000.input_ids.npy", "00000000.txt"]
     for number, row in enumerate(ROWS):
         facts, ids, text = (data for _, data in files[3 * number : 3 * number + 3])

@@ -152,7 +152,9 @@ def test_a_block_is_checked_once(tmp_path, monkeypatch):
     checked = []
     check = checked_file.Blocks.check
     monkeypatch.setattr(
-        checked_file.Blocks, "check", lambda *given: (checked.append(given[1]), check(*given))
+        checked_file.Blocks,
+        "check",
+        lambda *given: (checked.append(given[1]), check(*given)),  # type: ignore[func-returns-value]
     )
     for _ in range(2):
         shard.check(0, 10)

@@ -16,7 +16,7 @@ from shards.formats.tokens import TokensShard, TokensWriter, refs_name, shard_pa
 def documents_of(source, count, *, sizes=(3, 40), seed=0):
     """Documents whose tokens are all different within 65,536: each token tells its document and its place."""
     rng = np.random.default_rng([seed, *source.encode()])
-    lengths = rng.integers(*sizes, count)
+    lengths = rng.integers(*sizes, count)  # type: ignore[call-overload]
     first = int(rng.integers(0, 1 << 16))
     ends = np.cumsum(lengths)
     return [

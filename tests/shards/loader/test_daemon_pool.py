@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_calls_run_in_their_order_and_their_errors_come_back():
     pool = DaemonPool(1, "test")
     done = []
-    futures = [pool.submit(lambda number=number: done.append(number) or number) for number in range(5)]
+    futures = [pool.submit(lambda number=number: done.append(number) or number) for number in range(5)]  # type: ignore[func-returns-value, misc]
     failed = pool.submit(lambda: 1 // 0)
     assert [future.result(10) for future in futures] == done == [0, 1, 2, 3, 4]
     with pytest.raises(ZeroDivisionError):

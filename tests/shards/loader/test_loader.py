@@ -49,7 +49,8 @@ def run(request, export, cache):
 
     def make(**more):
         return Loader(
-            export, **{"length": LENGTH, "batch_size": 1, "cache": cache, **RUNS[request.param], **more}
+            export,
+            **{"length": LENGTH, "batch_size": 1, "cache": cache, **RUNS[request.param], **more},  # type: ignore[dict-item]
         )
 
     return make

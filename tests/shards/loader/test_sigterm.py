@@ -20,11 +20,11 @@ def test_the_position_is_saved_and_the_run_goes_on_there(tmp_path):
         [sys.executable, Path(__file__).with_name("sigterm_program.py"), tmp_path / "out", tmp_path / "cache", saved],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    printed = [process.stdout.readline() for _ in range(3)]
+    printed = [process.stdout.readline() for _ in range(3)]  # type: ignore[union-attr]
     process.send_signal(signal.SIGTERM)
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    *steps, last = [*printed, *rest.splitlines()]
+    *steps, last = [*printed, *rest.splitlines()]  # type: ignore[misc]
     assert last == "saved True"
     state = json.loads(saved.read_text())
     assert state["sequences"] == int(steps[-1]) + 1

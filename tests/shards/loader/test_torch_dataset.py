@@ -51,7 +51,7 @@ def run(export, tmp_path_factory, request):
 
 @pytest.fixture(scope="module")
 def whole(export, tmp_path_factory):
-    loader = Loader(export, **OPTIONS, cache=tmp_path_factory.mktemp("cache"))
+    loader = Loader(export, **OPTIONS, cache=tmp_path_factory.mktemp("cache"))  # type: ignore[arg-type]
     return [row for batch in loader for row in batch["input_ids"].tolist()]
 
 

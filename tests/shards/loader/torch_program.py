@@ -9,7 +9,7 @@ import sys
 
 import torch
 from torch.utils.data import DataLoader
-from torchdata.stateful_dataloader import StatefulDataLoader
+from torchdata.stateful_dataloader import StatefulDataLoader  # type: ignore[import-not-found]
 
 from thresher import Loader
 
