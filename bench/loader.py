@@ -141,7 +141,7 @@ def run(arguments):
 
 
 def resume(arguments):
-    import shards.loader.loader  # noqa: F401 - imports are not counted
+    import shards.loader.exact_loader  # noqa: F401 - imports are not counted
 
     tensor = to_tensors()
     for name, options in OPTIONS.items():

@@ -4,7 +4,7 @@ Every kept document gets a number, by the order of its part and its row. A full-
 (`shards.permutation`) gives the document's place in the dataset, and the place gives its shard. The dataset is never
 sorted as a whole, and no list of all documents exists, because a document's number alone determines its place.
 
-The text becomes token ids (`shards.tokenizer`) and one row of `shards.format`: the ids, the URL, and the file and
+The text becomes token ids (`shards.tokenizer`) and one row of `shards.formats`: the ids, the URL, and the file and
 offset of the WARC record that the document came from. So every row of a shard leads back to the bytes that were
 received.
 """

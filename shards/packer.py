@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shards.dataset import ShardFile
 from shards.formats.row_groups import RowGroups
-from shards.formats.rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
+from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
 from shards.packed_rows import assemble
 from shards.packing import (
     WINDOW_DOCUMENTS,

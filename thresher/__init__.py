@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from filters import AnalyzedText, Finding, Rule
     from pipeline.funnel import Funnel
     from shards import Dataset
-    from shards.loader.loader import Loader
+    from shards.loader.exact_loader import Loader
     from thresher.project import Project
 
     __version__: str
@@ -49,7 +49,7 @@ _MODULES = {
     **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "filters"),
     "Dataset": "shards",
     "Funnel": "pipeline.funnel",
-    "Loader": "shards.loader.loader",
+    "Loader": "shards.loader.exact_loader",
     "Project": "thresher.project",
 }
 """The module of each name."""

@@ -21,7 +21,7 @@ from pipeline.steps.sharding import DocumentGroup
 from pipeline.steps.tokenizing import ExportPart
 from shards.formats.format import Format
 from shards.formats.registry import FORMATS
-from shards.formats.rows import DOCUMENT_ROW, PACKED_ROW, without_text
+from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, without_text
 from shards.formats.tokens import id_bytes_of
 from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, sources_of
 from shards.order import Order

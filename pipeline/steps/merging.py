@@ -9,7 +9,7 @@ import pyarrow as pa
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.runs import merged_rows, run_schema, write_merged
+from pipeline.steps.sorted_runs import merged_rows, run_schema, write_merged
 
 
 class MergeParameters(NamedTuple):

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.runs import merged_rows
+from pipeline.steps.sorted_runs import merged_rows
 from shards.dataset import ShardFile, SideFile
 from shards.formats.format import RowSize
 from shards.formats.packing_plan import write_plan
 from shards.formats.registry import FORMATS
-from shards.formats.rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
+from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
 from shards.packer import Packer, Packing
 from shards.packing import PackingLoss, packing_loss, sequence_count
 from storage.manifest import Output

@@ -20,11 +20,11 @@ from core import CorruptData
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.runs import write_run
+from pipeline.steps.sorted_runs import write_run
 from shards.encoder import Encoder
 from shards.formats.format import RowSize
 from shards.formats.row_groups import row_bytes
-from shards.formats.rows import EXACT_REFERENCE, EXACT_ROW
+from shards.formats.shard_rows import EXACT_REFERENCE, EXACT_ROW
 from shards.mix import copies, ranks
 from shards.order import IntArray, Order, within
 from storage import tables

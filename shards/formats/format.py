@@ -17,7 +17,7 @@ class ShardWriter(Protocol):
     """Writes the files of one shard."""
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows that have at least the columns of the shard, or those of `shards.formats.rows.EXACT_ROW`."""
+        """Append rows that have at least the columns of the shard, or those of `shard_rows.EXACT_ROW`."""
         ...
 
     def close(self) -> None:

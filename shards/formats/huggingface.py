@@ -1,4 +1,4 @@
-"""`hf`: a folder for the Hugging Face Hub: Parquet shards by the Hub's names, and a data card that describes them.
+"""The format `hf`: a folder for the Hugging Face Hub, with Parquet shards under the Hub's names, and a data card.
 
 `datasets.load_dataset(FOLDER, streaming=True)` reads it as it is, and so does the Hub after an upload.
 """

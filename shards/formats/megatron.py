@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from shards.formats.format import Format, RowSize
-from shards.formats.rows import flat_ids
+from shards.formats.shard_rows import flat_ids
 
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1

@@ -15,7 +15,7 @@ from core import CorruptData
 from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, Header
 from shards.formats.format import Format, RowSize
 from shards.formats.parquet import ParquetShard
-from shards.formats.rows import EXACT_REFERENCE, flat_ids
+from shards.formats.shard_rows import EXACT_REFERENCE, flat_ids
 from shards.formats.tokens import FORMAT, MAGIC, TokensWriter, refs_name
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shards.loader.epoch_order import EpochOrder
-from shards.loader.options import LoaderOptions
+from shards.loader.loader_options import LoaderOptions
 from shards.loader.plans import Plans
 from shards.loader.remote_shard import RemoteShard
 from shards.loader.schedule import Schedule

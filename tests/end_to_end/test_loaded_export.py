@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import rows_of, segments_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.formats.rows import PACKED_ROW
+from shards.formats.shard_rows import PACKED_ROW
 from shards.packer import NEEDED, Packer, Packing, loss_line
 
 sizes = st.lists(st.integers(0, 40), max_size=40)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from shards.dataset import ShardFile
 from shards.formats.format import RowSize
 from shards.formats.registry import FORMATS
-from shards.formats.rows import DOCUMENT_ROW, EXACT_ROW, without_text
+from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, without_text
 
 TEXTS = ["", "plain words", 'a "quoted"\nline\twith \\ and \x01', "日本語 и ещё 🧑‍🚀", "x" * 70_000]
 

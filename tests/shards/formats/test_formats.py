@@ -105,7 +105,7 @@ def test_a_shard_of_tokens_whose_rows_are_not_those_that_were_counted_is_refused
     from shards.formats.format import RowSize
 
     with (tmp_path / "a").open("wb") as first, (tmp_path / "b").open("wb") as second:
-        from shards.formats.rows import DOCUMENT_ROW
+        from shards.formats.shard_rows import DOCUMENT_ROW
 
         writer = kind.open((first, second), DOCUMENT_ROW, 2, RowSize(rows=1, tokens=5))
         with pytest.raises(CorruptData, match="changed while it was written"):

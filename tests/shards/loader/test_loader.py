@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export, reseal, rows_of, segments_of
 
 LENGTH = 32

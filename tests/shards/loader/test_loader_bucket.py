@@ -11,7 +11,7 @@ import pytest
 
 from core import CorruptData, InputError
 from shards.loader import shard_access
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 from tests.storage.conftest import keys, server
 from tests.storage.s3server import BUCKET
@@ -80,7 +80,7 @@ def test_the_second_run_downloads_nothing(bucket, tmp_path):
 
 RANK = """
 import sys
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 loader = Loader(sys.argv[1], length=32, batch_size=2, rank=int(sys.argv[3]), world_size=3, cache=sys.argv[2])
 count = sum(len(batch["sequences"]) for batch in loader)
 loader.close()

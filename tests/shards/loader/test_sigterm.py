@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 
 ROOT = Path(__file__).resolve().parents[3]

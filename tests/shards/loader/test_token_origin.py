@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core import CorruptData, InputError, RecordRef
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 
 LENGTH = 32

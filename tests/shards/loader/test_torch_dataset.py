@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shards.loader.loader import Loader
+from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 from tests.torchenv import environment, torch_python
 

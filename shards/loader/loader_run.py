@@ -12,7 +12,7 @@ from core.settings import format_size
 from shards.loader.datasets import LoaderData, open_data
 from shards.loader.epoch_order import EpochOrder
 from shards.loader.loader_metrics import LoaderMetrics
-from shards.loader.options import LoaderOptions
+from shards.loader.loader_options import LoaderOptions
 from shards.loader.plans import Plans, count_sequences
 from shards.loader.schedule import Schedule
 from shards.loader.sequence_reader import SequenceReader, Source

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from core import CorruptData
 from pipeline.engine.part_store import PartStore
 from shards.formats.row_groups import row_bytes
-from shards.formats.rows import EXACT_ROW, without_text
+from shards.formats.shard_rows import EXACT_ROW, without_text
 from shards.order import IntArray
 
 GROUP_BYTES = 512 << 10

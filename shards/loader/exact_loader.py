@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core import InputError
-from shards.loader.options import LoaderOptions, check_options, size_of
-from shards.loader.run import open_run, steps
+from shards.loader.loader_options import LoaderOptions, check_options, size_of
+from shards.loader.loader_run import open_run, steps
 from shards.loader.state import Position, from_state, to_state
 from shards.loader.token_origin import TokenOrigin, origin_of, token_at
 from shards.packed_rows import Batch
