@@ -125,7 +125,8 @@ def test_windows_need_no_more_of_the_cache_than_its_size(bucket, export, tmp_pat
     loader = Loader(bucket[0], **options, shuffle="window", epochs=3)
     sizes = [used_bytes(tmp_path) for _ in loader]
     loader.close()
-    assert max(sizes) <= 17 * largest
+    # While one file was counted, another may have been evicted and its room taken.
+    assert max(sizes) <= 18 * largest
     assert loader.metrics()["thresher_loader_cache_evictions_total"] > 3
 
 
