@@ -20,9 +20,9 @@ from redis.retry import Retry
 
 REPLY_TIMEOUT_S = 5.0
 """Seconds that a server has to answer, or to take a write: redis-py's own default. Functions take milliseconds."""
-PARSER_ERRORS = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError)
-"""Errors that parsers of replies raise, redis-py's and ours; `MemoryError` comes from a reply that claims a thousand
-million items.
+PARSER_ERRORS = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError, SystemError)
+"""Errors that parsers of replies raise, redis-py's and ours. `MemoryError` comes from a reply that claims a thousand
+million items, `SystemError` from an ASK or MOVED that names no server: redis-py raises within hiredis.
 """
 HOST, PORT = "localhost", 6379
 """Host and port if an address names none."""
