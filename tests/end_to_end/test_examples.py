@@ -143,10 +143,14 @@ def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, calli
     assert calling_user.run("show", start).out
 
 
+TESTS = ("test_examples", "test_training")
+MOST_LINES = {"train.py": 140}  # it has a model and a checkpoint
+
+
 def test_every_example_has_a_test_and_says_how_it_is_run():
-    here = (ROOT / "tests" / "end_to_end" / "test_examples.py").read_text()
+    here = "".join((ROOT / "tests" / "end_to_end" / f"{name}.py").read_text() for name in TESTS)
     for path in EXAMPLES.glob("*.py"):
         text = path.read_text()
         assert f'"{path.name}"' in here
         assert f"python examples/{path.name}" in text or f"python {path.name}" in text
-        assert len(text.splitlines()) <= 70
+        assert len(text.splitlines()) <= MOST_LINES.get(path.name, 70)
