@@ -135,7 +135,7 @@ def make_shards(
     Raise `ThresherError` if a shard cannot be made, and `InputError` if a source of the mix has no document.
     """
     scratch = plan.scratch
-    scratch.put(TOKENIZER, plan.tokenizer.json.encode())
+    _put_tokenizer(scratch, plan.tokenizer.json.encode())
     fast = is_fast_equal(plan.tokenizer.json)
     ran, realised = run_step.StepSummary(made=0, already=0), tuple[RealisedSource, ...]()
     mixes: Sequence[MixTask | None] = [None] * len(plan.groups)
@@ -347,6 +347,19 @@ def _meet(one: range, other: range) -> bool:
 
 def _spans(runs: Sequence[Output]) -> tuple[Input, ...]:
     return tuple(Input(name=run.name, sha256=run.sha256) for run in runs)
+
+
+def _put_tokenizer(scratch: Store, data: bytes) -> None:
+    """Store the tokenizer for the workers. Replace what an earlier attempt left if that is damaged or changed."""
+    if scratch.put(TOKENIZER, data):
+        return
+    try:
+        is_same = scratch.read(TOKENIZER) == data
+    except CorruptData:
+        is_same = False
+    if not is_same:
+        scratch.delete(TOKENIZER)
+        scratch.put(TOKENIZER, data)
 
 
 def _run(  # noqa: PLR0913 - those of `run_step`, and what its parts read

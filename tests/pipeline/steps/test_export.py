@@ -25,6 +25,7 @@ from pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from pipeline.reports.mix_plot import check_plot, draw_mix
 from pipeline.steps import dedup, export, export_plan, process, selecting, sharding
 from pipeline.steps.export_plan import ExportOptions
+from pipeline.steps.tokenizing import TOKENIZER
 from pipeline.terminal.progress import LineProgress
 from shards import Dataset
 from shards.formats.registry import FORMATS
@@ -90,7 +91,27 @@ def exported(processed, pool, tmp_path):
         run.made = shards.summary.made  # type: ignore[attr-defined]
         return tmp_path / name
 
+    run.directory = tmp_path  # type: ignore[attr-defined]
     return run
+
+
+def test_a_tokenizer_that_was_changed_between_two_attempts_is_replaced(exported, monkeypatch):
+    """An attempt ends before its first part; its tokenizer is changed, and the export is run again."""
+    expected = contents(exported("expected"))
+
+    def stop(*_args, **_options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(sharding, "_run", stop)
+        with pytest.raises(KeyboardInterrupt):
+            exported()
+    (tokenizer,) = exported.directory.rglob(f"out/.work/*/{TOKENIZER}")
+    swapped = json.loads(tokenizer.read_text())
+    vocabulary = swapped["model"]["vocab"]
+    swapped["model"]["vocab"] = dict(zip(vocabulary, reversed(vocabulary.values()), strict=True))
+    tokenizer.write_text(json.dumps(swapped))
+    assert contents(exported()) == expected
 
 
 def contents(directory):
