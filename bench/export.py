@@ -30,7 +30,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from core import Verdict
 from core.settings import parse_size
-from filters.dedup.duplicates import Removal
 from pipeline.configuration import DedupConfig
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.funnel import make_funnel
@@ -166,6 +165,7 @@ def put_documents(store: Store, parts: Iterator[list[str]]) -> Manifest:
                 urls=[""] * len(ids),
                 text_bytes=[len(text.encode()) for text in texts],
                 payload_bytes=[0] * len(ids),
+                fetched_at_ms=[0] * len(ids),
                 minhashes=np.zeros((len(ids), tables.PERMUTATIONS), dtype=np.uint32),
             ),
         }
@@ -186,9 +186,8 @@ def put_documents(store: Store, parts: Iterator[list[str]]) -> Manifest:
             if output.name.startswith("signatures/")
         ]
         first += len(texts)
-    rows = tables.removal_rows(
-        Removal(id=one, witness="0" * 32, kind="exact", similarity=1.0, cluster_size=2) for one in gone
-    )
+    removal = {"witness": "0" * 32, "kind": "exact", "similarity": 1.0, "cluster_size": 2}
+    rows = pa.Table.from_pylist([{"id": one, **removal} for one in gone], schema=tables.REMOVALS)
     removed = put_output(
         store, "dedup/run/removed-00000.parquet", rows.num_rows, lambda path: tables.write(path, rows)
     )

@@ -178,6 +178,20 @@ class DedupConfig:
         _NEAR_SIZE,
         Key('bands x rows of MinHash over 5-word shingles; "off" for exact only'),
     ] = "14x8"
+    prefer: Annotated[
+        tuple[Literal["source", "newest", "oldest", "longest", "shortest"], ...],
+        Key("which of several duplicates stays: these in order, then the smallest id"),
+    ] = ("source", "newest", "longest")
+    sources: Annotated[
+        tuple[str, ...], Key("sources whose documents stay rather than those of others, best first")
+    ] = ()
+    versions: Annotated[
+        Literal["newest", "all"], Key('of one URL the newest fetch stays; "all" keeps every different text')
+    ] = "newest"
+    within: Annotated[Literal["all", "source"], Key('"source" compares only documents of one source')] = "all"
+    memory: Annotated[
+        Size, Key("bounds what a worker holds, whatever the number of documents", is_size=True)
+    ] = 512 << 20
 
     @property
     def bands_and_rows(self) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ goes into a file. Any Parquet reader reads them.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -98,21 +98,23 @@ SIGNATURES = pa.schema(
         _column("url", pa.string()),
         _column("text_bytes", pa.int64()),
         _column("payload_bytes", pa.int64()),
+        _column("fetched_at_ms", pa.int64()),
         _column("minhash", pa.list_(_column("item", pa.uint32()), PERMUTATIONS)),
     ]
 )
-"""What deduplication knows of a kept document: hash and MinHash of its text, its URL, its sizes in bytes."""
+"""What deduplication knows of a kept document: hash and MinHash of its text, its URL, sizes in bytes and fetch time."""
 
 REMOVALS = pa.schema(
     [
         _column("id", pa.string()),
         _column("witness", pa.string()),
         _column("kind", pa.string()),
-        _column("similarity", pa.float64()),
+        pa.field("similarity", pa.float64()),
         _column("cluster_size", pa.int64()),
     ]
 )
-"""One removed duplicate a row, with the document that it duplicates."""
+"""One removed duplicate a row, with the document that it duplicates. `similarity` is 1 for equal texts, an estimate for
+near duplicates, and null for equal URLs. `cluster_size` counts the documents that have the same one to stand for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,37 +126,9 @@ class Signatures:
     urls: list[str]
     text_bytes: npt.NDArray[np.int64]
     payload_bytes: npt.NDArray[np.int64]
+    fetched_at_ms: npt.NDArray[np.int64]
     minhashes: npt.NDArray[np.uint32]
     """Shape (rows, 112)."""
-
-
-class RemovalRow(Protocol):
-    """The fields of a row of `REMOVALS`."""
-
-    @property
-    def id(self) -> str:
-        """The document that is removed."""
-        ...
-
-    @property
-    def witness(self) -> str:
-        """The document that it duplicates, which stays."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """`exact`, `url` or `near`."""
-        ...
-
-    @property
-    def similarity(self) -> float:
-        """Estimated Jaccard similarity; 1 for exact duplicates."""
-        ...
-
-    @property
-    def cluster_size(self) -> int:
-        """How many documents are the same, the witness included."""
-        ...
 
 
 def document_rows(documents: Iterable[Document]) -> pa.Table:
@@ -200,6 +174,7 @@ def signature_rows(
     urls: Sequence[str],
     text_bytes: Sequence[int],
     payload_bytes: Sequence[int],
+    fetched_at_ms: Sequence[int],
     minhashes: npt.NDArray[np.uint32],
 ) -> pa.Table:
     """Return signatures as a table of `SIGNATURES`. `minhashes` has the shape (rows, 112), or is empty if there are no
@@ -212,6 +187,7 @@ def signature_rows(
         "url": urls,
         "text_bytes": text_bytes,
         "payload_bytes": payload_bytes,
+        "fetched_at_ms": fetched_at_ms,
     }
     arrays = [pa.array(column, SIGNATURES.field(name).type) for name, column in columns.items()]
     arrays.append(pa.FixedSizeListArray.from_arrays(flat, type=SIGNATURES.field("minhash").type))
@@ -234,14 +210,9 @@ def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatur
         urls=cast("list[str]", table["url"].to_pylist()),
         text_bytes=table["text_bytes"].to_numpy(),
         payload_bytes=table["payload_bytes"].to_numpy(),
+        fetched_at_ms=table["fetched_at_ms"].to_numpy(),
         minhashes=np.concatenate(flat).reshape(-1, PERMUTATIONS),
     )
-
-
-def removal_rows(removals: Iterable[RemovalRow]) -> pa.Table:
-    """Return removals as a table of `REMOVALS`."""
-    rows = [{name: getattr(each, name) for name in REMOVALS.names} for each in removals]
-    return pa.Table.from_pylist(rows, schema=REMOVALS)
 
 
 def write(file: Path | BinaryIO, table: pa.Table) -> None:

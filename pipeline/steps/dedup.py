@@ -1,39 +1,68 @@
-"""The dedup step: it reads the signatures of all kept documents of all sources, and writes one table of removals.
+"""The dedup step: it brings the index of duplicates up to date, and writes one table of removals.
 
-Signatures are read a column at a time. `filters.dedup.duplicates` decides. Each removal names its witness, the better
-document that it duplicates. The run is named by its fingerprint: the same sources, processed to the same results, find
-their removals again, and others do not.
+`pipeline.dedup_index` decides from the signatures of all kept documents of all sources, and does the work of new ones only.
+Each removal names its witness, the better document that it duplicates. The run is named by its fingerprint: the same
+sources, processed to the same results, find their removals again, and others do not.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from core import InputError
-from filters.dedup import duplicates
-from filters.dedup.signature import SIGNATURE_VERSION
+from filters.dedup.rows import KINDS
+from filters.dedup.signature import PERMUTATIONS, SIGNATURE_VERSION
 from pipeline.configuration import DedupConfig
+from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
+from pipeline.dedup_index.index_stages import IndexSettings
+from pipeline.dedup_index.index_update import update
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.terminal.progress import Progress
-from storage import tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
 NAME = "dedup"
-VERSION = 1
-BYTES_PER_SIGNATURE = 2500
-"""Memory of the decision per document: measured at 200,000 documents (2,190 bytes), plus a margin."""
+VERSION = 2
+SIMILARITY = 0.7
+"""Minimum estimated similarity of near duplicates: rejects documents that share a band by chance.
+
+It lies just below the threshold of 14 bands of 8 rows, (1/14)^(1/8) = 0.72.
+"""
+REMOVAL_KINDS = KINDS
 
 
 def step(config: DedupConfig) -> Step:
     """Return the step that this configuration defines."""
-    recipe = {"near": config.near, "similarity": duplicates.SIMILARITY, "signature": SIGNATURE_VERSION}
+    recipe = {
+        "near": config.near,
+        "similarity": SIMILARITY,
+        "signature": SIGNATURE_VERSION,
+        "prefer": list(config.prefer),
+        "sources": list(config.sources),
+        "versions": config.versions,
+        "within": config.within,
+    }
     return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+def settings(config: DedupConfig) -> IndexSettings:
+    """Return what decides about duplicates. Raise `InputError` if the bands need more numbers than a signature has."""
+    bands, rows = config.bands_and_rows or (0, 0)
+    if bands * rows > PERMUTATIONS:
+        raise InputError(
+            f"dedup.near = '{bands}x{rows}' needs {bands * rows} permutations and a signature has "
+            f"{PERMUTATIONS}; choose bands x rows of at most {PERMUTATIONS}"
+        )
+    return IndexSettings(
+        bands=bands,
+        rows=rows,
+        fewest_equal=-int(-SIMILARITY * PERMUTATIONS // 1),
+        prefer=config.prefer,
+        sources=config.sources,
+        all_versions=config.versions == "all",
+        within_source=config.within == "source",
+    )
 
 
 def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
@@ -51,7 +80,7 @@ def part(step: Step, found: Sequence[Output], config: DedupConfig) -> Part:
     """Return the only part of the step: it reads all tables of signatures."""
     spans = tuple(Input(name=table.name, sha256=table.sha256) for table in found)
     name = f"{fingerprint(str(step), step.recipe, spans)[:16]}/removed-00000"
-    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), parameters=config.bands_and_rows)
+    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), parameters=None)
 
 
 def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
@@ -76,27 +105,23 @@ def run(
 ) -> tuple[Manifest, run_step.StepSummary]:
     """Make the removals, unless they are sealed already."""
     found = signatures(store, sources)
-    now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_PER_SIGNATURE)
+    now = step(config)
     whole = part(now, found, config)
-    ran = run_step.run_step(store, now, [whole], work, pool=pool, progress=progress, retry=True)
+    done = run_step.sealed_manifest(store, now, whole)
+    if done is not None:
+        return done, run_step.StepSummary(made=0, already=1)
+    chosen = settings(config)
+    state, updated = update(
+        store, found, chosen, now.recipe, memory=config.memory, pool=pool, progress=progress
+    )
+    removals = state.runs_of("removals")
+    whole = replace(
+        whole,
+        parameters=RemovalsTask(settings=chosen, removals=removals),
+        reads=tuple(run.name for run in removals),
+    )
+    ran = run_step.run_step(store, now, [whole], removals_work, pool=pool, progress=progress, retry=True)
     ran.require_all()
     manifest = run_step.sealed_manifest(store, now, whole)
     assert manifest is not None
-    return manifest, ran
-
-
-def work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
-    """Read the signatures, decide, and write the removals."""
-    read = tables.read_signatures(store, part.inputs)
-    removals = duplicates.find_removals(read, part.parameters)
-    counts: Counter[str] = Counter()
-    payload = dict(zip(read.ids, read.payload_bytes, strict=True))
-    text = dict(zip(read.ids, read.text_bytes, strict=True))
-    for removal in removals:
-        counts[f"{removal.kind}.documents"] += 1
-        counts[f"{removal.kind}.payload_bytes"] += int(payload[removal.id])
-        counts[f"{removal.kind}.text_bytes"] += int(text[removal.id])
-    table = tables.removal_rows(removals)
-    (name,) = part.writes
-    output = store.write(name, table.num_rows, partial(tables.write, table=table))
-    return PartOutputs(counts=dict(counts), outputs=(output,))
+    return manifest, updated.plus(ran)

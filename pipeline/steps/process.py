@@ -48,7 +48,7 @@ from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 NAME = "process"
-VERSION = 4
+VERSION = 5
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """The tables of a part. Each lies in a folder of that name."""
@@ -121,6 +121,7 @@ class _SignatureRow(NamedTuple):
     text_hash: bytes
     text_bytes: int
     payload_bytes: int
+    fetched_at_ms: int
     minhash: np.ndarray[Any, np.dtype[np.uint32]]
 
 
@@ -228,6 +229,7 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
             text_hashes=[signature.text_hash for signature in signatures],
             text_bytes=[signature.text_bytes for signature in signatures],
             payload_bytes=[signature.payload_bytes for signature in signatures],
+            fetched_at_ms=[signature.fetched_at_ms for signature in signatures],
             minhashes=np.array([signature.minhash for signature in signatures], dtype=np.uint32),
         ),
     )
@@ -371,6 +373,7 @@ def _sign(found: Document, payload_bytes: int) -> _SignatureRow:
         text_hash=text_hash(found.text),
         text_bytes=len(found.text.encode()),
         payload_bytes=payload_bytes,
+        fetched_at_ms=found.fetched_at_ms,
         minhash=minhash(found.text),
     )
 

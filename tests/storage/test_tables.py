@@ -51,6 +51,7 @@ def signatures(count, seed=0):
         urls=[f"http://example.org/{number}" for number in range(count)],
         text_bytes=list(range(count)),
         payload_bytes=[number * 2 for number in range(count)],
+        fetched_at_ms=[number * 3 for number in range(count)],
         minhashes=noise.integers(0, 1 << 32, (count, 112), dtype=np.uint32),
     )
 
@@ -108,7 +109,7 @@ def test_empty_tables_have_their_columns(tmp_path):
         tables.document_rows([]),
         tables.verdict_rows([], ["x"]),
         signatures(0),
-        tables.removal_rows([]),
+        tables.REMOVALS.empty_table(),
     ):
         tables.write(tmp_path / "x", table)
         assert pq.read_table(tmp_path / "x").schema.equals(table.schema)

@@ -1,0 +1,30 @@
+"""The clusters of duplicates: the document that stands for each removed one. Pure."""
+
+import numpy as np
+
+from filters.dedup.rows import ID, WITNESS, find
+from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
+
+
+def cluster_sizes(removals: Rows) -> IntArray:
+    """Return for each removal the number of documents of its cluster, including the one that stays.
+
+    `removals` is sorted by id. A cluster is everything whose chain of witnesses ends at one document.
+    """
+    witness = find(removals, removals, WITNESS)
+    # Chains end, because a witness is better than its document: each round doubles the steps that were taken.
+    last = np.where(witness < 0, np.arange(len(removals)), witness)
+    while True:
+        further = last[last]
+        if (further == last).all():
+            break
+        last = further
+    root = np.empty(len(removals), np.dtype([(name, "<u8") for name in ID]))
+    for name, of in zip(ID, WITNESS, strict=True):
+        root[name] = removals[of][last]
+    order = sort_order(root, ID)
+    starts = starts_of(root[order], ID)
+    sizes = np.empty(len(removals), np.int64)
+    counts = np.diff(np.append(starts, len(root)))
+    sizes[order] = np.repeat(counts + 1, counts)
+    return sizes

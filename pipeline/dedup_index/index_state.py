@@ -1,0 +1,140 @@
+"""A sealed index: which tables of signatures it knows, and the runs of each of its tables.
+
+An index is sealed by a Manifest under the name of the run of `dedup` that made it. A later index may share runs with it,
+because runs never change. Of the indexes of the same sources and settings only the newest is kept.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from core import CorruptData
+from pipeline.dedup_index.index_runs import RunRef
+from storage import sealed_reading
+from storage.manifest import (
+    Input,
+    Manifest,
+    Output,
+    fingerprint,
+    manifest_name,
+    manifests,
+    put_output,
+    seal,
+)
+from storage.store import Store
+
+STEP_NAME = "dedup-index"
+STEP = f"{STEP_NAME}@1"
+FOLDER = "dedup-index"
+"""Folder of the runs in the storage."""
+
+Generations = tuple[tuple[RunRef, ...], ...]
+"""The runs of a table, those of each change together, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexState:
+    """What an index knows."""
+
+    name: str
+    """Fingerprint of settings and tables; 16 hexadecimal digits."""
+    tables: tuple[Input, ...]
+    """Tables of signatures, in the order of their names."""
+    runs: Mapping[str, Generations]
+    """Runs by the name of the table."""
+    sealed: tuple[Output, ...] = ()
+    """The runs as they were sealed."""
+
+    def runs_of(self, table: str) -> tuple[RunRef, ...]:
+        """Return all runs of a table."""
+        return tuple(run for generation in self.runs.get(table, ()) for run in generation)
+
+
+EMPTY = IndexState(name="", tables=(), runs={})
+
+
+def name_of(recipe: Mapping[str, Any], tables: Sequence[Input]) -> str:
+    """Return the name of the index of these tables."""
+    return fingerprint(STEP, recipe, tables)[:16]
+
+
+def nearest(store: Store, recipe: Mapping[str, Any], tables: Sequence[Input]) -> IndexState:
+    """Return the index of the same settings that has most tables in common, or an empty one if that saves nothing.
+
+    Raise `CorruptData`, which names it, if that index is damaged.
+    """
+    wanted, best, fewest = set(tables), None, len(tables)
+    for manifest in _of_settings(store, recipe):
+        changed = len(wanted.symmetric_difference(manifest.inputs))
+        if changed < fewest:
+            best, fewest = manifest, changed
+    return EMPTY if best is None else _load(store, best)
+
+
+def seal_index(store: Store, recipe: Mapping[str, Any], state: IndexState) -> None:
+    """Seal an index whose runs are all there, and delete the earlier ones of the same sources and settings."""
+    body = {table: [[list(run) for run in runs] for runs in state.runs[table]] for table in state.runs}
+    data = json.dumps(body, sort_keys=True).encode()
+    rows = sum(run.rows for table in state.runs for run in state.runs_of(table))
+    described = put_output(store, f"{FOLDER}/{state.name}/index.json", rows, partial(_write, data=data))
+    seal(
+        store,
+        Manifest(
+            step=STEP,
+            part=state.name,
+            fingerprint=fingerprint(STEP, recipe, state.tables),
+            recipe=recipe,
+            inputs=state.tables,
+            outputs=(described, *state.sealed),
+            counts={"rows": rows},
+        ),
+    )
+    sources = _sources(state.tables)
+    for manifest in list(_of_settings(store, recipe)):
+        if manifest.part != state.name and _sources(manifest.inputs) == sources:
+            store.delete(manifest_name(STEP_NAME, manifest.part))
+    delete_unsealed(store)
+
+
+def delete_unsealed(store: Store) -> None:
+    """Delete the files of indexes that no sealed index has. Nothing else may make an index meanwhile."""
+    sealed = {output.name for manifest in manifests(store, STEP_NAME) for output in manifest.outputs}
+    for name in list(store.list(f"{FOLDER}/")):
+        if name not in sealed:
+            store.delete(name)
+
+
+def _of_settings(store: Store, recipe: Mapping[str, Any]) -> Iterable[Manifest]:
+    made_of = json.loads(json.dumps(recipe))
+    return (
+        manifest
+        for manifest in manifests(store, STEP_NAME)
+        if manifest.step == STEP and manifest.recipe == made_of
+    )
+
+
+def _load(store: Store, manifest: Manifest) -> IndexState:
+    described, *sealed = sorted(manifest.outputs, key=lambda output: not output.name.endswith("/index.json"))
+    body = json.loads(sealed_reading.read_sealed(store, described))
+    runs = {
+        table: tuple(tuple(RunRef(*run) for run in generation) for generation in generations)
+        for table, generations in body.items()
+    }
+    for output in sealed:
+        if not store.exists(output.name):
+            raise CorruptData(
+                f"the index of deduplication is damaged: {output.name} is missing; run `thresher dedup --rebuild` to "
+                "make it again"
+            )
+    return IndexState(name=manifest.part, tables=manifest.inputs, runs=runs, sealed=tuple(sealed))
+
+
+def _sources(tables: Iterable[Input]) -> set[str]:
+    return {table.name.split("/")[1] for table in tables}
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)

@@ -1,0 +1,210 @@
+"""An index that grows and shrinks has the removals of one that is made at once, and its damage has a name."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from core import CorruptData
+from filters.dedup.signature import minhash, text_hash
+from pipeline.configuration import DedupConfig
+from pipeline.dedup_index import index_state
+from pipeline.steps import dedup
+from pipeline.terminal.progress import LineProgress
+from storage import tables
+from storage.directory_store import DirectoryStore
+from storage.manifest import Input, Manifest, fingerprint, manifest_name, put_output, seal
+
+CONFIG = DedupConfig()
+SMALL = replace(CONFIG, memory=1_000_000)
+"""So little that every stage has several parts."""
+
+
+def corpus(count, seed=0):
+    """Texts of which about half are copies, near copies, or other versions of a page."""
+    rng = random.Random(seed)
+    words = [f"word{n}" for n in range(2000)]
+    found: list[tuple[str, str, str, int]] = []
+    for number in range(count):
+        older = rng.choice(found) if found and rng.random() < 0.6 else None
+        text = rng.choices(words, k=rng.randint(30, 120))
+        url = f"http://h/{seed}/{number}"
+        if older is not None:
+            kind = rng.choice(["same", "near", "version"])
+            text = [*older[2].split(), *([] if kind == "same" else rng.choices(words, k=rng.randint(1, 4)))]
+            url = older[1] if kind == "version" else url
+        found.append((f"{rng.getrandbits(128):032x}", url, " ".join(text), rng.randint(1, 9)))
+    return found
+
+
+def signed(documents):
+    return tables.signature_rows(
+        ids=[row[0] for row in documents],
+        urls=[row[1] for row in documents],
+        text_hashes=[text_hash(row[2]) for row in documents],
+        text_bytes=[len(row[2]) for row in documents],
+        payload_bytes=[2 * len(row[2]) for row in documents],
+        fetched_at_ms=[row[3] for row in documents],
+        minhashes=np.array([minhash(row[2]) for row in documents], np.uint32),
+    )
+
+
+def put_part(store, source, name, documents):
+    """Seal a table of signatures as the process step does."""
+    table = signed(documents)
+    output = put_output(
+        store, f"signatures/{source}/{name}.parquet", table.num_rows, lambda path: tables.write(path, table)
+    )
+    inputs = (Input(name=f"warc/{source}/{name}", sha256="0" * 64),)
+    made = fingerprint("process@5", {}, inputs)
+    seal(
+        store,
+        Manifest(
+            step="process@5",
+            part=f"{source}/{name}",
+            fingerprint=made,
+            recipe={},
+            inputs=inputs,
+            outputs=(output,),
+            counts={},
+        ),
+    )
+
+
+def remove_part(store, source, name):
+    store.delete(manifest_name("process", f"{source}/{name}"))
+    store.delete(f"signatures/{source}/{name}.parquet")
+
+
+@pytest.fixture
+def run(pool):
+    def removals(store, config=SMALL, sources=("main",)):
+        manifest, _ = dedup.run(store, sources, config, pool=pool, progress=LineProgress())
+        (output,) = manifest.outputs
+        return store.read(output.name), manifest.counts
+
+    return removals
+
+
+def test_ten_increments_have_the_removals_of_one_batch(tmp_path, run):
+    documents = corpus(300)
+    grown, whole = DirectoryStore(tmp_path / "grown"), DirectoryStore(tmp_path / "whole")
+    for part in range(10):
+        some = documents[part * 30 : part * 30 + 30]
+        put_part(grown, "main", f"part-{part}", some)
+        put_part(whole, "main", f"part-{part}", some)
+        last = run(grown)
+    assert last == run(whole)
+    assert {"exact.documents", "url.documents", "near.documents"} <= set(last[1])
+    assert len(list(grown.list("manifests/dedup-index/"))) == 1
+    assert not list(grown.list("dedup-work/"))
+
+
+def test_parts_that_leave_take_their_decisions_with_them(tmp_path, run):
+    documents = corpus(200, seed=1)
+    changed, whole = DirectoryStore(tmp_path / "changed"), DirectoryStore(tmp_path / "whole")
+    for part in range(5):
+        put_part(changed, "main", f"part-{part}", documents[part * 40 : part * 40 + 40])
+    run(changed)
+    remove_part(changed, "main", "part-0")
+    run(changed)
+    # The same ids come back with other texts, as after a new extraction.
+    other = [
+        (one[0], one[1], two[2], one[3]) for one, two in zip(documents[:40], documents[80:], strict=False)
+    ]
+    remove_part(changed, "main", "part-1")
+    put_part(changed, "main", "part-0", other)
+    for name, some in (
+        ("part-0", other),
+        *((f"part-{n}", documents[n * 40 : n * 40 + 40]) for n in (2, 3, 4)),
+    ):
+        put_part(whole, "main", name, some)
+    assert run(changed) == run(whole)
+
+
+def test_the_memory_of_a_worker_does_not_change_the_removals(tmp_path, run):
+    store = DirectoryStore(tmp_path)
+    put_part(store, "main", "part-0", corpus(150, seed=2))
+    little = run(store, SMALL)
+    for name in list(store.list("manifests/dedup")):
+        store.delete(name)
+    assert run(store, CONFIG) == little
+
+
+def test_a_removal_names_a_better_document_and_its_cluster(tmp_path, run):
+    documents = corpus(120, seed=3)
+    store = DirectoryStore(tmp_path)
+    put_part(store, "main", "part-0", documents)
+    data, _ = run(store)
+    (tmp_path / "removed.parquet").write_bytes(data)
+    rows = {row["id"]: row for row in pq.read_table(tmp_path / "removed.parquet").to_pylist()}
+    facts = {one: (-fetched, -len(text), one) for one, _, text, fetched in documents}
+    members = {}
+    for one in facts:
+        last = one
+        while last in rows:
+            assert facts[rows[last]["witness"]] < facts[last]
+            last = rows[last]["witness"]
+        members.setdefault(last, []).append(one)
+    assert rows
+    for those in members.values():
+        assert all(rows[one]["cluster_size"] == len(those) for one in those if one in rows)
+
+
+def test_only_documents_of_one_source_are_compared_if_the_settings_say_so(tmp_path, run):
+    documents = corpus(60, seed=4)
+    store = DirectoryStore(tmp_path)
+    again = [(f"{int(one, 16) ^ 1:032x}", *rest) for one, *rest in documents]
+    put_part(store, "main", "part-0", documents)
+    put_part(store, "other", "part-0", again)
+    _, across = run(store, sources=("main", "other"))
+    _, within = run(store, replace(SMALL, within="source"), sources=("main", "other"))
+    _, alone = run(store, sources=("main",))
+    assert within["near.documents"] == 2 * alone["near.documents"]
+    assert sum(across[name] for name in across if name.endswith(".documents")) > sum(
+        within[name] for name in within if name.endswith(".documents")
+    )
+
+
+def test_the_preferred_source_stays(tmp_path, run):
+    documents = corpus(40, seed=5)
+    store = DirectoryStore(tmp_path)
+    put_part(
+        store, "cc", "part-0", [(f"{int(one, 16) ^ 1:032x}", *rest[:2], 9_000) for one, *rest in documents]
+    )
+    put_part(store, "main", "part-0", documents)
+    data, _ = run(store, replace(SMALL, sources=("main",)), sources=("cc", "main"))
+    (tmp_path / "removed.parquet").write_bytes(data)
+    removed = set(pq.read_table(tmp_path / "removed.parquet")["id"].to_pylist())
+    assert removed >= {f"{int(one, 16) ^ 1:032x}" for one, *_ in documents}
+
+
+@pytest.mark.parametrize("table", ["documents", "texts", "bands"])
+def test_a_flipped_or_missing_run_is_an_error_that_names_it(tmp_path, run, table):
+    store = DirectoryStore(tmp_path)
+    put_part(store, "main", "part-0", corpus(60, seed=6))
+    run(store)
+    put_part(store, "main", "part-1", corpus(60, seed=6))
+    name = next(each for each in store.list("dedup-index/") if each.endswith(f"-{table}.parquet"))
+    path = tmp_path / name
+    data = bytearray(path.read_bytes())
+    path.chmod(0o644)
+    for at in (len(data) // 2, len(data) - 20):
+        flipped = bytearray(data)
+        flipped[at] ^= 1
+        path.write_bytes(flipped)
+        with pytest.raises(Exception, match="the index of deduplication is damaged"):
+            run(store)
+    path.unlink()
+    with pytest.raises(CorruptData, match=f"{name} is missing"):
+        run(store)
+
+
+def test_an_index_of_other_settings_is_not_taken(tmp_path, run):
+    store = DirectoryStore(tmp_path)
+    put_part(store, "main", "part-0", corpus(30, seed=7))
+    run(store)
+    recipe = dedup.step(replace(CONFIG, prefer=("longest",))).recipe
+    assert index_state.nearest(store, recipe, ()) == index_state.EMPTY
