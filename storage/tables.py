@@ -113,8 +113,8 @@ REMOVALS = pa.schema(
         _column("cluster_size", pa.int64()),
     ]
 )
-"""One removed duplicate a row, with the document that it duplicates. `similarity` is 1 for equal texts, an estimate for
-near duplicates, and null for equal URLs. `cluster_size` counts the documents that have the same one to stand for them."""
+"""One removed duplicate a row, with the document that it duplicates. `similarity` is 1 for equal texts, an estimate
+for near duplicates, and null for equal URLs. `cluster_size` counts the cluster with the document that stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ def verdict_rows(verdicts: Sequence[Verdict], measurement_names: Iterable[str]) 
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def signature_rows(
+def signature_rows(  # noqa: PLR0913 - the columns of a table
     *,
     ids: Sequence[str],
     text_hashes: Sequence[bytes],

@@ -1,1 +1,3 @@
-"""Find duplicates: `signature` computes signatures of a text, `duplicates` decides from those of all kept documents."""
+"""Find duplicates: `signature` computes signatures of a text, `decisions` says which documents stay, and `changes` what
+new documents change in these decisions. `rows` are the types of what passes between them, `zsets` how rows add up.
+"""

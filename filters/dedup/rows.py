@@ -72,7 +72,7 @@ def converted(rows: Rows, dtype: np.dtype[Any], **others: Any) -> Rows:
 
 
 def find(rows: Rows, among: Rows, fields: tuple[str, str] = ID) -> IntArray:
-    """Return the index of each row's id, which stands in `fields`, in rows that are sorted by id; -1 if it is not there."""
+    """Return the index of each row's id, which `fields` hold, in rows that are sorted by id; -1 if it is not there."""
     if not len(among):
         return np.full(len(rows), -1, np.int64)
     high, low = (rows[name] for name in fields)

@@ -90,9 +90,12 @@ def process(
 
 
 def dedup_command(
-    names: Names = None, project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOption = False
+    names: Names = None,
+    workers: CoresOption = None,
+    project: ProjectOption = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
 ) -> None:
-    """Find exact and near duplicates across sources.
+    """Find exact and near duplicates across sources. Only documents that are new since the last run cost time.
 
     \b
     Example:
@@ -104,7 +107,7 @@ def dedup_command(
     from pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
-    with opened.worker_pool(1) as pool:
+    with opened.worker_pool(workers) as pool:
         manifest = recipe.find_duplicates(opened, require_sources(opened, names), pool, stderr_progress())
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())

@@ -7,7 +7,7 @@
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -191,10 +191,6 @@ def _footer_digest(file: Any) -> str:
 
 def _damage(name: str, detail: str) -> CorruptData:
     return CorruptData(
-        f"the index of deduplication is damaged: {name}: {detail}; run `thresher dedup --rebuild` to make it again"
+        f"the index of deduplication is damaged: {name}: {detail}; run `thresher verify --repair`, then the same "
+        "command"
     )
-
-
-def names_of(runs: Sequence[RunRef]) -> tuple[str, ...]:
-    """Return the names of runs."""
-    return tuple(run.name for run in runs)

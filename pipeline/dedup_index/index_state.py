@@ -1,11 +1,11 @@
-"""A sealed index: which tables of signatures it knows, and the runs of each of its tables.
+"""A sealed index: the tables of signatures that it knows, and the runs of each of its tables.
 
-An index is sealed by a Manifest under the name of the run of `dedup` that made it. A later index may share runs with it,
-because runs never change. Of the indexes of the same sources and settings only the newest is kept.
+An index is sealed by a Manifest under the name of the run of `dedup` that made it. A later index may share runs with
+it, because runs never change. Of the indexes of the same sources and settings only the newest is kept.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,8 +28,8 @@ from storage.store import Store
 
 STEP_NAME = "dedup-index"
 STEP = f"{STEP_NAME}@1"
-FOLDER = "dedup-index"
-"""Folder of the runs in the storage."""
+FOLDER, WORK_FOLDER = "dedup-index", "dedup-work"
+"""Folders of the runs in the storage, and of what stages pass on while a run is under way."""
 
 Generations = tuple[tuple[RunRef, ...], ...]
 """The runs of a table, those of each change together, oldest first."""
@@ -75,7 +75,7 @@ def nearest(store: Store, recipe: Mapping[str, Any], tables: Sequence[Input]) ->
 
 
 def seal_index(store: Store, recipe: Mapping[str, Any], state: IndexState) -> None:
-    """Seal an index whose runs are all there, and delete the earlier ones of the same sources and settings."""
+    """Seal an index whose runs are all there."""
     body = {table: [[list(run) for run in runs] for runs in state.runs[table]] for table in state.runs}
     data = json.dumps(body, sort_keys=True).encode()
     rows = sum(run.rows for table in state.runs for run in state.runs_of(table))
@@ -92,19 +92,26 @@ def seal_index(store: Store, recipe: Mapping[str, Any], state: IndexState) -> No
             counts={"rows": rows},
         ),
     )
+
+
+def delete_superseded(store: Store, recipe: Mapping[str, Any], state: IndexState) -> None:
+    """Delete the earlier indexes of the same sources and settings, and all files that no sealed index has.
+
+    Two runs of `dedup` at once may lose their files here: the later one ends with an error, and may be run again.
+    """
     sources = _sources(state.tables)
     for manifest in list(_of_settings(store, recipe)):
         if manifest.part != state.name and _sources(manifest.inputs) == sources:
             store.delete(manifest_name(STEP_NAME, manifest.part))
-    delete_unsealed(store)
+    for name in list(unsealed(store)):
+        store.delete(name)
 
 
-def delete_unsealed(store: Store) -> None:
-    """Delete the files of indexes that no sealed index has. Nothing else may make an index meanwhile."""
+def unsealed(store: Store) -> Iterator[str]:
+    """Yield the files that no sealed index has, and what stages of an unfinished run passed on."""
     sealed = {output.name for manifest in manifests(store, STEP_NAME) for output in manifest.outputs}
-    for name in list(store.list(f"{FOLDER}/")):
-        if name not in sealed:
-            store.delete(name)
+    yield from (name for name in store.list(f"{FOLDER}/") if name not in sealed)
+    yield from store.list(f"{WORK_FOLDER}/")
 
 
 def _of_settings(store: Store, recipe: Mapping[str, Any]) -> Iterable[Manifest]:
@@ -126,8 +133,8 @@ def _load(store: Store, manifest: Manifest) -> IndexState:
     for output in sealed:
         if not store.exists(output.name):
             raise CorruptData(
-                f"the index of deduplication is damaged: {output.name} is missing; run `thresher dedup --rebuild` to "
-                "make it again"
+                f"the index of deduplication is damaged: {output.name} is missing; run `thresher verify --repair`, "
+                "then the same command"
             )
     return IndexState(name=manifest.part, tables=manifest.inputs, runs=runs, sealed=tuple(sealed))
 

@@ -8,6 +8,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from filters.dedup.document_rows import table_hash
@@ -15,7 +16,7 @@ from filters.dedup.rows import RowTypes
 from pipeline.dedup_index import index_state
 from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, run_ref
 from pipeline.dedup_index.index_stages import INDEX_TABLES, STAGES, IndexSettings, StageTask, stage_work
-from pipeline.dedup_index.index_state import FOLDER, IndexState
+from pipeline.dedup_index.index_state import FOLDER, WORK_FOLDER, IndexState
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
@@ -26,8 +27,6 @@ from storage.store import Store
 
 COPIES = 8
 """Bytes of memory that a part takes for each byte of its rows: they are read, sorted and decided. Measured."""
-WORK_FOLDER = "dedup-work"
-"""Folder of what stages pass on; it is empty when no run is under way."""
 MERGE_RATIO = 2
 """A generation of runs is merged with the one before it if that has at most so many times its rows."""
 
@@ -72,6 +71,7 @@ def update(  # noqa: PLR0913 - what decides, and what runs it
     name = index_state.name_of(recipe, spans)
     base = index_state.nearest(store, recipe, spans)
     if base.name == name:
+        index_state.delete_superseded(store, recipe, base)  # a run may have been killed before it did
         return base, StepSummary(made=0, already=1)
     going = _Update(
         store=store,
@@ -103,7 +103,7 @@ def update(  # noqa: PLR0913 - what decides, and what runs it
         sealed=tuple(output for at, output in sorted(going.sealed.items()) if at in live),
     )
     index_state.seal_index(store, recipe, state)
-    store.substore(WORK_FOLDER).clear()
+    index_state.delete_superseded(store, recipe, state)
     return state, going.summary
 
 
@@ -220,7 +220,7 @@ def _ranges(going: _Update, rows: int, row_bytes: int) -> list[range]:
     """Return ranges of keys that have so many rows that a part stays within its memory."""
     count = -(-rows * row_bytes * COPIES // going.memory) or 1
     edges = [KEY_RANGE.stop * at // count for at in range(count + 1)]
-    return [range(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
+    return [range(start, stop) for start, stop in pairwise(edges)]
 
 
 def _run(going: _Update, name: str, tasks: Sequence[StageTask]) -> dict[str, tuple[RunRef, ...]]:
@@ -235,7 +235,7 @@ def _run(going: _Update, name: str, tasks: Sequence[StageTask]) -> dict[str, tup
     )
     going.summary.require_all()
     going.progress.advance(name)
-    made: dict[str, tuple[RunRef, ...]] = {table: () for table in tables}
+    made: dict[str, tuple[RunRef, ...]] = dict.fromkeys(tables, ())
     for part in parts:
         manifest = run_step.sealed_manifest(going.scratch, step, part)
         assert manifest is not None

@@ -26,7 +26,7 @@ from storage.store import Store
 S3_SCHEME = "s3://"
 DERIVED_DIRECTORIES = frozenset(
     {
-        *("commoncrawl", "dedup", "documents", "frontier", "lists"),
+        *("commoncrawl", "dedup", "dedup-index", "dedup-work", "documents", "frontier", "lists"),
         *("manifests", "open", "runs", "signatures", "verdicts"),
     }
 )

@@ -9,6 +9,7 @@ garbage, with one exception: a running attempt may have found an equal output of
 from collections.abc import Iterator
 
 from core import CorruptData
+from pipeline.dedup_index import index_state
 from storage.store import Store
 
 GRACE_MS = 3_600_000
@@ -35,6 +36,7 @@ def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
             part = name.removeprefix(f"{directory}/").removesuffix(PARQUET)
             if part not in sealed and _age_ms(store, name) >= grace_ms:
                 yield name
+    yield from (name for name in index_state.unsealed(store) if _age_ms(store, name) >= grace_ms)
 
 
 def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
@@ -42,7 +44,8 @@ def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
     removed = 0
     for name in unsealed_outputs(store, grace_ms):
         directory, _, part = name.removesuffix(PARQUET).partition("/")
-        if not store.exists(f"manifests/{STEP_OF_DIRECTORY[directory]}/{part}{JSON}"):
+        step = STEP_OF_DIRECTORY.get(directory)
+        if step is None or not store.exists(f"manifests/{step}/{part}{JSON}"):
             store.delete(name)
             removed += 1
     return removed

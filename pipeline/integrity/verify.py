@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from core import CorruptData, InputError
+from pipeline.dedup_index import index_state
 from pipeline.integrity import audit, crosscheck, reconcile
 from pipeline.integrity.crosscheck import CrossCheck
 from pipeline.integrity.garbage import collect, unsealed_outputs
@@ -39,7 +40,7 @@ from storage.manifest import Manifest, Output, load_manifest, manifest_name, sto
 from storage.store import Store
 from storage.warc.compression import stem
 
-REPRODUCIBLE_STEPS = ("process", "dedup")
+REPRODUCIBLE_STEPS = ("process", "dedup", index_state.STEP_NAME)
 """Steps whose parts can be made again from storage."""
 LISTS_PREFIX = "lists/"
 PROCESS_MANIFESTS = "manifests/process/"

@@ -1,6 +1,6 @@
 """The dedup step: it brings the index of duplicates up to date, and writes one table of removals.
 
-`pipeline.dedup_index` decides from the signatures of all kept documents of all sources, and does the work of new ones only.
+`pipeline.dedup_index` decides from the signatures of all kept documents of all sources, and works on new ones only.
 Each removal names its witness, the better document that it duplicates. The run is named by its fingerprint: the same
 sources, processed to the same results, find their removals again, and others do not.
 """
@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core import InputError
-from filters.dedup.rows import KINDS
 from filters.dedup.signature import PERMUTATIONS, SIGNATURE_VERSION
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
@@ -29,7 +28,6 @@ SIMILARITY = 0.7
 
 It lies just below the threshold of 14 bands of 8 rows, (1/14)^(1/8) = 0.72.
 """
-REMOVAL_KINDS = KINDS
 
 
 def step(config: DedupConfig) -> Step:
@@ -76,17 +74,17 @@ def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
     ]
 
 
-def part(step: Step, found: Sequence[Output], config: DedupConfig) -> Part:
+def part(step: Step, found: Sequence[Output]) -> Part:
     """Return the only part of the step: it reads all tables of signatures."""
     spans = tuple(Input(name=table.name, sha256=table.sha256) for table in found)
     name = f"{fingerprint(str(step), step.recipe, spans)[:16]}/removed-00000"
-    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), parameters=None)
+    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",))
 
 
 def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
     """Return the run that covers the current results of these sources, or None if there is none."""
     now = step(config)
-    return run_step.sealed_manifest(store, now, part(now, signatures(store, sources), config))
+    return run_step.sealed_manifest(store, now, part(now, signatures(store, sources)))
 
 
 def require_run(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
@@ -106,7 +104,7 @@ def run(
     """Make the removals, unless they are sealed already."""
     found = signatures(store, sources)
     now = step(config)
-    whole = part(now, found, config)
+    whole = part(now, found)
     done = run_step.sealed_manifest(store, now, whole)
     if done is not None:
         return done, run_step.StepSummary(made=0, already=1)

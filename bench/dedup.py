@@ -1,0 +1,157 @@
+"""Find duplicates among made-up signatures: one batch, then one more increment.
+
+    python bench/dedup.py --documents 1000000 --increment 0.1
+
+Prints one JSON line: CPU seconds of the batch and of the increment, workers and their parent together, without the
+start of Python, and their ratio; the peak resident memory of a worker; bytes of the index a document. A tenth of the
+documents are copies, a tenth near copies of 95 %, and a twentieth other versions of a page. Their signatures are made up,
+so this measures the decisions, not the signing.
+"""
+
+import argparse
+import json
+import resource
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from core.settings import parse_size
+from filters.dedup.signature import PERMUTATIONS
+from pipeline.configuration import DedupConfig
+from pipeline.engine.local.worker_pool import local_worker_pool
+from pipeline.engine.run_step import StepSummary
+from pipeline.steps import dedup
+from pipeline.terminal.progress import LineProgress
+from storage import tables
+from storage.directory_store import DirectoryStore
+from storage.manifest import Input, Manifest, fingerprint, put_output, seal
+from storage.store import Store
+
+TABLE_ROWS = 1000
+"""As many as the process step puts into a part."""
+
+
+def main() -> None:
+    """Make the signatures, find the duplicates, and print the line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--increment", type=float, default=0.1, help="share of the documents that come later")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--memory", default="512MiB", help="dedup.memory")
+    parser.add_argument("--directory", type=Path, help="where the signatures go; kept and used again")
+    options = parser.parse_args()
+    config = replace(DedupConfig(), memory=parse_size(options.memory))
+    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+        store = DirectoryStore(Path(directory) / "data")
+        made = _Maker(store, seed=1)
+        later = int(options.documents * options.increment)
+        made.put(options.documents - later)
+        with local_worker_pool(options.workers) as pool:
+            figures = []
+            for count in (0, later):
+                if count:
+                    made.put(count)
+                cpu, wall = own_cpu(), time.monotonic()
+                manifest, ran = dedup.run(store, ["made"], config, pool=pool, progress=LineProgress())
+                figures.append(figure(ran, own_cpu() - cpu, time.monotonic() - wall))
+        size = sum(store.size(name) for name in store.list("dedup-index/"))
+        print(
+            json.dumps(
+                {
+                    "documents": options.documents,
+                    "removed": manifest.outputs[0].rows,
+                    "batch": figures[0],
+                    "increment": figures[1],
+                    "increment_share": options.increment,
+                    "increment_to_batch": round(figures[1]["cpu_s"] / figures[0]["cpu_s"], 3),
+                    "index_bytes_per_document": round(size / options.documents),
+                }
+            )
+        )
+
+
+def figure(ran: StepSummary, own: float, wall: float) -> dict[str, float]:
+    """Return what a run took."""
+    return {
+        "cpu_s": round(ran.cpu_s + own, 2),
+        "wall_s": round(wall, 2),
+        "parts": ran.made,
+        "worker_mb": round(ran.peak_rss / 1e6),
+    }
+
+
+def own_cpu() -> float:
+    """Return the CPU seconds of this process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+class _Maker:
+    """Seals tables of signatures as the process step does."""
+
+    def __init__(self, store: Store, seed: int) -> None:
+        self._store, self._rng, self._tables = store, np.random.default_rng(seed), 0
+        self._known = np.zeros((0, PERMUTATIONS), np.uint32)
+
+    def put(self, count: int) -> None:
+        """Put so many documents."""
+        for start in range(0, count, TABLE_ROWS):
+            self._put(min(TABLE_ROWS, count - start))
+
+    def _put(self, count: int) -> None:
+        rng = self._rng
+        minhashes = rng.integers(0, 2**32, (count, PERMUTATIONS), dtype=np.uint32)
+        texts = rng.bytes(16 * count)
+        hashes = [texts[at : at + 16] for at in range(0, len(texts), 16)]
+        urls = [f"http://host/{self._tables}/{n}" for n in range(count)]
+        kinds = rng.random(count)
+        for n in np.flatnonzero(kinds < 0.25) if len(self._known) else ():
+            older = int(rng.integers(len(self._known)))
+            if kinds[n] < 0.1:
+                hashes[n] = older.to_bytes(16, "big")
+            elif kinds[n] < 0.2:
+                keep = rng.random(PERMUTATIONS) < 0.95
+                minhashes[n, keep] = self._known[older, keep]
+            else:
+                urls[n] = f"http://host/0/{older % TABLE_ROWS}"
+        self._known = np.concatenate((self._known, minhashes[:100]))[-100_000:]
+        ids = rng.bytes(16 * count).hex()
+        table = tables.signature_rows(
+            ids=[ids[at : at + 32] for at in range(0, len(ids), 32)],
+            urls=urls,
+            text_hashes=hashes,
+            text_bytes=rng.integers(100, 10_000, count).tolist(),
+            payload_bytes=[20_000] * count,
+            fetched_at_ms=rng.integers(1, 10**12, count).tolist(),
+            minhashes=minhashes,
+        )
+        name = f"made/part-{self._tables:08d}"
+        self._tables += 1
+        output = put_output(
+            self._store, f"signatures/{name}.parquet", count, lambda path: tables.write(path, table)
+        )
+        inputs = (Input(name=f"warc/{name}", sha256="0" * 64),)
+        seal(
+            self._store,
+            Manifest(
+                step="process@5",
+                part=name,
+                fingerprint=fingerprint("process@5", {}, inputs),
+                recipe={},
+                inputs=inputs,
+                outputs=(output,),
+                counts={},
+            ),
+        )
+
+
+if __name__ == "__main__":
+    main()
