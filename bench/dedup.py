@@ -4,8 +4,8 @@
 
 Prints one JSON line: CPU seconds of the batch and of the increment, workers and their parent together, without the
 start of Python, and their ratio; the peak resident memory of a worker; bytes of the index a document. A tenth of the
-documents are copies, a tenth near copies of 95 %, and a twentieth other versions of a page. Their signatures are made up,
-so this measures the decisions, not the signing.
+documents are copies, a tenth near copies of 95 %, and a twentieth other versions of a page. Their signatures are made
+up, so this measures the decisions, not the signing.
 """
 
 import argparse

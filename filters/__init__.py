@@ -4,7 +4,7 @@ A model recognises the language of a document (`models.language`). Its text is s
 words (`text.AnalyzedText`). The rules of a preset (`rules.presets`) are applied in order; each is a pure function of
 the text and its own parameters (`rules.gopher`, `rules.c4`, `rules.fineweb`). The first rule that drops the document
 decides (`judge`), and the verdict holds everything that was measured. Every kept document gets a signature
-(`dedup.signature`). From the signatures of all of them, `dedup.duplicates` decides which documents are duplicates. The
+(`dedup.signature`). From the signatures of all of them follows which documents are duplicates (`dedup.decisions`). The
 result depends neither on the order of the documents nor on the machine nor on the clock.
 """
 

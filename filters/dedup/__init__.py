@@ -1,3 +1,4 @@
 """Find duplicates: `signature` computes signatures of a text, `decisions` says which documents stay, and `changes` what
-new documents change in these decisions. `rows` are the types of what passes between them, `zsets` how rows add up.
+new documents change in these decisions. `dedup_rows` are the types of what passes between them, `zsets` how rows add
+up.
 """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from filters.dedup.decisions import decide_buckets
-from filters.dedup.rows import BAND, ID, KINDS, SIZES, TEXT, URL, WITNESS, RowTypes, converted, locate
+from filters.dedup.dedup_rows import BAND, ID, KINDS, SIZES, TEXT, URL, WITNESS, RowTypes, converted, locate
 from filters.dedup.zsets import Rows, difference, sort_order, starts_of, total
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from filters.dedup.rows import ID, WITNESS, find
+from filters.dedup.dedup_rows import ID, WITNESS, find
 from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
 
 

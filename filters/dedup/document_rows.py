@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xxhash
 
 from core import CorruptData
-from filters.dedup.rows import BAND, ID, TEXT, URL, RowTypes, converted
+from filters.dedup.dedup_rows import BAND, ID, TEXT, URL, RowTypes, converted
 from filters.dedup.signature import MinHashes, band_keys, has_shingles
 from filters.dedup.zsets import SIGN, Rows, identity, sort_order
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from filters.dedup.clusters import cluster_sizes
+from filters.dedup.dedup_rows import KINDS, WITNESS
 from filters.dedup.document_rows import hex_ids
-from filters.dedup.rows import KINDS, WITNESS
 from filters.dedup.signature import PERMUTATIONS
 from filters.dedup.zsets import Rows
 from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range

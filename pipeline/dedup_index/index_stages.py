@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from filters.dedup import changes, document_rows
+from filters.dedup.dedup_rows import RowTypes, converted, locate, row_types
 from filters.dedup.document_rows import Preference, TableFacts
-from filters.dedup.rows import RowTypes, converted, locate, row_types
 from filters.dedup.signature import PERMUTATIONS
 from filters.dedup.zsets import SIGN, Rows, identity, negated, sort_order, total
 from pipeline.dedup_index.index_runs import RunRef, rows_of_keys, rows_of_range, write_rows

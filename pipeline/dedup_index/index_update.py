@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from filters.dedup.dedup_rows import RowTypes
 from filters.dedup.document_rows import table_hash
-from filters.dedup.rows import RowTypes
 from pipeline.dedup_index import index_state
 from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, run_ref
 from pipeline.dedup_index.index_stages import INDEX_TABLES, STAGES, IndexSettings, StageTask, stage_work

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from filters.dedup import changes
-from filters.dedup.rows import KINDS, RowTypes, converted, locate
+from filters.dedup.dedup_rows import KINDS, RowTypes, converted, locate
 from filters.dedup.zsets import SIGN, Rows, identity, total
 
 

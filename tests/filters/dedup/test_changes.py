@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from filters.dedup import changes
 from filters.dedup.decisions import MAX_LEADERS, decide_buckets
-from filters.dedup.rows import converted, row_types
+from filters.dedup.dedup_rows import converted, row_types
 from filters.dedup.zsets import SIGN, identity, sort_order, starts_of, total
 from tests.filters.dedup.memory_index import MemoryIndex
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from filters.dedup.clusters import cluster_sizes
+from filters.dedup.dedup_rows import row_types
 from filters.dedup.document_rows import TableFacts, band_rows, document_rows
-from filters.dedup.rows import row_types
 from filters.dedup.signature import PERMUTATIONS, minhash, text_hash
 from tests.filters.dedup.memory_index import MemoryIndex
 from tests.shared import shared_file
