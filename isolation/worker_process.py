@@ -15,9 +15,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection
-from threading import Timer
 
+from isolation.deadline import Deadline
 from isolation.environment import scrub_environment
 
 BOOTSTRAP_CODE = (
@@ -79,6 +80,7 @@ class WorkerProcess:
         finally:
             theirs.close()
             os.close(child_lifeline)
+        self._deadline = Deadline(partial(self.signal, signal.SIGKILL))
         self.pipe = Connection(ours.detach())
         with suppress(OSError):  # it is dead already: a reader of the pipe notices
             self.pipe.send_bytes(pickle.dumps((target, args)))
@@ -115,14 +117,8 @@ class WorkerProcess:
         """Kill the process if the body takes longer than `limit_s` seconds. So the body waits for ever neither for the
         end of a message that the process has begun, nor for room in a pipe that the process does not read.
         """
-        limit = Timer(limit_s, self.signal, (signal.SIGKILL,))
-        limit.daemon = True
-        limit.start()
-        try:
+        with self._deadline.within(limit_s):
             yield
-        finally:
-            limit.cancel()
-            limit.join()
 
     def close(self, timeout_s: float = 0.0) -> int:
         """End the process, if it does not end by itself within `timeout_s` seconds; free its resources, and return its
@@ -133,6 +129,7 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
             exitcode = self.wait()
+        self._deadline.close()
         self.pipe.close()
         if self._lifeline >= 0:
             os.close(self._lifeline)
