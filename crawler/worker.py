@@ -41,7 +41,8 @@ from crawler.spiders import SpiderSpec
 from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
 from crawler.user_agent import user_agent
-from crawler.wire import Client, WireSettings
+from crawler.wire import WireSettings
+from crawler.wire.client import Client
 from crawler.wire.limits import TOTAL_FACTOR
 from frontier import Frontier, TakeoverError
 from frontier.link.connect import connect

@@ -10,7 +10,8 @@ from uuid import uuid4
 
 from crawler.machine.boot_clock import boot_s
 from crawler.page_process import PageProcess
-from crawler.wire import Client, utc_ms
+from crawler.wire import utc_ms
+from crawler.wire.client import Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

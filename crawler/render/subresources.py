@@ -32,7 +32,8 @@ from crawler.render.page_lease import PageLease
 from crawler.render.same_site import allows_credentialed_read, site
 from crawler.render.subresource_cache import SHARED_KINDS, SubresourceCache
 from crawler.robots.robots_txt import RobotsFetch, RobotsRuling
-from crawler.wire import Acquire, Client, FetchFailure, Postponement, acquire_at_once, is_public
+from crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
+from crawler.wire.client import Client
 from crawler.wire.http.request import HeaderList
 from frontier import InvalidUrl, canonicalize
 

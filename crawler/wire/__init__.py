@@ -26,9 +26,10 @@
 The life of an exchange: `client` resolves the name, acquires the address, and takes a connection from the pool or dials
 one. The connection (`http.http1`, `http.http2`) speaks, an `ExchangeTimer` (`http.exchange`) watches the clock, and
 `http.response_reader` and `http.message` read what arrives.
+
+The package does not import its own `client.Client`: commands read `WireSettings` and send no request.
 """
 
-from crawler.wire.client import Client
 from crawler.wire.fetch_failure import (
     Acquire,
     FailureReason,
@@ -44,7 +45,6 @@ from crawler.wire.wire_settings import WireSettings
 
 __all__ = [
     "Acquire",
-    "Client",
     "FailureReason",
     "FetchFailure",
     "Headers",

@@ -29,6 +29,11 @@ def web():
 
 
 @pytest.fixture
+def user(calling_user):
+    return calling_user
+
+
+@pytest.fixture
 def site():
     with Server(web()).in_thread() as server:
         yield server

@@ -15,6 +15,12 @@ from tests.web import demo_web  # noqa: F401 - a fixture
 
 EXAMPLES = ROOT / "examples"
 
+
+@pytest.fixture
+def user(calling_user):
+    return calling_user
+
+
 WORDS = ("river", "mountain", "harbour", "lantern", "meadow", "orchard", "winter", "bridge")
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from shards.tokenizer import load_tokenizer_file
-from tests.end_to_end.conftest import User
+from tests.end_to_end.conftest import CallingUser
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
 MIX = """
@@ -28,7 +28,7 @@ def user(tmp_path_factory):
     directory = tmp_path_factory.mktemp("export")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "tokenizer.json").write_text(load_tokenizer_file(None).json)
-    user = User(directory)
+    user = CallingUser(directory)
     for source in ("first", "second"):
         rows = [{"text": f"Document {n} of {source}. " * 20} for n in range(30)]
         (directory / f"{source}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -26,18 +26,18 @@ def web():
 @pytest.fixture(scope="module")
 def job(web, tmp_path_factory):
     """One run of the whole job, shared by the tests that look at what came of it and start no command again."""
-    from tests.end_to_end.conftest import TOML, CallingUser, User
+    from tests.end_to_end.conftest import TOML, CallingUser
 
     directory = tmp_path_factory.mktemp("job")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "seeds.txt").write_text("\n".join(web.seeds))
     (directory / "tokenizer.json").write_text(tokenizer.load_tokenizer_file(None).json)
-    user = User(directory)
+    user = CallingUser(directory)
     before = len(web.log)
     said = user.run(
         "run", "seeds.txt", "--out", "out", "--tokenizer", "tokenizer.json", "--scope", "host", "--json"
     )
-    return CallingUser(directory), said.json, list(web.log)[before:]
+    return user, said.json, list(web.log)[before:]
 
 
 def archived(user):

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import boto3
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -19,7 +18,7 @@ from botocore.exceptions import ClientError
 from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 from storage.commoncrawl.transport.source import Head, head_from_response
 from storage.s3.in_flight import InFlight
-from storage.s3.s3_client import open_client
+from storage.s3.s3_client import open_client, open_session
 from storage.s3.s3_errors import code, headers, retry_after_ms, status
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class S3Source:
     def _opened(self) -> "S3Client":
         with self._opening:
             if self._client is None:
-                session = boto3.Session()
+                session = open_session()
                 extra = Config(user_agent_extra=self._user_agent)
                 if session.get_credentials() is None:
                     extra = extra.merge(Config(signature_version=UNSIGNED))

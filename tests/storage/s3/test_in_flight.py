@@ -71,8 +71,12 @@ def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path, monkeypatch):
     with pytest.raises(TimeoutError, match="longer than its limit"), in_flight.attempt(1):
         read(client)
     client.close()
-    serving.close()
+    loop.run(closed(serving))
     loop.close()
+
+
+async def closed(serving):
+    serving.close()
 
 
 async def drip(reader, writer):
