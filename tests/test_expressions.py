@@ -162,6 +162,7 @@ def takes_too_long(pattern, text):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.slow
 def test_an_expression_takes_time_in_proportion(package):
     slow = {}
     for pattern, called, name in expressions(package):

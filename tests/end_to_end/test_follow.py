@@ -53,6 +53,7 @@ def archived_bytes(user):
     return sum(path.stat().st_size for path in (user.directory / "data" / "warc").rglob("*.warc.gz"))
 
 
+@pytest.mark.slow
 def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded):
     follower = seeded.start("process", "main", "--follow", "--workers", "1")
     crawled = CallingUser(seeded.directory).run("crawl", "main", "--json").json

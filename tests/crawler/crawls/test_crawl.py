@@ -259,7 +259,9 @@ def test_a_second_signal_stops_at_once(crawl, site):
     assert process.exitcode == 130
 
 
-@pytest.mark.parametrize("after", [5, 60, 150])
+@pytest.mark.parametrize(
+    "after", [pytest.param(5, marks=pytest.mark.slow), 60, pytest.param(150, marks=pytest.mark.slow)]
+)
 def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")

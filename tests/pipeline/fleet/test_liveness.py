@@ -162,6 +162,7 @@ def writing(data):
     return [path for path in (data / "warc" / "main" / ".open").glob("*.warc.gz") if path.stat().st_size]
 
 
+@pytest.mark.slow
 def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
     (one, two), address, data = machines
     hurry = []

@@ -151,6 +151,7 @@ def notes_and_responses(project):
     return found, reasons
 
 
+@pytest.mark.slow
 def test_less_is_archived_and_as_much_kept_and_every_page_counted_also_after_a_kill(tmp_path, site):
     every = seeded(tmp_path / "all", site, "all")
     finish(every)
