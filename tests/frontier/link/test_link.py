@@ -1,6 +1,7 @@
 """What every link promises: replies in their order, each call carried out, patience with servers that come back."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -172,6 +173,36 @@ async def test_a_server_that_says_nothing_is_called_again_while_there_is_patienc
                     await asked
             member.resume()
             assert await link.call([echo(1, 2)]) == [[b"2"]]
+
+
+async def test_a_server_that_answers_while_the_client_is_stopped_is_not_taken_for_silent(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
+    with valkey(tmp_path / "0") as member:
+        async with open_link(member, patience_s=0.1) as link:
+            await link.open(CODE)
+            assert await link.call([echo(1, 1)]) == [[b"1"]]
+            member.pause()
+            reply = asyncio.create_task(link.call([echo(1, 2)]))
+            await asyncio.sleep(0.1)  # the call is sent
+            member.resume()
+            time.sleep(2)  # noqa: ASYNC251 - as SIGSTOP, or a machine too busy to run this process
+            assert await reply == [[b"2"]]
+
+
+async def test_a_server_that_restarted_while_the_client_was_stopped_is_called_again(tmp_path):
+    with valkey(tmp_path / "0") as member:
+        async with open_link(member, patience_s=0.2) as link:
+            await link.open(CODE)
+            assert await link.call([echo(1, 1)]) == [[b"1"]]
+            member.pause()
+            reply = asyncio.create_task(link.call([echo(1, 2)]))
+            await asyncio.sleep(0.05)
+            member.kill()
+            member.start()
+            time.sleep(0.3)  # noqa: ASYNC251 - the deadline passes
+            assert await reply == [[b"2"]]
 
 
 async def test_where_no_node_of_a_cluster_answers_patience_ends():

@@ -82,9 +82,9 @@ def crawled(after, before=NOTHING, **more):
             crawled(stats(failed={"status_404": 3, "dns": 4}, gone={"status_404": 2})),
             [
                 "c: nothing fetched: 7 failed, 2 gone, HTTP 404 Not Found; the frontier is drained",
-                "  2 gone: HTTP 404 Not Found (status_404)",
                 "  4 failed: the host name has no address (dns)",
                 "  3 failed: HTTP 404 Not Found (status_404)",
+                "  2 gone: HTTP 404 Not Found (status_404)",
             ],
         ),
         (
