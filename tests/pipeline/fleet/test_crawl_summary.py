@@ -88,7 +88,9 @@ def crawled(after, before=NOTHING, **more):
             ],
         ),
         (
-            crawled(stats(failed={"tls_self_signed": 2}, waiting=3), holds={"tls_self_signed": 1, "operator": 2}),
+            crawled(
+                stats(failed={"tls_self_signed": 2}, waiting=3), holds={"tls_self_signed": 1, "operator": 2}
+            ),
             [
                 "c: nothing fetched: 2 failed, 3 hosts held, certificate not trusted; 3 URLs wait, run again to continue",
                 "  2 failed: certificate not trusted (tls_self_signed)",
