@@ -106,6 +106,8 @@ class CallingUser(User):
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.chdir(self.directory)
             patch.setattr(sys, "path", [*sys.path])
+            # One process for the parts of a step: what is made is the same, and each process imports for half a second.
+            patch.setattr(os, "sched_getaffinity", lambda _: {0})
             patch.setenv("THRESHER_PROJECT", str(self.directory))
             patch.setattr(sys, "argv", ["thresher", *map(str, words)])
             patch.setattr(logging.lastResort, "formatter", None)

@@ -227,7 +227,10 @@ class Form(scrapy.Spider):
 """
 
 
-@pytest.mark.parametrize("name", ["Pages", "Rows", "Nodes", "Form"])
+SLOW_KINDS = [pytest.param(name, marks=pytest.mark.slow) for name in ("Rows", "Nodes")]
+
+
+@pytest.mark.parametrize("name", ["Pages", "Form", *SLOW_KINDS])
 def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
     sitemap = f"<urlset><url><loc>{site.url}/page</loc></url></urlset>"
     site.answers |= {
