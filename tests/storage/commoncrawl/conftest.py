@@ -26,7 +26,7 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def tree(tmp_path_factory):
+def tree(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("commoncrawl")
     return root, write_crawl(root)
 

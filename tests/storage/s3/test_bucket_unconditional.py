@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ LARGE = 2 * SMALLEST_PART + 1000
 
 
 @pytest.fixture(scope="module")
-def proxy(keys, tmp_path_factory):
+def proxy(keys, tmp_path_factory: pytest.TempPathFactory):
     """To a server that checks no signatures, for the header that is taken away was signed."""
     with (
         running_server(tmp_path_factory.mktemp("s3"), is_open=True) as server,
@@ -24,7 +25,7 @@ def proxy(keys, tmp_path_factory):
 
 
 @pytest.fixture(params=["drops the condition", "keeps it for single puts only", "refuses the condition"])
-def bucket(request, proxy):
+def bucket(request: pytest.FixtureRequest, proxy):
     def drop(each):
         return DropCondition()
 
@@ -49,7 +50,7 @@ def refusing(proxy):
 
 
 @pytest.fixture
-def large(tmp_path):
+def large(tmp_path: Path):
     path = tmp_path / "large"
     path.write_bytes(os.urandom(LARGE))
     return path

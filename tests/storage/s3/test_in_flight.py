@@ -61,7 +61,7 @@ def test_a_server_that_sends_a_byte_now_and_then_holds_no_request_beyond_its_lim
         assert read(s3) == b"x" * 1000
 
 
-def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path, monkeypatch):
+def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     authority = Authority(tmp_path)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "ca.pem"))
     loop = LoopThread()
@@ -192,7 +192,7 @@ def read_name(bucket, path):
 
 @pytest.mark.parametrize(("work", "path"), [(put_large, "partNumber=2"), (read_name, "/name")])
 def test_ctrl_c_ends_a_wait_for_a_silent_server_and_leaves_no_upload(
-    server, bucket_at, proxy, tmp_path, work, path
+    server, bucket_at, proxy, tmp_path: Path, work, path
 ):
     large = tmp_path / "large"
     large.write_bytes(os.urandom(LARGE))

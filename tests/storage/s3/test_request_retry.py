@@ -233,7 +233,7 @@ def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
     assert server.now >= 40_000
 
 
-def test_whoever_waits_is_told_once_for_whom(caplog):
+def test_whoever_waits_is_told_once_for_whom(caplog: pytest.LogCaptureFixture):
     server = Server(0, 40_000)
     requests = server.requests()
     send_from_8_threads(server, requests)
