@@ -2,7 +2,7 @@
 
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
-| 301 302 303 307 308             | REDIRECTED (to where: `reading.page_reading`)       |                      |
+| 301 302 303 307 308             | REDIRECTED (to where: `reading.redirect_chain`)     |                      |
 | 304                             | RETRY `status_304`: the request had no condition     |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
@@ -150,17 +150,20 @@ def judge_response(
     )
 
 
-def too_busy(capture: Capture) -> Judgement | None:
-    """Return what a response means whose server is too busy (429, 503); None for any other response."""
-    if capture.status not in BUSY_STATUSES:
-        return None
+def judge_capture(capture: Capture, attempt: int = 0) -> Judgement:
+    """Return what the response in a capture means. `attempt` is the lease's."""
     return judge_response(
         capture.status,
         truncated=capture.truncated,
         retry_after=capture.header("retry-after"),
         now_ms=capture.started_ms + capture.elapsed_ms,
-        attempt=0,
+        attempt=attempt,
     )
+
+
+def too_busy(capture: Capture) -> Judgement | None:
+    """Return what a response means whose server is too busy (429, 503); None for any other response."""
+    return judge_capture(capture) if capture.status in BUSY_STATUSES else None
 
 
 def fault_of(status: int) -> Fault | None:

@@ -23,6 +23,8 @@ from storage.warc.payload import decode_content
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
 
 HTTP_FORBIDDEN = 403
+PAGE_STATUSES = frozenset({*range(200, 300), HTTP_FORBIDDEN})
+"""Statuses of responses whose body may be a page, or a page that says why there is none."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 _LOOKS_LIKE_HTML = re.compile(
     rb"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
@@ -78,6 +80,28 @@ class PageResponse:
         lower = name.lower()
         return next((value for key, value in self.headers if key.lower() == lower), None)
 
+    @property
+    def is_html(self) -> bool:
+        """Whether it is an HTML page, by its Content-Type or, if it has none, by its first bytes."""
+        mime = mime_of(self.header("content-type"))
+        return mime in HTML or (mime == "" and _LOOKS_LIKE_HTML.match(self.body[:_SNIFFED]) is not None)
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the body is an HTML page, or one that says why there is none."""
+        return self.status in PAGE_STATUSES and bool(self.body) and self.is_html
+
+    @property
+    def is_url_list(self) -> bool:
+        """Whether the body lists URLs: a sitemap, an index, a feed, or a text of URLs."""
+        if not self.body:
+            return False
+        head = _beginning(self.body)
+        if mime_of(self.header("content-type")) == "text/plain" or self.body.startswith(_GZIP):
+            lines = head if len(head) < _LIST_BYTES else head[: head.rfind("\n") + 1]
+            return _LIST_ROOT.match(head) is not None or _URLS.fullmatch(lines) is not None
+        return _LIST_ROOT.match(head) is not None
+
 
 def page_response(
     capture: Capture,
@@ -92,7 +116,7 @@ def page_response(
     """
     body = b""
     html = mime_of(capture.header("content-type")) in {*HTML, ""}
-    if may_have_page(capture.status) and (html or decode_any):
+    if capture.status in PAGE_STATUSES and (html or decode_any):
         body, _ = decode_content(capture.payload, capture.content_encoding, max_bytes)
     return PageResponse(
         status=capture.status,
@@ -126,7 +150,7 @@ def leased_response(
         with_digests=with_digests,
         max_bytes=max_bytes,
     )
-    if may_list and not is_seed_list(lease, found) and not is_html(found):
+    if may_list and not found.is_url_list and not found.is_html:
         return replace(found, body=b"")
     return found
 
@@ -143,33 +167,11 @@ def with_dom(response: PageResponse, html: bytes, rendering: RenderReport) -> Pa
     )
 
 
-def is_html(response: PageResponse) -> bool:
-    """Return whether a response is an HTML page, by its Content-Type or, if it has none, by its first bytes."""
-    mime = mime_of(response.header("content-type"))
-    return mime in HTML or (mime == "" and _LOOKS_LIKE_HTML.match(response.body[:_SNIFFED]) is not None)
-
-
-def may_have_page(status: int) -> bool:
-    """Return whether the body of a response with this status may be a page, or a page that says why there is none."""
-    return 200 <= status < 300 or status == HTTP_FORBIDDEN
-
-
 def is_heavy(html: bytes) -> bool:
     """Return whether a page may take long to read."""
     if len(html) < HEAVY_PAGE_LINKS * _SHORTEST_LINK:
         return False
     return len(html) > HEAVY_PAGE_BYTES or (html.count(b"<") > HEAVY_PAGE_LINKS < len(_LINK.findall(html)))
-
-
-def is_seed_list(lease: Lease, response: PageResponse) -> bool:
-    """Return whether the response to a seed is a list of seeds."""
-    if not response.body or not lease.is_seed:
-        return False
-    head = _beginning(response.body)
-    if mime_of(response.header("content-type")) == "text/plain" or response.body.startswith(_GZIP):
-        lines = head if len(head) < _LIST_BYTES else head[: head.rfind("\n") + 1]
-        return _LIST_ROOT.match(head) is not None or _URLS.fullmatch(lines) is not None
-    return _LIST_ROOT.match(head) is not None
 
 
 def _may_list(capture: Capture) -> bool:

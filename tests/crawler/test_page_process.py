@@ -141,7 +141,7 @@ def deadly(monkeypatch):
     monkeypatch.setattr(crawler.reading.page_reading, "extract_links", crashing_parser.links)
     monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
     monkeypatch.setattr(crawler.lease_handler, "read_hop", crashing_parser.read_hop)
-    monkeypatch.setattr(crawler.lease_handler, "page_result", crashing_parser.page_result)
+    monkeypatch.setattr(crawler.lease_handler, "read_and_decide", crashing_parser.read_and_decide)
     monkeypatch.setattr(crawler.replay.replay, "page_settlement", crashing_parser.page_settlement)
 
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.lease_result import LeaseResult
+from crawler.lease_result import LeaseResult, settlement_for
 from crawler.reading.outcome import READING_FAILED
-from crawler.reading.page_reading import settlement_for
 from crawler.scheduling.lease_queue import BATCH, RECOVERED_WAIT_MS, LeaseQueue
 from frontier import Discovery, canonicalize
 from tests.crawler.leases import lease
