@@ -7,6 +7,7 @@ import pytest
 
 from crawler.lease_result import LeaseResult, settlement_for
 from crawler.reading.outcome import READING_FAILED
+from crawler.scheduling import lease_queue
 from crawler.scheduling.lease_queue import BATCH, RECOVERED_WAIT_MS, LeaseQueue
 from frontier import Discovery, canonicalize
 from tests.crawler.leases import lease
@@ -95,6 +96,25 @@ async def test_a_full_batch_is_settled_at_once_and_what_comes_before_the_end_is_
     async with asyncio.timeout(1):
         assert [each.lease for each in await queue.next_batch()] == [leases[BATCH]]
         assert await queue.next_batch() == []
+
+
+@pytest.mark.parametrize("last", ["result", "goes back"])
+async def test_results_are_settled_at_once_when_no_other_lease_is_being_worked_on(monkeypatch, last):
+    """A settlement that waits holds its slots, and no other lease can start in them."""
+    monkeypatch.setattr(lease_queue, "BATCH_INTERVAL_S", 3600)
+    queue = LeaseQueue()
+    first, second = queue.open_leases(granted("a.test", "b.test"), slots=SLOTS)
+    queue.add_result(result(first))
+    settled = asyncio.create_task(queue.next_batch())
+    await asyncio.sleep(0)
+    assert not settled.done()
+    if last == "result":
+        queue.add_result(result(second))
+    else:
+        queue.postpone(second, 700, has_sent_request=True)
+    async with asyncio.timeout(1):
+        found = [each.lease for each in await settled]
+    assert found == [first, second][: 2 if last == "result" else 1]
 
 
 async def test_the_scheduler_wakes_when_something_ends():
