@@ -30,7 +30,7 @@ from storage.inputs.entry import InputRecord, Item, UnusableRecord
 from storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
 from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
 from storage.manifest import JSON, Manifest, manifest_name, put_output
-from storage.s3.spool import spool_file
+from storage.spool import spool_file
 from storage.store import Store
 from storage.warc.compression import gzip_member, stem
 from storage.warc.exchange_records import input_list_record

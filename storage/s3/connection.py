@@ -19,8 +19,8 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from core.printable_address import redact_secrets
+from storage.request_retry import RetryPolicy
 from storage.s3.in_flight import InFlight
-from storage.s3.request_retry import RetryPolicy
 from storage.s3.requests import RequestSender
 from storage.s3.s3_client import MAX_REQUESTS, open_client
 from storage.s3.s3_errors import user_error

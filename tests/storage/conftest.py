@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from storage.s3.request_retry import RetryPolicy
+from storage.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
 from tests.storage.proxy import start_proxy
 from tests.storage.s3server import BUCKET, KEYS, running_server

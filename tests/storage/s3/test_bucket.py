@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from core import CorruptData, InputError, Unavailable
+from storage.request_retry import RetryPolicy
 from storage.s3.read import BLOCK
-from storage.s3.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import (
