@@ -39,8 +39,8 @@ from crawler.reading.outcome import (
     judge_failure,
 )
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import read_page
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, is_heavy, leased_response, with_dom
+from crawler.reading.page_reading import leased_response, read_page
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, with_dom
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import RenderedPage
 from crawler.robots.robots_txt import (
@@ -222,8 +222,12 @@ class LeaseHandler:
         """Read the page of a lease in this context: an exception becomes a `Failure`, and the supervisor sees which
         page is read. The context must not await anything.
         """
-        with failure_boundary(READING_STEP), self._activity.reading_page(lease.token):
-            yield
+        with failure_boundary(READING_STEP):
+            idle, self._activity.page_token = self._activity.page_token, lease.token
+            try:
+                yield
+            finally:
+                self._activity.page_token = idle
 
     async def read(
         self, lease: Lease, fetched: FetchResult, page_record_id: UUID | None = None
@@ -275,7 +279,7 @@ class LeaseHandler:
                 )
                 # Chromium wrote the DOM, and limited its size.
                 has_dom = rendered is not None and rendered.html
-                is_long = is_heavy(response.body) and not has_dom
+                is_long = response.is_heavy and not has_dom
                 # Whoever decides that a page is not archived reads its body, whatever its type.
                 decides = self.archive_filter is not None or "noarchive" in options.obey
                 if not is_long and not (decides and _decodes_to_heavy(capture)):
@@ -310,7 +314,7 @@ class LeaseHandler:
 
     async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
         if not lease.is_recovered:
-            with self._activity.reading_page(lease.token):
+            with self.reading_page(lease):
                 return read_hop(lease, capture, base, follows)
         answer = replace(capture, request=b"")  # it may hold a password for the site
         return await self._page_process.call(

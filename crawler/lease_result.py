@@ -21,8 +21,8 @@ from crawler.log_entry import LeaseDecision
 from crawler.reading.conditional import next_visit_state, revisit_of
 from crawler.reading.outcome import REDIRECT_STATUSES, Judgement, judge_response
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import PageReading, read_page
-from crawler.reading.page_response import PageResponse, leased_response, with_dom
+from crawler.reading.page_reading import PageReading, leased_response, read_page
+from crawler.reading.page_response import PageResponse, with_dom
 from crawler.reading.redirect_chain import redirect_discovery, redirect_refusal
 from crawler.reading.rendered_page import RenderedPage
 from crawler.reading.sitemap import SitemapEntry

@@ -1,25 +1,28 @@
-"""What the response to a page says: `read_page` reads it once, into one value, a `PageReading`. Pure.
+"""What the response to a page says. Pure. `leased_response` takes it out of a capture, and `read_page` reads it once,
+into one value, a `PageReading`.
 
 A response that has just arrived and one that a dead worker left in the archive are read by the same function, and
 `crawler.lease_result` decides over both readings, so the lease ends the same way.
 
-1. A page that is unchanged since its last capture (`crawler.reading.conditional`) is not read, so it has no links.
-2. The links of an HTML page are read, whoever follows them. If the page was rendered, the DOM is read, even if the
+1. A body is decoded only if it is of use: HTML, a sitemap, or a list of seeds.
+2. A page that is unchanged since its last capture (`crawler.reading.conditional`) is not read, so it has no links.
+3. The links of an HTML page are read, whoever follows them. If the page was rendered, the DOM is read, even if the
    response is unchanged, and the targets of its scripts are links.
-3. An HTML page is sketched, so that the frontier can see whether it says anything new.
-4. An error page with a success status (`extract.soft_error`) has an empty sketch. A block page means that the host is
+4. An HTML page is sketched, so that the frontier can see whether it says anything new.
+5. An error page with a success status (`extract.soft_error`) has an empty sketch. A block page means that the host is
    busy: the page is requested again later.
-5. A sitemap (`crawler.reading.sitemap_discoveries`) is no page: only its entries are read. The same holds for a seed
+6. A sitemap (`crawler.reading.sitemap_discoveries`) is no page: only its entries are read. The same holds for a seed
    that is a list of seeds.
 """
 
 from dataclasses import dataclass, replace
+from uuid import UUID
 
-from core import Url
+from core import Capture, Url
 from crawler.reading.conditional import unchanged_profile
 from crawler.reading.outcome import BLOCK_PAGE, REDIRECT_STATUSES, Judgement, decode_location
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_response import HTTP_FORBIDDEN, PageResponse
+from crawler.reading.page_response import HTML, HTTP_FORBIDDEN, PAGE_STATUSES, PageResponse
 from crawler.reading.sitemap import SitemapEntry, read_sitemap
 from extract.charset import to_utf8
 from extract.links import extract_links
@@ -28,7 +31,16 @@ from extract.sketch import EMPTY_SKETCH, sketch
 from extract.soft_error import detect_soft_error
 from frontier import InvalidUrl, Lease, Outcome, canonicalize
 from frontier.urls.link_targets import link_targets
+from storage.warc.exchange_records import payload_digest, payload_sha256
+from storage.warc.payload import decode_content
+from storage.warc.records import PAYLOAD_LIMIT, mime_of
 
+_LIST_TYPES = frozenset(
+    {
+        *("", "application/xml", "text/xml", "text/plain"),
+        *("application/gzip", "application/x-gzip", "application/octet-stream"),
+    }
+)
 NO_RIGHTS = Rights()
 UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
 
@@ -54,6 +66,58 @@ class PageReading:
     def is_page(self) -> bool:
         """Whether it is the reading of a page, and not of a redirect or of a list."""
         return self.entries is None and self.response.status not in REDIRECT_STATUSES
+
+
+def page_response(
+    capture: Capture,
+    record_id: UUID | None = None,
+    *,
+    decode_any: bool = False,
+    with_digests: bool = True,
+    max_bytes: int = PAYLOAD_LIMIT,
+) -> PageResponse:
+    """Return the response of a capture, with the first `max_bytes` bytes of its decoded body if the body may be HTML or
+    `decode_any` is set. Without `with_digests` the digests are empty: they take time.
+    """
+    body = b""
+    html = mime_of(capture.header("content-type")) in {*HTML, ""}
+    if capture.status in PAGE_STATUSES and (html or decode_any):
+        body, _ = decode_content(capture.payload, capture.content_encoding, max_bytes)
+    return PageResponse(
+        status=capture.status,
+        headers=capture.headers,
+        body=body,
+        truncated=capture.truncated,
+        digest=payload_digest(capture) if with_digests else "",
+        sha256=payload_sha256(capture) if with_digests else "",
+        record_id="" if record_id is None else record_id.urn,
+        started_ms=capture.started_ms,
+        received_ms=capture.started_ms + capture.elapsed_ms,
+    )
+
+
+def leased_response(
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID | None,
+    *,
+    with_digests: bool = True,
+    max_bytes: int = PAYLOAD_LIMIT,
+) -> PageResponse:
+    """Return the response of a capture under a lease, with the first `max_bytes` bytes of its body if that is HTML, a
+    sitemap or a list of seeds.
+    """
+    may_list = lease.is_seed and _may_list(capture)
+    found = page_response(
+        capture,
+        record_id,
+        decode_any=may_list or lease.state.is_list,
+        with_digests=with_digests,
+        max_bytes=max_bytes,
+    )
+    if may_list and not found.is_url_list and not found.is_html:
+        return replace(found, body=b"")
+    return found
 
 
 def read_page(
@@ -139,3 +203,8 @@ def _rights(response: PageResponse, base: str) -> Rights:
     if 200 <= response.status < 300 and response.body and response.is_html:
         metas = extract_links(to_utf8(response.body, response.header("content-type"))[0], base).metas
     return rights(response.headers, metas, at_ms=response.received_ms)
+
+
+def _may_list(capture: Capture) -> bool:
+    mime = mime_of(capture.header("content-type"))
+    return mime in _LIST_TYPES or mime.endswith("+xml")

@@ -8,8 +8,7 @@ from crawler.archive_filter import ArchiveFilter
 from crawler.lease_result import LeaseResult, PageResult, decide_page
 from crawler.reading.outcome import judge_capture
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import read_page
-from crawler.reading.page_response import leased_response
+from crawler.reading.page_reading import leased_response, read_page
 from frontier import Lease
 
 

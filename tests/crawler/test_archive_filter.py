@@ -14,7 +14,7 @@ from crawler.lease_result import page_settlement, read_and_decide, settlement_of
 from crawler.reading import page_reading
 from crawler.reading.outcome import judge_capture
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_response import page_response
+from crawler.reading.page_reading import page_response
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
 from extract.links import extract_links

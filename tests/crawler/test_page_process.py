@@ -16,7 +16,8 @@ import crawler.reading.page_reading
 import crawler.replay.replay
 from core import Failure
 from crawler.page_process import PageProcess
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS, is_heavy
+from crawler.reading.page_reading import page_response
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS
 from crawler.replay.replay import recover
 from crawler.wire.client import Client
 from crawler.worker import run_worker
@@ -25,6 +26,7 @@ from storage.directory_store import DirectoryStore
 from tests.crawler import crashing_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.crawls.test_firewall import lines
+from tests.crawler.reading.test_page_reading import HTML, capture
 from tests.crawler.replay.test_replay_revisit import dead, settle_robots
 from tests.crawler.server import page
 from tests.crawler.spiders.test_spiders import project  # noqa: F401 - a fixture
@@ -125,6 +127,10 @@ async def test_a_value_of_another_type_is_refused(process):
 async def test_calls_at_the_same_time_are_answered_each_with_its_own(process):
     answers = await asyncio.gather(*(process.call(abs, -n, returns=int) for n in range(20)))
     assert answers == list(range(20))
+
+
+def is_heavy(body):
+    return page_response(capture(body, HTML)).is_heavy
 
 
 def test_long_pages_and_those_of_many_links_are_heavy():

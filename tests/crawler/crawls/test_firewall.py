@@ -104,12 +104,12 @@ def check(crawl, *, archived=True):
     ("where", "name"),
     [
         (crawler.lease_handler, "leased_response"),
-        (crawler.lease_handler, "is_heavy"),
         (crawler.lease_handler, "judge_capture"),
         (crawler.lease_handler, "read_page"),
         (crawler.lease_handler, "decide_page"),
-        (crawler.reading.page_response, "page_response"),
-        (crawler.reading.page_response, "decode_content"),
+        (crawler.reading.page_reading, "page_response"),
+        (crawler.reading.page_reading, "decode_content"),
+        (crawler.reading.page_reading, "mime_of"),
         (crawler.reading.page_response, "mime_of"),
         (crawler.lease_result, "decide_settlement"),
         (crawler.lease_result, "_capture_metadata"),
@@ -139,7 +139,8 @@ def test_an_exception_in_the_page_process_costs_one_page(crawl, web, monkeypatch
     if where:
         web.answers[f"/{POISON}"] = page(POISON + " " * where)
     else:
-        monkeypatch.setattr(crawler.lease_handler, "is_heavy", lambda body: POISON.encode() in body)
+        is_heavy = property(lambda response: POISON.encode() in response.body)
+        monkeypatch.setattr(crawler.reading.page_response.PageResponse, "is_heavy", is_heavy)
     seed(crawl, web)
     run_worker(crawl.config("w"))
     check(crawl)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from crawler.lease_result import LeaseResult, page_settlement
-from crawler.reading.page_response import page_response
+from crawler.reading.page_reading import page_response
 from crawler.reading.sitemap import SitemapEntry
 from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
 from crawler.replay.replay import recover

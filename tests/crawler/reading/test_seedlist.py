@@ -9,7 +9,7 @@ import zstandard
 
 from crawler.lease_result import page_settlement
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_response import leased_response, page_response
+from crawler.reading.page_reading import leased_response, page_response
 from crawler.worker import run_worker
 from frontier import Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
