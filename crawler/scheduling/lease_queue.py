@@ -8,9 +8,9 @@ puts in what has ended (an exchange, a reading), and the settler closes them.
    kills this worker too, the others are not blamed.
 4. A lease goes back if its registered domain holds its share of the slots, or if the domain is slow and slow domains
    hold their share. Its host waits (`crawler.scheduling.slot_share`).
-5. Results wait for the settler until there are `BATCH` of them, or until no other lease is being worked on, because
-   then nothing would come to them; for `BATCH_INTERVAL_S` at most. Releases and leases that go back wait for the
-   scheduler's next call of the frontier.
+5. Results wait for the settler until there are `BATCH` of them, for `BATCH_INTERVAL_S` at most. `SMALL_BATCH` of them
+   are enough if no other lease is being worked on: nothing would come to them, and they hold slots. Releases and leases
+   that go back wait for the scheduler's next call of the frontier.
 """
 
 import asyncio
@@ -30,6 +30,8 @@ RECOVERED_WAIT_MS = 500
 BATCH_INTERVAL_S = 0.1
 BATCH = 32
 """Results that are settled together."""
+SMALL_BATCH = 8
+"""Fewer results wait for the interval. Each settlement costs a request to the store, in which a bucket is paid for."""
 MAX_KNOWN_URLS = 100_000
 """URLs of which a worker remembers that the frontier has them: some 20 MB."""
 
@@ -191,7 +193,7 @@ class LeaseQueue:
 
     def _finish_work(self, lease: Lease) -> None:
         self._unfinished.discard(lease.token)
-        if len(self._results) >= BATCH or (self._results and not self._unfinished):
+        if len(self._results) >= (BATCH if self._unfinished else SMALL_BATCH):
             self._is_batch_full.set()
 
     def _queue_release(self, release: HostRelease) -> None:
