@@ -47,9 +47,9 @@ REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 RETRY_STATUSES = frozenset({304, 408, 425, 429})
 GONE_STATUSES = frozenset({404, 410})
 BUSY_STATUSES = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
-LONGEST_WAIT_MS = 3_600_000
+MAX_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
-SHORTEST_WAIT_MS = 1_000
+MIN_WAIT_MS = 1_000
 """Milliseconds that a host rests at least after 429 or 503, also if it names a time that has passed."""
 FAULT_BY_REASON: Mapping[FailureReason, Fault] = {
     "dns": Fault.DNS,
@@ -132,7 +132,7 @@ def judge_response(
         wait = retry_after_ms(retry_after, now_ms)
         fault = fault_of(status)
         if fault is Fault.BUSY and wait is not None:
-            wait = max(wait, SHORTEST_WAIT_MS)
+            wait = max(wait, MIN_WAIT_MS)
         return Judgement(
             outcome=Outcome.RETRY,
             reason=f"status_{status}",
@@ -181,13 +181,13 @@ def retry_after_ms(retry_after: str | None, now_ms: int) -> int | None:
     """
     text = (retry_after or "").strip()
     if text.isascii() and text.isdecimal():
-        return min(int(text[:9]) * 1000, LONGEST_WAIT_MS)
+        return min(int(text[:9]) * 1000, MAX_WAIT_MS)
     try:
         date = parsedate_to_datetime(text)
         until_ms = round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
-    return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
+    return min(max(until_ms - now_ms, 0), MAX_WAIT_MS)
 
 
 def decode_location(location: str) -> str:

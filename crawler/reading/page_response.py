@@ -29,7 +29,7 @@ HEAVY_PAGE_BYTES = 512 << 10
 """Bytes of a decoded page beyond which a page is heavy."""
 HEAVY_PAGE_LINKS = 4_000
 """Possible links beyond which a page is heavy as well: each takes as long as a hundred other tags, some 10 µs."""
-_SHORTEST_LINK = len("<a href=x")
+_MIN_LINK_LENGTH = len("<a href=x")
 _LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
 """The beginnings of `a`, `area`, `link`, `meta`, `frame`, and `iframe`."""
 _LIST_BYTES = 4_096
@@ -72,7 +72,7 @@ class PageResponse:
     @property
     def is_heavy(self) -> bool:
         """Whether the body may take long to read, if it is a page."""
-        if len(self.body) < HEAVY_PAGE_LINKS * _SHORTEST_LINK:
+        if len(self.body) < HEAVY_PAGE_LINKS * _MIN_LINK_LENGTH:
             return False
         if len(self.body) > HEAVY_PAGE_BYTES:
             return True

@@ -39,7 +39,7 @@ from storage.warc.records import read_records
 SMALL = 1 << 20
 """Bytes of the largest input that shares an archive file. A larger input gets files of its own: their cost is small
 compared with its size."""
-MOST_INPUTS = 10_000
+MAX_INPUTS = 10_000
 """Inputs in one archive file at most; their list then has about 2 MB."""
 LARGEST = 8 << 20
 """Compressed bytes of one input's records at most: a small file can unpack to any size."""
@@ -100,7 +100,7 @@ class SharedArchive:
     def is_full(self) -> bool:
         """Whether the file must be sealed before another input is added."""
         return (
-            len(self.listed) >= MOST_INPUTS
+            len(self.listed) >= MAX_INPUTS
             or self._records >= self._size.records
             or self._file.tell() >= self._size.bytes
         )
