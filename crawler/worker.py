@@ -24,7 +24,7 @@ from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
 from crawler.gate_monitor import GateMonitor
 from crawler.lease_handler import LeaseHandler
-from crawler.machine.activity import Activity
+from crawler.machine.activity import SPIDER, Activity
 from crawler.machine.heartbeat import Heartbeat
 from crawler.machine.system import REAL_SYSTEM, System
 from crawler.reading.page_options import PageOptions
@@ -256,7 +256,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
         if config.spider is None:
             await lease_handler.run()
         else:
-            activity.set_spider_active()
+            activity.page_token = SPIDER
             from crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for spiders alone
 
             is_closed_early = await run_spider(

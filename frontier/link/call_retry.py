@@ -20,7 +20,7 @@ from frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
 RETRY_TIMEOUT_S = 30.0
 """Seconds: a cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""
 _FIRST_S = 0.02
-_LONGEST_S = 1.0
+_MAX_PAUSE_S = 1.0
 
 NO_REPLY_ERRORS = (RedisError, OSError, TimeoutError)
 """Errors of calls that got no reply: refused, reset, timed out, or the server still loads its data."""
@@ -61,7 +61,9 @@ class RetryDeadline:
                     f"{where} has failed for {self._total_s:.0f} s: {one_line(error)}; see to it and run again"
                 ) from error
             self._last_attempts.add(where)
-        await asyncio.sleep(random.uniform(0, min(remaining_s, _LONGEST_S, _FIRST_S * 2 ** min(attempt, 10))))
+        await asyncio.sleep(
+            random.uniform(0, min(remaining_s, _MAX_PAUSE_S, _FIRST_S * 2 ** min(attempt, 10)))
+        )
 
 
 def refusal_error(where: str, refusal: Exception) -> Unavailable:

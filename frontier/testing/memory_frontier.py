@@ -27,7 +27,7 @@ from frontier.testing.memory_workers import MemoryWorkers
 from frontier.testing.model.lease_reply import lease_for_token
 from frontier.testing.model.settle_page import settle_page
 
-_LONGEST_NAME = 255  # bytes of a worker's name
+_MAX_NAME_LENGTH = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
@@ -90,8 +90,8 @@ class MemoryFrontier:
         max_requests: int | None = None,
     ) -> Leases:
         """As `Frontier.lease`."""
-        if len(worker.encode()) > _LONGEST_NAME:
-            raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
+        if len(worker.encode()) > _MAX_NAME_LENGTH:
+            raise InputError(f"worker {worker[:40]!r}: a name has at most {_MAX_NAME_LENGTH} bytes")
         self.crawl.heartbeats.check_not_taken_over(worker)
         crawl, now = self.crawl.state, self.crawl.clock()
         granted: list[Lease] = []

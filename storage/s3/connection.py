@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from core.printable_address import redact_secrets
+from storage.request_retry import RetryPolicy
 from storage.s3.in_flight import InFlight
-from storage.s3.request_retry import RetryPolicy
 from storage.s3.requests import RequestSender
 from storage.s3.s3_client import MAX_REQUESTS, open_client, open_session
 from storage.s3.s3_errors import user_error

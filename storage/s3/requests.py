@@ -1,12 +1,11 @@
 """`RequestSender`: sends each request as often as its `RetryPolicy` allows, and never too many at once.
 
-Any thread may send. `storage.s3.request_retry` makes the decisions; this module only waits and sends.
+Any thread may send. `storage.request_retry` makes the decisions; this module only waits and sends.
 """
 
 import logging
 import random
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -14,18 +13,19 @@ from typing import TypeVar
 from botocore.exceptions import ClientError
 
 from core import Unavailable
-from storage.s3.in_flight import InFlight
-from storage.s3.request_retry import (
+from storage.request_retry import (
     Admission,
     Circuit,
     RetryPolicy,
     admit,
+    monotonic_ms,
     pause_ms,
     record_answer,
     record_cancellation,
     record_failure,
     remaining_ms,
 )
+from storage.s3.in_flight import InFlight
 from storage.s3.s3_errors import RetryableFailure, retryable_failure
 
 T = TypeVar("T")
@@ -37,11 +37,6 @@ FIRST_REPLY_MS = 10_000
 WARN_AFTER_MS = 5_000
 """A shorter outage is not logged."""
 _log = logging.getLogger(__name__)
-
-
-def monotonic_ms() -> int:
-    """Return milliseconds of a clock that nobody sets."""
-    return time.monotonic_ns() // 1_000_000
 
 
 class RequestSender:

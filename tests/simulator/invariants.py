@@ -18,8 +18,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from core import InputError
-from crawler.lease_result import record_id
 from crawler.reading.outcome import READING_STEP
+from storage.archive.record_ids import record_id
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of

@@ -4,14 +4,14 @@ import os
 
 import pytest
 
-from storage.s3.request_retry import RetryPolicy
+from storage.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
 from tests.storage.proxy import start_proxy
 from tests.storage.s3server import BUCKET
 
 QUICK = RetryPolicy(total_ms=60_000, first_ms=5, longest_ms=200)
 """As patient as the tests need, and no slower."""
-SMALLEST_PART = 5 << 20
+MIN_PART = 5 << 20
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +38,7 @@ def bucket_at(server):
 
     def make(endpoint=server.endpoint, **more):
         made.append(
-            S3Store(
-                BUCKET, prefix, endpoint=endpoint, **{"patience": QUICK, "part_bytes": SMALLEST_PART, **more}
-            )
+            S3Store(BUCKET, prefix, endpoint=endpoint, **{"patience": QUICK, "part_bytes": MIN_PART, **more})
         )
         return made[-1]
 

@@ -11,11 +11,11 @@ from collections import Counter
 import pytest
 
 from core import CorruptData, Unavailable
-from crawler.lease_result import record_id
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import ArchiveWriter
+from storage.archive.record_ids import record_id
 from storage.directory_store import DirectoryStore
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server, links, page, redirect, spelled

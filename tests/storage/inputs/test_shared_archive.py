@@ -147,7 +147,7 @@ def test_what_is_not_small_after_all_leaves_nothing_in_it(
 
 
 def test_it_is_full_by_records_by_bytes_and_by_inputs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shared_archive, "MOST_INPUTS", 2)
+    monkeypatch.setattr(shared_archive, "MAX_INPUTS", 2)
     for size, fits in ((VolumeSize(records=3), 2), (VolumeSize(records=1), 1), (VolumeSize(bytes=1), 1)):
         with SharedArchive("s", size) as small:
             count = 0

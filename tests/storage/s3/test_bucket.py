@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from core import CorruptData, InputError, Unavailable
+from storage.request_retry import RetryPolicy
 from storage.s3.read import BLOCK
-from storage.s3.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
-from tests.storage.conftest import QUICK, SMALLEST_PART
+from tests.storage.conftest import MIN_PART, QUICK
 from tests.storage.proxy import (
     Answer,
     CorruptReply,
@@ -35,7 +35,7 @@ from tests.storage.s3server import BUCKET, READER, running_server
 SPAWN = multiprocessing.get_context("spawn")
 IMPATIENT = RetryPolicy(total_ms=1000, first_ms=5, longest_ms=50)
 """For servers that answer nothing at all: a loaded machine may take longer than this for any answer."""
-LARGE = 2 * SMALLEST_PART + 1000
+LARGE = 2 * MIN_PART + 1000
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from storage.s3.s3_store import S3Store
-from tests.storage.conftest import QUICK, SMALLEST_PART
+from tests.storage.conftest import MIN_PART, QUICK
 from tests.storage.proxy import Answer, DropCondition, LoseReply, scripted, start_proxy
 from tests.storage.s3server import BUCKET, running_server
 
-LARGE = 2 * SMALLEST_PART + 1000
+LARGE = 2 * MIN_PART + 1000
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def bucket(request: pytest.FixtureRequest, proxy):
     }
     proxy.plan = kinds[request.param]
     bucket = S3Store(
-        BUCKET, os.urandom(6).hex(), endpoint=proxy.endpoint, patience=QUICK, part_bytes=SMALLEST_PART
+        BUCKET, os.urandom(6).hex(), endpoint=proxy.endpoint, patience=QUICK, part_bytes=MIN_PART
     )
     yield bucket
     bucket.close()

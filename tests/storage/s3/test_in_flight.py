@@ -18,12 +18,12 @@ from storage.s3.s3_client import open_client
 from tests.crawler.authority import Authority
 from tests.expect import expect
 from tests.loop_thread import LoopThread
-from tests.storage.conftest import SMALLEST_PART
+from tests.storage.conftest import MIN_PART
 from tests.storage.proxy import Delay, Drip, scripted
 from tests.storage.s3server import BUCKET
 
 SPAWN = multiprocessing.get_context("spawn")
-LARGE = 2 * SMALLEST_PART + 1000
+LARGE = 2 * MIN_PART + 1000
 LONG_S = 60
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from crawler.reading.link_targets import link_targets
 from extract.extraction import Extraction
 from extract.html import extract
 from extract.links import extract_links
+from frontier.urls.link_targets import link_targets
 from tests.crawler.render.test_tab import said, shell
 from tests.crawler.server import page
 from tests.expect import expect

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from core import Url
-from frontier import HostSwitch, InvalidUrl, canonicalize
-from frontier.policy import ON
-from frontier.urls.canonical import MAX_LENGTH
+from frontier.policy import ON, HostSwitch
+from frontier.urls.canonical import MAX_LENGTH, InvalidUrl, canonicalize
 from frontier.urls.trap import trap_reason
 
 _SHORT = 256

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.sketch import MAX_MARKUP, sketch
+from extract.sketch import MAX_MARKUP, sketch
 from tests.crawler.traps import page, word
 from tests.shared import read_tar_file, shared_file
 

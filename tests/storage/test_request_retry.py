@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Unavailable
-from storage.s3.in_flight import InFlight
-from storage.s3.request_retry import (
+from storage.request_retry import (
     POLL_MS,
     Admission,
     Circuit,
@@ -22,6 +21,7 @@ from storage.s3.request_retry import (
     record_failure,
     remaining_ms,
 )
+from storage.s3.in_flight import InFlight
 from storage.s3.requests import RequestSender
 
 PATIENCE = RetryPolicy(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.reading.link_targets import link_target, link_targets
 from frontier import InvalidUrl, canonicalize
 from frontier.urls.canonical import MAX_LENGTH
+from frontier.urls.link_targets import link_target, link_targets
 from frontier.urls.trap import trap_reason
 
 PAGE = "http://example.org/a/b/page.html?q=1"

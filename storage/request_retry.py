@@ -7,7 +7,10 @@
 4. A request that has failed for `total_ms` gives up.
 """
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 
 POLL_MS = 100
 """How soon a request that waits for another's probe asks for admission again."""
@@ -112,3 +115,22 @@ _HEALTHY = Circuit()
 def _ceiling_ms(policy: RetryPolicy, failures: int) -> int:
     doublings = min(failures - 1, 30)  # 2^30 pauses are beyond every policy; the bound keeps the number small
     return min(policy.longest_ms, policy.first_ms << doublings)
+
+
+def retry_after_ms(headers: Mapping[str, str]) -> int:
+    """Return the pause of a Retry-After header (RFC 9110, section 10.2.3): seconds, or a date, which is compared with
+    the server's own clock; 0 if neither is given. Names of headers are in lower case.
+    """
+    after = headers.get("retry-after", "")
+    if after.isascii() and after.isdigit():
+        return int(after[:9]) * 1000
+    try:
+        wait = parsedate_to_datetime(after) - parsedate_to_datetime(headers.get("date", ""))
+    except (TypeError, ValueError):
+        return 0
+    return max(0, int(wait.total_seconds() * 1000))
+
+
+def monotonic_ms() -> int:
+    """Return milliseconds of a clock that nobody sets."""
+    return time.monotonic_ns() // 1_000_000
