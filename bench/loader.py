@@ -66,7 +66,7 @@ def build(arguments):
         arguments.place / "out",
         {"web": documents[:cut], "books": documents[cut:]},
         shard_documents=int(SHARD_TOKENS / lengths.mean()),
-        plans=[LENGTH],
+        plan_length=LENGTH,
     )
     yield {
         "verb": "build",

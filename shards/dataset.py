@@ -11,7 +11,7 @@ from typing import Any
 
 from core import CorruptData
 
-FORMAT = "thresher-export@3"
+FORMAT = "thresher-export@4"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,8 @@ class SideFile:
     name: str
     bytes: int
     sha256: str
+    frame_sha256: str | None = None
+    """Of a packing plan: the SHA-256 of its header and checksums, which a reader compares when it opens the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,9 @@ class ShardFile:
     """Token ids without padding."""
     format: str = "parquet"
     """The value of `--format`."""
+    frame_sha256: str | None = None
+    """Of a shard of token ids: the SHA-256 of its header and checksums, which a reader compares when it opens the file.
+    """
     source: str | None = None
     """The component of the mix that all documents of the shard belong to; None if it holds documents of several."""
     sequences: int = 0

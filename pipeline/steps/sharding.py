@@ -173,7 +173,7 @@ def make_shards(
             ]
         regions[layout.order] = found
     specs = plan.wanted if plan.wanted is not None else tuple(_all_shards(plan, scratch, tokenize, pieces))
-    shard = Step(name="shard", version=2, recipe=plan.recipe)
+    shard = Step(name="shard", version=3, recipe=plan.recipe)
     numbered = [_shard_part(plan, spec, regions[order_of(FORMATS[spec.format])]) for spec in specs]
     for part in numbered:
         _unseal_lost(plan, shard, part)

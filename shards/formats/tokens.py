@@ -71,15 +71,14 @@ class TokensWriter:
         self._ends.append(ends.astype("<u8") + np.uint64(self._tokens))
         self._tokens += len(ids)
 
-    def close(self) -> tuple[int, int]:
-        """Complete the shard and return the numbers of its documents and tokens. The caller closes the file."""
+    def close(self) -> str:
+        """Complete the shard and return its frame digest. The caller closes the file."""
         ends_offset = self._out.align()
         documents = sum(len(ends) for ends in self._ends)
         for ends in self._ends:
             self._out.write(ends)
         words = (documents, self._tokens, HEADER_BYTES, ends_offset, self._out.offset, BLOCK_BYTES)
-        self._out.close(MAGIC, Header(kind=self._id_bytes, words=words))
-        return documents, self._tokens
+        return self._out.close(MAGIC, Header(kind=self._id_bytes, words=words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +121,18 @@ class TokensShard:
         self._ends = file.array("<u8", self.documents, layout.ends)
 
     @classmethod
-    def open(cls, path: Path | str) -> "TokensShard":
-        """Map a shard. Raise `CorruptData` if it is missing, cut off, or its header is damaged."""
-        return cls(CheckedFile(Path(path), MAGIC))
+    def open(cls, path: Path | str, frame_sha256: str | None = None) -> "TokensShard":
+        """Map a shard. If `frame_sha256` is given, it must be the frame digest of the shard.
+
+        Raise `CorruptData` if it is missing, cut off, its header is damaged, or it is another shard, and `Unavailable`
+        if the system does not let it be mapped.
+        """
+        return cls(CheckedFile(Path(path), MAGIC, frame_sha256))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
 
     def check(self, start: int, stop: int) -> None:
         """Check the blocks of tokens `start` to `stop`. Raise `CorruptData` with file and offset if one is damaged."""

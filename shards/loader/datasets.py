@@ -6,7 +6,7 @@ from pathlib import Path
 
 import xxhash
 
-from core import InputError
+from core import CorruptData, InputError
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.formats import tokens
 from storage.directory_store import DirectoryStore
@@ -25,6 +25,12 @@ class LoaderShard:
     source: str
     side_files: dict[str, SideFile]
     """Files of the same export by name: packing plans and document references are among them."""
+
+    @property
+    def frame_sha256(self) -> str:
+        """The frame digest of the shard (`shards.formats.checked_file`)."""
+        assert self.file.frame_sha256 is not None, "`open_data` has checked it"
+        return self.file.frame_sha256
 
     @property
     def where(self) -> str:
@@ -52,36 +58,51 @@ class LoaderData:
 def open_data(locations: Sequence[str | Path]) -> LoaderData:
     """Return the shards of the exports at these directories or addresses.
 
-    Raise `InputError` if there is no finished export, if it has no shards of the format `tokens`, or if the exports
-    have different tokenizers.
+    Raise `InputError` if there is no finished export, if it has no shards of the format `tokens`, if the exports have
+    different tokenizers, or if two of them are the same; raise `CorruptData` if a manifest is damaged.
     """
-    if not locations:
-        raise InputError("Loader([]): give at least one export directory")
-    fingerprints, shards = [], []
+    shards: list[LoaderShard] = []
+    exports: dict[str, str | Path] = {}
     tokenizers: dict[str, str | Path] = {}
     for location in locations:
         store = dataset_store(location)
-        if not store.exists(MANIFEST_FILE):
-            raise InputError(f"{location}: has no {MANIFEST_FILE}, so no export was finished there")
-        dataset = Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
-        beside = (file for shard in dataset.shards for file in shard.companions)
-        side_files = {file.name: file for file in (*dataset.files, *beside)}
-        found = [
-            LoaderShard(store=store, file=file, source=file.source or "", side_files=side_files)
-            for file in dataset.shards
-            if file.format == tokens.FORMAT
-        ]
-        if not found:
-            raise InputError(f"{location}: has no shards of tokens; export with `--format {tokens.FORMAT}`")
-        shards += found
-        fingerprints.append(dataset.fingerprint)
+        dataset = _manifest(store, location)
+        if (other := exports.get(dataset.fingerprint)) is not None:
+            raise InputError(f"{other} and {location} are the same export; give it once, and epochs for more of it")
+        exports[dataset.fingerprint] = location
+        shards += _shards(store, dataset, location)
         tokenizers.setdefault(str(dataset.recipe.get("tokenizer", {}).get("sha256")), location)
     if len(tokenizers) > 1:
         first, second, *_ = tokenizers.values()
         raise InputError(f"{first} and {second} have different tokenizers; export both with the same one")
     return LoaderData(
-        fingerprint=xxhash.xxh3_128_hexdigest("\n".join(fingerprints).encode()), shards=tuple(shards)
+        fingerprint=xxhash.xxh3_128_hexdigest("\n".join(exports).encode()), shards=tuple(shards)
     )
+
+
+def _manifest(store: Store, location: str | Path) -> Dataset:
+    try:
+        if not store.exists(MANIFEST_FILE):
+            raise InputError(f"{location}: has no {MANIFEST_FILE}, so no export was finished there")
+        return Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
+    except (OSError, ValueError) as error:  # no right to read it, a name that no file can have
+        raise InputError(f"Loader({str(location)!r}): {getattr(error, 'strerror', None) or error}") from None
+
+
+def _shards(store: Store, dataset: Dataset, location: str | Path) -> list[LoaderShard]:
+    beside = (file for shard in dataset.shards for file in shard.companions)
+    side_files = {file.name: file for file in (*dataset.files, *beside)}
+    found = [
+        LoaderShard(store=store, file=file, source=file.source or "", side_files=side_files)
+        for file in dataset.shards
+        if file.format == tokens.FORMAT
+    ]
+    if not found:
+        raise InputError(f"{location}: has no shards of tokens; export with `--format {tokens.FORMAT}`")
+    for shard in found:
+        if shard.file.frame_sha256 is None:
+            raise CorruptData(f"{shard.where}: the manifest has no frame_sha256 of it; export into another directory")
+    return found
 
 
 def dataset_store(location: str | Path) -> Store:

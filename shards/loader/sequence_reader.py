@@ -10,10 +10,10 @@ import numpy as np
 
 from shards.loader.epoch_order import EpochOrder
 from shards.loader.loader_options import LoaderOptions
-from shards.loader.plans import Plans
-from shards.loader.remote_shard import RemoteShard
+from shards.loader.access.plans import Plans
+from shards.loader.access.remote_shard import RemoteShard
+from shards.loader.access.shard_access import MappedShards, ShardAccess
 from shards.loader.schedule import Schedule
-from shards.loader.shard_access import MappedShards, ShardAccess
 from shards.packed_rows import NOTHING, Batch, assemble
 from shards.packing import IntArray, Pieces, concat_pieces, document_pieces
 
@@ -105,19 +105,14 @@ class SequenceReader:
 
     def _find(self, number: int, sequences: IntArray) -> tuple[Any, Pieces]:
         """Return the token ids of a shard and the pieces of some of its sequences, checked or about to be."""
-        shard = self._access.open(number)
         pieces = self.pieces(number, sequences)
-        if isinstance(shard, RemoteShard):
-            shard.hold(pieces.starts, pieces.lengths)
-            return shard, pieces
-        shard.check_spans(pieces.starts, pieces.lengths)
-        return shard.unchecked_ids, pieces
+        return self._access.tokens(number, pieces.starts, pieces.lengths), pieces
 
     def pieces(self, shard: int, sequences: IntArray) -> Pieces:
         """Return the pieces of some sequences of a shard."""
         length = self._plans.length
         if self._packing == "best-fit":
-            return self._plans.open(shard).pieces(sequences)
+            return self._plans.pieces(shard, sequences)
         ends = self._access.ends(shard)
         if self._packing == "concat":
             return concat_pieces(ends, int(ends[-1]), sequences, length)

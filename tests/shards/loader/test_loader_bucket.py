@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core import CorruptData, InputError
-from shards.loader import shard_access
+from shards.loader.access import shard_access
 from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 from tests.storage.conftest import keys, server
@@ -26,7 +26,7 @@ SHARDS = 20
 @pytest.fixture(scope="module")
 def export(tmp_path_factory):
     root = tmp_path_factory.mktemp("export")
-    make_export(root, {"web": documents_of("web", 50 * SHARDS)}, plans=[LENGTH])
+    make_export(root, {"web": documents_of("web", 50 * SHARDS)}, plan_length=LENGTH)
     return root
 
 
