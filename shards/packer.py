@@ -14,7 +14,7 @@ import pyarrow as pa
 from shards.dataset import ShardFile
 from shards.formats.row_groups import RowGroups
 from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
-from shards.packed_rows import assemble
+from shards.packed_rows import assemble, id_bytes_view
 from shards.packing import (
     WINDOW_DOCUMENTS,
     PackingLoss,
@@ -114,7 +114,9 @@ class Packer:
                 lengths=pieces.lengths[first:last],
             )
             rows = stop - start
-            (batch,) = assemble([self._ids] * rows, part, length, self._packing.pad_id, rows)
+            (batch,) = assemble(
+                [id_bytes_view(self._ids)] * rows, part, length, self._packing.pad_id, rows, self._ids.itemsize
+            )
             # An empty document begins where the next one does; a piece of none of them is the last that begins there.
             documents = np.searchsorted(ends, part.starts.astype(np.uint64), side="right")
             if self._packing.kind == "none":

@@ -116,8 +116,9 @@ class TokensShard:
         self._layout = layout = TokensLayout.of(file.header, file.where)
         self.id_bytes, self.documents, self.tokens = layout.id_bytes, layout.documents, layout.tokens
         file.seal(layout.stop)
-        self.unchecked_ids = file.array(f"<u{self.id_bytes}", self.tokens, HEADER_BYTES)
-        """All ids. Read only spans for which `check` or `check_spans` was called."""
+        self._ids = file.array(f"<u{self.id_bytes}", self.tokens, HEADER_BYTES)
+        self.unchecked_bytes = memoryview(self._ids.view(np.uint8))
+        """The bytes of all ids. Read only spans for which `check` or `check_spans` was called."""
         self._ends = file.array("<u8", self.documents, layout.ends)
 
     @classmethod
@@ -147,7 +148,7 @@ class TokensShard:
     def ids(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Return tokens `start` to `stop` without a copy, checked. Raise `CorruptData` if a block is damaged."""
         self.check(start, stop)
-        return self.unchecked_ids[start:stop]
+        return self._ids[start:stop]
 
     @property
     def ends(self) -> npt.NDArray[np.uint64]:

@@ -3,17 +3,40 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import xxhash
 
 from core import CorruptData, InputError
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.formats import tokens
+from shards.formats.checked_file import REMEDY
 from storage.directory_store import DirectoryStore
 from storage.location import SCHEMES, open_store
 from storage.store import Store
 
 MANIFEST_FILE = "manifest.json"
+ID_BYTES = {"uint16": 2, "uint32": 4}
+"""Bytes of a token id by the `dtype` that the recipe of an export has."""
+
+
+class Counted(Protocol):
+    """What the header of a shard says."""
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens."""
+        ...
+
+    @property
+    def id_bytes(self) -> int:
+        """Bytes of a token id."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +46,8 @@ class LoaderShard:
     store: Store
     file: ShardFile
     source: str
+    id_bytes: int
+    """Bytes of a token id."""
     side_files: dict[str, SideFile]
     """Files of the same export by name: packing plans and document references are among them."""
 
@@ -45,6 +70,8 @@ class LoaderData:
     fingerprint: str
     """Identity of the exports, in their order."""
     shards: tuple[LoaderShard, ...]
+    id_bytes: int
+    """Bytes of a token id, the same in all shards."""
 
     @property
     def sources(self) -> dict[str, tuple[int, ...]]:
@@ -76,8 +103,20 @@ def open_data(locations: Sequence[str | Path]) -> LoaderData:
         first, second, *_ = tokenizers.values()
         raise InputError(f"{first} and {second} have different tokenizers; export both with the same one")
     return LoaderData(
-        fingerprint=xxhash.xxh3_128_hexdigest("\n".join(exports).encode()), shards=tuple(shards)
+        fingerprint=xxhash.xxh3_128_hexdigest("\n".join(exports).encode()),
+        shards=tuple(shards),
+        id_bytes=shards[0].id_bytes,
     )
+
+
+def check_counts(shard: LoaderShard, found: "Counted", where: str) -> None:
+    """Raise `CorruptData` if a shard does not hold what its manifest says."""
+    sealed = (shard.file.documents, shard.file.tokens, shard.id_bytes)
+    if (found.documents, found.tokens, found.id_bytes) != sealed:
+        raise CorruptData(
+            f"{where}: has {found.documents} documents and {found.tokens} tokens of {found.id_bytes} bytes where the "
+            f"manifest says {sealed[0]}, {sealed[1]} and {sealed[2]}; {REMEDY}"
+        )
 
 
 def _manifest(store: Store, location: str | Path) -> Dataset:
@@ -92,8 +131,9 @@ def _manifest(store: Store, location: str | Path) -> Dataset:
 def _shards(store: Store, dataset: Dataset, location: str | Path) -> list[LoaderShard]:
     beside = (file for shard in dataset.shards for file in shard.companions)
     side_files = {file.name: file for file in (*dataset.files, *beside)}
+    id_bytes = ID_BYTES.get(dataset.recipe.get("tokenizer", {}).get("dtype"), 0)
     found = [
-        LoaderShard(store=store, file=file, source=file.source or "", side_files=side_files)
+        LoaderShard(store=store, file=file, source=file.source or "", id_bytes=id_bytes, side_files=side_files)
         for file in dataset.shards
         if file.format == tokens.FORMAT
     ]

@@ -67,7 +67,7 @@ def open_run(locations: Sequence[str | Path], options: LoaderOptions) -> Run:
         options=options,
         data=data,
         access=access,
-        reader=SequenceReader(sources, schedule, access, plans, options),
+        reader=SequenceReader(sources, schedule, access, plans, options, data.id_bytes),
         counts=counts,
         end=end,
         identity=Identity(

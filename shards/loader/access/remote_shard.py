@@ -1,7 +1,6 @@
 """A shard in a bucket, read block by block: for the first batches, while the whole shard is being downloaded."""
 
 from collections import OrderedDict
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from shards.formats.checked_file import (
     check_frame,
 )
 from shards.formats.tokens import MAGIC, TokensLayout
-from shards.loader.datasets import LoaderShard
+from shards.loader.datasets import LoaderShard, check_counts
 from shards.loader.loader_metrics import LoaderMetrics
 
 HELD_BLOCKS = 8
@@ -39,16 +38,15 @@ class RemoteShard:
             raise CorruptData(f"{where}: its header does not fit the {shard.file.bytes} bytes that were sealed; {REMEDY}")
         sums = self._read(stop, shard.file.bytes, where)
         check_frame(head, sums, shard.frame_sha256, where)
+        check_counts(shard, self.layout, where)
         self._blocks = Blocks(np.frombuffer(sums, "<u8"), stop, where)
         self._held: OrderedDict[int, bytes] = OrderedDict()
         self._where = where
         self._ends: npt.NDArray[np.uint64] | None = None
 
-    def __getitem__(self, span: slice) -> npt.NDArray[Any]:
-        """Return a copy of the tokens of a slice."""
-        size = self.layout.id_bytes
-        data = self._bytes(HEADER_BYTES + span.start * size, HEADER_BYTES + span.stop * size)
-        return np.frombuffer(data, f"<u{size}")
+    def __getitem__(self, span: slice, /) -> bytes:
+        """Return the bytes of a slice of the token ids, checked."""
+        return self._bytes(HEADER_BYTES + span.start, HEADER_BYTES + span.stop)
 
     def hold(self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
         """Read the blocks of some spans of tokens, as many as stay in memory."""

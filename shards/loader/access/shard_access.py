@@ -4,20 +4,20 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from core import CorruptData
-from shards.formats.checked_file import REMEDY
 from shards.formats.tokens import TokensShard
 from shards.loader.access.daemon_pool import DaemonPool
 from shards.loader.access.mapped_files import MapLimits, MappedFiles
 from shards.loader.access.remote_shard import RemoteShard
 from shards.loader.access.shard_cache import CachedFile, ShardCache
-from shards.loader.datasets import LoaderShard
+from shards.loader.datasets import LoaderShard, check_counts
 from shards.loader.loader_metrics import LoaderMetrics
+from shards.packed_rows import IdBytes
 from shards.packing import IntArray
 from storage.directory_store import DirectoryStore
 
@@ -33,8 +33,8 @@ Result = TypeVar("Result")
 class ShardAccess(Protocol):
     """Shards by their number."""
 
-    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> Any:
-        """Return the token ids of a shard, checked where these spans lie: an array, or a `RemoteShard`.
+    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
+        """Return the token ids of a shard, checked where these spans of tokens lie: mapped, or a `RemoteShard`.
 
         Raise `CorruptData` with file and offset if the shard is missing or damaged.
         """
@@ -65,11 +65,11 @@ class MappedShards:
         self._limits = MapLimits.of_process()
         self._mapped = MappedFiles[TokensShard](self._limits)
 
-    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> Any:
+    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
         """Return the token ids of a shard, mapped."""
         shard = self._open(number)
         shard.check_spans(starts, lengths)
-        return shard.unchecked_ids
+        return shard.unchecked_bytes
 
     def ends(self, number: int) -> npt.NDArray[np.uint64]:
         """Return the ends of a shard, checked."""
@@ -111,18 +111,18 @@ class CachedShards:
         self._discarded: set[int] = set()
         self._pool = DaemonPool[CachedFile](DOWNLOADS, "thresher-loader")
 
-    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> Any:
+    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
         """Return the token ids of a shard: mapped if it is in the cache, else from the bucket for the first batches,
         else after its download.
         """
 
-        def checked() -> Any:
+        def checked() -> IdBytes:
             shard = self._open(number)
             if isinstance(shard, RemoteShard):
                 shard.hold(starts, lengths)
                 return shard
             shard.check_spans(starts, lengths)
-            return shard.unchecked_ids
+            return shard.unchecked_bytes
 
         return self._intact(number, checked)
 
@@ -266,11 +266,7 @@ class CachedShards:
 def _mapped(line: LoaderShard, path: Path) -> TokensShard:
     """Return a shard at a path. Raise `CorruptData` if it is not the one that the manifest names."""
     shard = TokensShard.open(path, line.frame_sha256)
-    if (shard.documents, shard.tokens) != (line.file.documents, line.file.tokens):
-        raise CorruptData(
-            f"{path}: has {shard.documents} documents and {shard.tokens} tokens where the manifest says "
-            f"{line.file.documents} and {line.file.tokens}; {REMEDY}"
-        )
+    check_counts(line, shard, str(path))
     return shard
 
 
