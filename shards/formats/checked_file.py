@@ -181,11 +181,17 @@ class CheckedFile:
         self._expected = frame_sha256
         self._blocks: Blocks | None = None
         self._intact = np.zeros(0, np.uint8)
+        self._unchecked = -1
 
     @property
     def size(self) -> int:
         """Bytes of the file."""
         return len(self._map)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether every block was checked. Callers for which finding spans is costly ask before they find them."""
+        return not self._unchecked
 
     def seal(self, stop: int) -> None:
         """Say where the data ends, as the header has it.
@@ -201,6 +207,7 @@ class CheckedFile:
         check_frame(self._head, sums, self._expected, self.where)
         self._blocks = Blocks(sums, stop, self.where)
         self._intact = np.zeros(count, np.uint8)
+        self._unchecked = count
 
     def array(self, dtype: str, count: int, offset: int) -> npt.NDArray[Any]:
         """Return a section as an array that reads the file; not checked."""
@@ -208,12 +215,14 @@ class CheckedFile:
 
     def check(self, start: int, stop: int) -> None:
         """Check the blocks that hold the bytes from `start` to `stop` of the file, each once."""
+        if self.is_checked:
+            return
         for block in range((start - HEADER_BYTES) // BLOCK_BYTES, block_count(stop)):
             self._check_block(block)
 
     def check_spans(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> None:
         """Check the blocks that hold these spans of bytes, each once."""
-        if not len(starts):
+        if self.is_checked or not len(starts):
             return
         lowest, highest = int(starts.min()) - HEADER_BYTES, int(stops.max()) - HEADER_BYTES
         between = self._intact[lowest // BLOCK_BYTES : -(-highest // BLOCK_BYTES)]
@@ -234,6 +243,7 @@ class CheckedFile:
             first, last = self._blocks.span(block)
             self._blocks.check(block, self._map[first:last])
             self._intact[block] = 1
+            self._unchecked -= 1
 
 
 def check_frame(header: bytes, sums: Any, expected: str | None, where: str) -> None:

@@ -117,5 +117,7 @@ class PackingPlan:
         )
 
     def _check(self, section: int, index: IntArray, size: int) -> None:
+        if self._file.is_checked:
+            return
         begins = self._sections[section] + index * size
         self._file.check_spans(begins, begins + size)

@@ -1,5 +1,6 @@
 """An export in a bucket is read like one in a directory, and each shard comes once to a machine."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -144,6 +145,66 @@ def test_a_damaged_object_is_named_and_not_skipped(bucket, export, tmp_path, mon
         with pytest.raises(CorruptData, match=r"shard-00003\.tokens"):
             rows(loader)
         loader.close()
+
+
+@pytest.mark.parametrize("damage", ["a flip in a block", "a flip in the header", "cut", "empty", "another shard"])
+@pytest.mark.parametrize("direct_bytes", [0, 64 << 20])
+def test_a_wrong_file_in_the_cache_is_downloaded_again(
+    bucket, export, tmp_path, damage, direct_bytes, monkeypatch, caplog
+):
+    monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
+    options = {"length": LENGTH, "batch_size": 2, "cache": tmp_path}
+    loader = Loader(bucket[0], **options)
+    expected = rows(loader)
+    loader.close()
+    first, second, *_ = sorted(tmp_path.glob("*.tokens"))
+    good = first.read_bytes()
+    wrong = {
+        "a flip in a block": good[:4100] + bytes([good[4100] ^ 1]) + good[4101:],
+        "a flip in the header": good[:20] + bytes([good[20] ^ 1]) + good[21:],
+        "cut": good[:-1],
+        "empty": b"",
+        "another shard": second.read_bytes(),
+    }[damage]
+    first.write_bytes(wrong)
+    loader = Loader(bucket[0], **options)
+    with caplog.at_level(logging.WARNING):
+        assert rows(loader) == expected
+    loader.close()
+    assert first.read_bytes() == good
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith(f"{first} is deleted and downloaded again: it is damaged, or another shard")
+
+
+def test_a_planted_object_is_refused(bucket, export, tmp_path, monkeypatch):
+    """The bucket has the bytes of another shard, and reads of single blocks find that out, too."""
+    address, client = bucket
+    name = "tokens/web/shard-00003.tokens"
+    client.put_object(
+        Bucket=BUCKET,
+        Key=f"{address.removeprefix(f's3://{BUCKET}/')}/{name}",
+        Body=(export / name.replace("3.", "4.")).read_bytes(),
+    )
+    for direct_bytes in (0, 64 << 20):
+        monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
+        loader = Loader(address, length=LENGTH, batch_size=2, cache=tmp_path)
+        with pytest.raises(CorruptData, match=r"shard-00003\.tokens"):
+            rows(loader)
+        loader.close()
+
+
+def test_a_run_from_a_bucket_needs_few_open_files(bucket, tmp_path):
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        + RANK.replace("world_size=3", "world_size=1").replace("loader.close()", "print(len(loader._run.access._mapped))")
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program, bucket[0], str(tmp_path), "0"],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split()[0] == str(SHARDS)  # all are mapped, and in use
 
 
 def test_a_token_leads_to_its_record(bucket, tmp_path):
