@@ -115,7 +115,12 @@ class Packer:
             )
             rows = stop - start
             (batch,) = assemble(
-                [id_bytes_view(self._ids)] * rows, part, length, self._packing.pad_id, rows, self._ids.itemsize
+                [id_bytes_view(self._ids)] * rows,
+                part,
+                length,
+                self._packing.pad_id,
+                rows,
+                self._ids.itemsize,
             )
             # An empty document begins where the next one does; a piece of none of them is the last that begins there.
             documents = np.searchsorted(ends, part.starts.astype(np.uint64), side="right")

@@ -120,9 +120,7 @@ def _write_shard(
             outcome.loss = _loss(task.packing, ends)
 
 
-def _write_plan(
-    packing: Packing, ends: npt.NDArray[np.uint64], outcome: _Outcome, file: BinaryIO
-) -> None:
+def _write_plan(packing: Packing, ends: npt.NDArray[np.uint64], outcome: _Outcome, file: BinaryIO) -> None:
     """Write the loader's best-fit plan of a shard of tokens."""
     assert outcome.frame_sha256 is not None, "a shard of tokens has a frame"
     plan = io.BytesIO()  # the plan seeks, and an output cannot; it has 20 bytes for each piece of a document

@@ -42,6 +42,6 @@ def map_file(descriptor: int) -> npt.NDArray[np.uint8]:
         raise OSError(number, os.strerror(number))
     memory = (ctypes.c_ubyte * size).from_address(address)
     weakref.finalize(memory, _munmap, address, size).atexit = False  # threads may read until the process ends
-    array = np.frombuffer(memory, np.uint8)
+    array: npt.NDArray[np.uint8] = np.ctypeslib.as_array(memory)
     array.flags.writeable = False
     return array

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from core import CorruptData, InputError
 from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, REMEDY, CheckedFile, CheckedWriter, Header
+from shards.packed_rows import id_bytes_view
 
 MAGIC = b"THRTOKEN"
 FORMAT = "tokens"
@@ -117,7 +118,7 @@ class TokensShard:
         self.id_bytes, self.documents, self.tokens = layout.id_bytes, layout.documents, layout.tokens
         file.seal(layout.stop)
         self._ids = file.array(f"<u{self.id_bytes}", self.tokens, HEADER_BYTES)
-        self.unchecked_bytes = memoryview(self._ids.view(np.uint8))
+        self.unchecked_bytes = id_bytes_view(self._ids)
         """The bytes of all ids. Read only spans for which `check` or `check_spans` was called."""
         self._ends = file.array("<u8", self.documents, layout.ends)
 

@@ -95,7 +95,9 @@ def open_data(locations: Sequence[str | Path]) -> LoaderData:
         store = dataset_store(location)
         dataset = _manifest(store, location)
         if (other := exports.get(dataset.fingerprint)) is not None:
-            raise InputError(f"{other} and {location} are the same export; give it once, and epochs for more of it")
+            raise InputError(
+                f"{other} and {location} are the same export; give it once, and epochs for more of it"
+            )
         exports[dataset.fingerprint] = location
         shards += _shards(store, dataset, location)
         tokenizers.setdefault(str(dataset.recipe.get("tokenizer", {}).get("sha256")), location)
@@ -122,7 +124,9 @@ def check_counts(shard: LoaderShard, found: "Counted", where: str) -> None:
 def _manifest(store: Store, location: str | Path) -> Dataset:
     try:
         if not store.exists(MANIFEST_FILE):
-            raise InputError(f"{location}: has no {MANIFEST_FILE}, so no export was finished there")
+            raise InputError(
+                f"Loader({str(location)!r}): has no {MANIFEST_FILE}, so no export was finished there"
+            )
         return Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
     except (OSError, ValueError) as error:  # no right to read it, a name that no file can have
         raise InputError(f"Loader({str(location)!r}): {getattr(error, 'strerror', None) or error}") from None
@@ -133,15 +137,21 @@ def _shards(store: Store, dataset: Dataset, location: str | Path) -> list[Loader
     side_files = {file.name: file for file in (*dataset.files, *beside)}
     id_bytes = ID_BYTES.get(dataset.recipe.get("tokenizer", {}).get("dtype"), 0)
     found = [
-        LoaderShard(store=store, file=file, source=file.source or "", id_bytes=id_bytes, side_files=side_files)
+        LoaderShard(
+            store=store, file=file, source=file.source or "", id_bytes=id_bytes, side_files=side_files
+        )
         for file in dataset.shards
         if file.format == tokens.FORMAT
     ]
     if not found:
-        raise InputError(f"{location}: has no shards of tokens; export with `--format {tokens.FORMAT}`")
+        raise InputError(
+            f"Loader({str(location)!r}): has no shards of tokens; export with `--format {tokens.FORMAT}`"
+        )
     for shard in found:
         if shard.file.frame_sha256 is None:
-            raise CorruptData(f"{shard.where}: the manifest has no frame_sha256 of it; export into another directory")
+            raise CorruptData(
+                f"{shard.where}: the manifest has no frame_sha256 of it; export into another directory"
+            )
     return found
 
 

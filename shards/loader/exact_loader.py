@@ -108,8 +108,8 @@ class Loader:
         """Continue the run where the loader stands. Raise `InputError` if a loop over it has reached its end."""
         if self._has_ended:
             raise InputError(
-                f"the run has ended: epochs={self._run.options.epochs}; make the loader with more epochs, or load a state "
-                "to continue there"
+                f"the run has ended: epochs={self._run.options.epochs}; make the loader with more epochs, or load a "
+                "state to continue there"
             )
         return self._batches()
 
@@ -220,7 +220,9 @@ class Loader:
         try:
             number = int(batch["sequences"][0])
         except (KeyError, IndexError, TypeError, ValueError):
-            raise InputError("state_dict(after=...): give a batch of this loader, with its `sequences`") from None
+            raise InputError(
+                "state_dict(after=...): give a batch of this loader, with its `sequences`"
+            ) from None
         begin = (~number if number < 0 else number) - options.rank * options.batch_size
         stop = begin + options.step if end is None else min(begin + options.step, end)
         if not 0 <= begin < stop:

@@ -82,7 +82,9 @@ def checked_locations(datasets: object) -> list[str | Path]:
     """Return the locations of one or several exports. Raise `InputError` if they are none."""
     given = [datasets] if isinstance(datasets, str | Path) else datasets
     if not isinstance(given, list | tuple):
-        raise InputError(f"Loader({shown(datasets)}): give an export directory, its address, or a list of them")
+        raise InputError(
+            f"Loader({shown(datasets)}): give an export directory, its address, or a list of them"
+        )
     if not given:
         raise InputError("Loader([]): give at least one export directory")
     for location in given:
@@ -91,12 +93,11 @@ def checked_locations(datasets: object) -> list[str | Path]:
     return list(given)
 
 
-def whole(name: str, value: object, least: int, most: int) -> int:
+def whole(name: str, value: Any, least: int, most: int) -> int:
     """Return a whole number of Python or NumPy as an int. Raise `InputError`, which names it, for anything else."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        number = operator.index(value)
-        if least <= number <= most:
-            return number
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if is_whole and least <= value <= most:
+        return operator.index(value)
     raise InputError(f"{name}={shown(value)}: give a whole number from {least} to {most}")
 
 
@@ -125,12 +126,16 @@ def _mix(value: object) -> Mapping[str, float] | None:
     if value is None:
         return None
     if not isinstance(value, Mapping) or not value:
-        raise InputError(f"mix={shown(value)}: give a dict with a share above 0 for each of one or more sources")
+        raise InputError(
+            f"mix={shown(value)}: give a dict with a share above 0 for each of one or more sources"
+        )
     shares = {}
     for name, share in value.items():
         is_number = isinstance(share, numbers.Real) and not isinstance(share, bool)
         if not isinstance(name, str) or not is_number or not _is_positive(share):
-            raise InputError(f"mix: {shown(name)} has the share {shown(share)}; give each source's name a number above 0")
+            raise InputError(
+                f"mix: {shown(name)} has the share {shown(share)}; give each source's name a number above 0"
+            )
         shares[name] = float(share)
     return dict(sorted(shares.items()))
 
@@ -163,6 +168,9 @@ def shown(value: object) -> str:
     """Return how Python writes a value, in one line that is not too long."""
     try:
         text = repr(value).replace("\n", " ")
-    except (ValueError, RecursionError):  # a number of more than 4,300 digits; a list that holds itself too deep
+    except (
+        ValueError,
+        RecursionError,
+    ):  # a number of more than 4,300 digits; a list that holds itself too deep
         return f"a {type(value).__name__}"
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

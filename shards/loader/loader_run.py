@@ -132,7 +132,9 @@ def _check_end(end: int | None, options: LoaderOptions) -> None:
     if end is None:
         return
     if end > MOST_SEQUENCES:
-        raise InputError(f"epochs={options.epochs}: the run has {end} sequences; give fewer, or None for a run without end")
+        raise InputError(
+            f"epochs={options.epochs}: the run has {end} sequences; give fewer, or None for a run without end"
+        )
     if options.drop_last and options.step > end:
         raise InputError(
             f"batch_size={options.batch_size} times world_size={options.world_size} is {options.step}, and the run has "

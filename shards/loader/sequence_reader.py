@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shards.loader.epoch_order import EpochOrder
-from shards.loader.loader_options import LoaderOptions
 from shards.loader.access.plans import Plans
 from shards.loader.access.remote_shard import RemoteShard
 from shards.loader.access.shard_access import MappedShards, ShardAccess
+from shards.loader.epoch_order import EpochOrder
+from shards.loader.loader_options import LoaderOptions
 from shards.loader.schedule import Schedule
 from shards.packed_rows import NOTHING, Batch, IdBytes, assemble
 from shards.packing import IntArray, Pieces, concat_pieces, document_pieces
@@ -53,7 +53,7 @@ class Rows:
 class SequenceReader:
     """Reads any sequence of a run by its number."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a run
+    def __init__(
         self,
         sources: Sequence[Source],
         schedule: Schedule,

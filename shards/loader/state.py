@@ -82,5 +82,7 @@ def from_state(state: Mapping[str, Any], identity: Identity, end: int | None) ->
 
 def _count(name: str, value: object) -> int:
     if type(value) is not int or not 0 <= value <= MOST_SEQUENCES:
-        raise InputError(f"state: {name} is {shown(value)}, which is no count; give what state_dict() returned")
+        raise InputError(
+            f"state: {name} is {shown(value)}, which is no count; give what state_dict() returned"
+        )
     return value

@@ -21,11 +21,12 @@ class StopSignal:
         try:
             signal.signal(signal.SIGTERM, self._note)
         except ValueError:
-            raise InputError("stop_on_sigterm: only the main thread may handle signals; call it there") from None
+            raise InputError(
+                "stop_on_sigterm: only the main thread may handle signals; call it there"
+            ) from None
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Replace the file by a state. Raise `Unavailable`, which has the state in its text, if that is not possible.
-        """
+        """Replace the file by a state. Raise `Unavailable`, whose text has the state, if that is not possible."""
         text = json.dumps(state)
         try:
             new = _beside(self._path)
@@ -50,7 +51,9 @@ def _writable(path: object) -> Path:
     try:
         found = Path(path).absolute()
         if found.is_dir():
-            raise InputError(f"stop_on_sigterm({str(path)!r}): is a directory; give the path of a file for the state")
+            raise InputError(
+                f"stop_on_sigterm({str(path)!r}): is a directory; give the path of a file for the state"
+            )
         new = _beside(found)
         new.touch()
         new.unlink()

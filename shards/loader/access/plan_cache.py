@@ -1,7 +1,7 @@
 """Packing plans that the exports do not have, in a directory that all processes of a machine share.
 
-1. A plan is written as `KEY.new` and renamed. Whoever writes it holds the lock of that file, so a plan is computed once.
-   If that process dies, its lock is free and the next process starts over.
+1. A plan is written as `KEY.new` and renamed. Whoever writes it holds the lock of that file, so a plan is computed
+   once. If that process dies, its lock is free and the next process starts over.
 2. A plan that is damaged, or that belongs to another shard, is deleted and computed again.
 3. If all plans together take more than `max_bytes`, those of other runs are deleted, those used longest ago first. A
    process that has such a plan mapped keeps its bytes.
@@ -9,7 +9,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -57,7 +57,7 @@ class PlanCache:
         with self._disk_errors(path):
             path.unlink(missing_ok=True)
 
-    def evict(self, used: Set[str]) -> None:
+    def evict(self, used: Container[str]) -> None:
         """Delete plans until the rest fits, those used longest ago first; never those with a key in `used`."""
         files = []
         for path in self._directory.glob(f"*{PLAN_SUFFIX}"):

@@ -81,7 +81,10 @@ class Plans:
 
     def _read(self, number: int, exported: SideFile | None, path: Path) -> PackingPlan:
         """Return the plan at a path. Raise `CorruptData` if it is damaged, or does not belong to the shard."""
-        plan, shard = PackingPlan.open(path, exported and exported.frame_sha256), self._shards[number].file
+        plan, shard = (
+            PackingPlan.open(path, exported.frame_sha256 if exported else None),
+            self._shards[number].file,
+        )
         found = (plan.shard, plan.length, plan.documents, plan.tokens, plan.window)
         wanted = (shard.frame_sha256, self.length, shard.documents, shard.tokens, WINDOW_DOCUMENTS)
         if found != wanted or (exported is not None and plan.sequences != shard.sequences):

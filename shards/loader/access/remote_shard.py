@@ -35,7 +35,9 @@ class RemoteShard:
         self.layout = TokensLayout.of(Header.from_bytes(head, MAGIC, where), where)
         stop = self.layout.stop
         if stop + 8 * block_count(stop) != shard.file.bytes:
-            raise CorruptData(f"{where}: its header does not fit the {shard.file.bytes} bytes that were sealed; {REMEDY}")
+            raise CorruptData(
+                f"{where}: its header does not fit the {shard.file.bytes} bytes that were sealed; {REMEDY}"
+            )
         sums = self._read(stop, shard.file.bytes, where)
         check_frame(head, sums, shard.frame_sha256, where)
         check_counts(shard, self.layout, where)

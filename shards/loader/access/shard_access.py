@@ -222,7 +222,9 @@ class CachedShards:
         return True
 
     def _discard(self, number: int, held: CachedFile, error: CorruptData) -> None:
-        _log.warning("%s is deleted and downloaded again: it is damaged, or another shard (%s)", held.path, error)
+        _log.warning(
+            "%s is deleted and downloaded again: it is damaged, or another shard (%s)", held.path, error
+        )
         self._discarded.add(number)
         held.delete()
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from storage.directory_store import FILE_MODE
+
 _FLOCK = struct.Struct("@hhqqi4x")  # struct flock of Linux on 64 bits: type, whence, start, length, process
 
 
@@ -22,9 +24,10 @@ class UseLocks:
 
     def __init__(self, path: Path) -> None:
         """Use the lock file at `path`, which is created if missing. Raise `OSError` if it cannot be written."""
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         self._held: Counter[str] = Counter()
         self._mutex = threading.Lock()
+        self._descriptor = -1
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
 
     def hold(self, name: str) -> None:
         """Say that a file is in use. Waits while another process deletes it."""
@@ -58,7 +61,9 @@ class UseLocks:
         with self._mutex:
             if self._descriptor >= 0:
                 # A child that was forked meanwhile has the description, too: closing alone would not free the locks.
-                fcntl.fcntl(self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0))
+                fcntl.fcntl(
+                    self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
+                )
                 os.close(self._descriptor)
                 self._descriptor = -1
                 self._held.clear()

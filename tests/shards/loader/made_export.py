@@ -65,7 +65,14 @@ def make_export(
     fingerprint = hashlib.sha256(repr(shards).encode()).hexdigest()
     dataset = Dataset(
         fingerprint=fingerprint,
-        recipe={"tokenizer": {"name": "t", "sha256": tokenizer, "vocabulary": vocabulary, "dtype": f"uint{8 * id_bytes}"}},
+        recipe={
+            "tokenizer": {
+                "name": "t",
+                "sha256": tokenizer,
+                "vocabulary": vocabulary,
+                "dtype": f"uint{8 * id_bytes}",
+            }
+        },
         shards=tuple(shards),
         files=(),
     )

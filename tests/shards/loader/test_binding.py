@@ -19,7 +19,9 @@ WEB = "tokens/web/shard-0000"
 def original(tmp_path_factory):
     """An export with a packing plan; its shards have the same numbers of documents and tokens."""
     root = tmp_path_factory.mktemp("export")
-    make_export(root, {"web": documents_of("web", 120, sizes=(9, 10))}, shard_documents=40, plan_length=LENGTH)
+    make_export(
+        root, {"web": documents_of("web", 120, sizes=(9, 10))}, shard_documents=40, plan_length=LENGTH
+    )
     return root
 
 
@@ -50,7 +52,9 @@ def test_swapped_shards_are_refused(export, tmp_path, packing):
 
 
 def test_a_shard_of_another_export_is_refused(export, tmp_path):
-    make_export(tmp_path / "other", {"web": documents_of("web", 40, sizes=(9, 10), seed=1)}, shard_documents=40)
+    make_export(
+        tmp_path / "other", {"web": documents_of("web", 40, sizes=(9, 10), seed=1)}, shard_documents=40
+    )
     shutil.copy(tmp_path / "other" / f"{WEB}0.tokens", export / f"{WEB}0.tokens")
     with pytest.raises(CorruptData, match=r"shard-00000\.tokens: .*not what the manifest names"):
         rows(export, tmp_path)
@@ -65,7 +69,9 @@ def test_a_planted_plan_in_the_export_is_refused(export, tmp_path):
                 write_plan(file, np.concatenate((ends[:-2], ends[-1:], ends[-1:])), LENGTH, "ab" * 32)
         else:
             shutil.copy(other, plan)
-        with pytest.raises(CorruptData, match=rf"shard-00000\.best-fit-{LENGTH}\.plan: .*run `thresher verify"):
+        with pytest.raises(
+            CorruptData, match=rf"shard-00000\.best-fit-{LENGTH}\.plan: .*run `thresher verify"
+        ):
             rows(export, tmp_path)
 
 
@@ -83,7 +89,9 @@ OTHER = 24
 """A length for which the export has no plan."""
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "of another shard", "of another length", "no plan"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "cut", "empty", "of another shard", "of another length", "no plan"]
+)
 def test_a_cached_plan_that_is_wrong_is_made_again(export, tmp_path, damage, caplog):
     cache = tmp_path / "cache"
     expected = rows(export, cache, length=OTHER)
@@ -135,7 +143,12 @@ def everything(export, cache):
 
 @pytest.mark.parametrize(
     ("name", "step"),
-    [("manifest.json", 11), (f"{WEB}0.tokens", 3), (f"{WEB}0.best-fit-{LENGTH}.plan", 3), (f"{WEB}0.refs.parquet", 11)],
+    [
+        ("manifest.json", 11),
+        (f"{WEB}0.tokens", 3),
+        (f"{WEB}0.best-fit-{LENGTH}.plan", 3),
+        (f"{WEB}0.refs.parquet", 11),
+    ],
 )
 def test_a_flip_anywhere_is_refused_in_one_line(export, tmp_path, name, step):
     """Steps that are odd visit every place of a word of 8 bytes. The zeros of a header are visited more coarsely."""

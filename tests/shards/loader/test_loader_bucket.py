@@ -147,7 +147,9 @@ def test_a_damaged_object_is_named_and_not_skipped(bucket, export, tmp_path, mon
         loader.close()
 
 
-@pytest.mark.parametrize("damage", ["a flip in a block", "a flip in the header", "cut", "empty", "another shard"])
+@pytest.mark.parametrize(
+    "damage", ["a flip in a block", "a flip in the header", "cut", "empty", "another shard"]
+)
 @pytest.mark.parametrize("direct_bytes", [0, 64 << 20])
 def test_a_wrong_file_in_the_cache_is_downloaded_again(
     bucket, export, tmp_path, damage, direct_bytes, monkeypatch, caplog
@@ -194,10 +196,9 @@ def test_a_planted_object_is_refused(bucket, export, tmp_path, monkeypatch):
 
 
 def test_a_run_from_a_bucket_needs_few_open_files(bucket, tmp_path):
-    program = (
-        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
-        + RANK.replace("world_size=3", "world_size=1").replace("loader.close()", "print(len(loader._run.access._mapped))")
-    )
+    program = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n" + RANK.replace(
+        "world_size=3", "world_size=1"
+    ).replace("loader.close()", "print(len(loader._run.access._mapped))")
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", program, bucket[0], str(tmp_path), "0"],

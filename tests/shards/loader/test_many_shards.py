@@ -1,6 +1,7 @@
 """A dataset of thousands of shards is read with few open files, and within what the process may map."""
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shards.loader.access import mapped_files, shard_access
+from shards.loader.access import shard_access
 from shards.loader.access.mapped_files import MapLimits, MappedFiles
 from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
@@ -101,11 +102,11 @@ def test_the_file_that_was_used_longest_ago_goes_first():
 
 
 def test_the_limits_are_those_of_the_process(monkeypatch):
-    monkeypatch.setattr(mapped_files.resource, "getrlimit", lambda _: (8 << 30, 8 << 30))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (8 << 30, 8 << 30))
     limits = MapLimits.of_process()
     assert limits.bytes == 1 << 30
     assert 1 <= limits.files <= 8192
-    monkeypatch.setattr(mapped_files.resource, "getrlimit", lambda _: (mapped_files.resource.RLIM_INFINITY,) * 2)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
     assert MapLimits.of_process().bytes is None
 
 

@@ -55,10 +55,10 @@ def test_several_may_use_a_name(two):
 
 def test_thousands_of_names_take_one_open_file(two):
     one, other = two
-    before = len(os.listdir("/proc/self/fd"))
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
     for number in range(3000):
         one.hold(str(number))
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
     assert not any(is_unused(other, str(number)) for number in range(3000))
     one.close()
     assert all(is_unused(other, str(number)) for number in range(3000))
