@@ -43,7 +43,9 @@ OPTIONS = {
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("verb", choices=["build", "run", "one", "many", "resume", "bucket", "shuffle", "packing"])
+    parser.add_argument(
+        "verb", choices=["build", "run", "one", "many", "resume", "bucket", "shuffle", "packing"]
+    )
     parser.add_argument("place", type=Path)
     parser.add_argument("tool", nargs="?")
     parser.add_argument("--sequences", type=int, default=48_000)
@@ -144,11 +146,21 @@ def run(arguments):
     for _ in range(arguments.rounds):
         for tool in tools:
             sequences = ["--sequences", str(arguments.sequences)]
-            command = [interpreter(tools, arguments.place), __file__, "one", arguments.place, tool, *sequences]
+            command = [
+                interpreter(tools, arguments.place),
+                __file__,
+                "one",
+                arguments.place,
+                tool,
+                *sequences,
+            ]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             lines[tool].append(json.loads(done.stdout.splitlines()[-1]))
     for tool, found in lines.items():
-        median = {name: statistics.median(line[name] for line in found) for name in ("per_s", "per_cpu_s", "first_s")}
+        median = {
+            name: statistics.median(line[name] for line in found)
+            for name in ("per_s", "per_cpu_s", "first_s")
+        }
         yield {"verb": "run", "tool": tool, "sequences": found[0]["sequences"], **median}
 
 
@@ -186,7 +198,9 @@ def many(arguments):
 
     out = arguments.place / f"many-{arguments.shards}"
     if not (out / "manifest.json").exists():
-        make_export(out, {"web": documents_of("web", 12 * arguments.shards, sizes=(200, 3000))}, shard_documents=12)
+        make_export(
+            out, {"web": documents_of("web", 12 * arguments.shards, sizes=(200, 3000))}, shard_documents=12
+        )
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     for plans in ("computed", "cached"):
         before, begin, cpu = resident_mb(), time.perf_counter(), time.process_time()

@@ -39,7 +39,10 @@ def write_streaming(place, matrix):
 
     out = directory(place, "streaming")
     with MDSWriter(
-        out=str(out), columns={"tokens": f"ndarray:uint16:{LENGTH}"}, size_limit=SHARD * LENGTH * 2, exist_ok=True
+        out=str(out),
+        columns={"tokens": f"ndarray:uint16:{LENGTH}"},
+        size_limit=SHARD * LENGTH * 2,
+        exist_ok=True,
     ) as writer:
         for row in matrix:
             writer.write({"tokens": row})
@@ -94,7 +97,9 @@ def webdataset(place, tensor):
 
     shards = sorted(str(path) for path in (place / "webdataset").glob("*.tar"))
     random.Random(SEED).shuffle(shards)
-    data = wds.WebDataset(shards, shardshuffle=False, empty_check=False).shuffle(1000, rng=random.Random(SEED))
+    data = wds.WebDataset(shards, shardshuffle=False, empty_check=False).shuffle(
+        1000, rng=random.Random(SEED)
+    )
     for row in data:
         yield tensor(np.frombuffer(row["bin"], np.uint16).astype(np.int64)), 1
 

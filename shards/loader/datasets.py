@@ -100,7 +100,7 @@ def open_data(locations: Sequence[str | Path]) -> LoaderData:
             )
         exports[dataset.fingerprint] = location
         shards += _shards(store, dataset, location)
-        tokenizers.setdefault(str(dataset.recipe.get("tokenizer", {}).get("sha256")), location)
+        tokenizers.setdefault(str(dataset.recipe["tokenizer"].get("sha256")), location)
     if len(tokenizers) > 1:
         first, second, *_ = tokenizers.values()
         raise InputError(f"{first} and {second} have different tokenizers; export both with the same one")
@@ -135,7 +135,13 @@ def _manifest(store: Store, location: str | Path) -> Dataset:
 def _shards(store: Store, dataset: Dataset, location: str | Path) -> list[LoaderShard]:
     beside = (file for shard in dataset.shards for file in shard.companions)
     side_files = {file.name: file for file in (*dataset.files, *beside)}
-    id_bytes = ID_BYTES.get(dataset.recipe.get("tokenizer", {}).get("dtype"), 0)
+    tokenizer = dataset.recipe.get("tokenizer")
+    id_bytes = ID_BYTES.get(str(tokenizer.get("dtype")) if isinstance(tokenizer, dict) else "")
+    if id_bytes is None:
+        raise CorruptData(
+            f"{store.uri}/{MANIFEST_FILE}: its recipe names no tokenizer with the type of its ids; export into another "
+            "directory"
+        )
     found = [
         LoaderShard(
             store=store, file=file, source=file.source or "", id_bytes=id_bytes, side_files=side_files

@@ -80,6 +80,21 @@ def from_state(state: Mapping[str, Any], identity: Identity, end: int | None) ->
     return Position(sequences=sequences, last=last)
 
 
+def to_worker_state(start: Mapping[str, Any], steps: int) -> dict[str, Any]:
+    """Return the state of a worker of PyTorch: the state at which it began, and the steps that it gave since."""
+    return {"start": start, "given": steps}
+
+
+def from_worker_state(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """Return what `to_worker_state` joined; the start is not checked. Raise `InputError` for anything else."""
+    if not isinstance(state, Mapping) or state.keys() != {"start", "given"}:
+        raise InputError(
+            "state of a worker: its fields are not start and given; give what state_dict() of the same kind of "
+            "DataLoader returned"
+        )
+    return state["start"], _count("given", state["given"])
+
+
 def _count(name: str, value: object) -> int:
     if type(value) is not int or not 0 <= value <= MOST_SEQUENCES:
         raise InputError(

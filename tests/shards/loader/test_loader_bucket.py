@@ -1,9 +1,12 @@
 """An export in a bucket is read like one in a directory, and each shard comes once to a machine."""
 
+import hashlib
 import logging
 import os
+import random
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -193,6 +196,48 @@ def test_a_planted_object_is_refused(bucket, export, tmp_path, monkeypatch):
         with pytest.raises(CorruptData, match=r"shard-00003\.tokens"):
             rows(loader)
         loader.close()
+
+
+SHARER = """
+import hashlib, sys
+from shards.loader.exact_loader import Loader
+loader = Loader(sys.argv[1], length=32, batch_size=2, cache=sys.argv[2], cache_size=int(sys.argv[3]), shuffle="window", epochs=4)
+print("open", flush=True)
+digest = hashlib.sha256()
+for batch in loader:
+    digest.update(batch["input_ids"].tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, export, tmp_path):
+    """Two at a time in a cache that has just room for both: they download, evict, wait for each other, and die."""
+    largest = max(path.stat().st_size for path in export.rglob("*.tokens"))
+    cache = tmp_path / "cache"
+
+    def started():
+        return subprocess.Popen(
+            [sys.executable, "-c", SHARER, bucket[0], cache, str(32 * largest)],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    whole = Loader(export, length=LENGTH, batch_size=2, shuffle="window", epochs=4, cache=tmp_path / "local")
+    digest = hashlib.sha256(b"".join(batch["input_ids"].tobytes() for batch in whole)).hexdigest()
+    moments = random.Random(2)
+    for _ in range(4):
+        pair = [started() for _ in range(2)]
+        for process in pair:
+            process.stdout.readline()
+        time.sleep(moments.random() / 5)
+        for process in pair:
+            process.kill()
+            process.communicate()
+    pair = [started() for _ in range(2)]
+    for process in pair:
+        out, error = process.communicate(timeout=120)
+        assert out.split() == ["open", digest], error
+        assert "damaged" not in error
+    assert list(cache.glob("*.part")) == []
 
 
 def test_a_run_from_a_bucket_needs_few_open_files(bucket, tmp_path):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core import InputError
 from shards.loader.exact_loader import Loader
+from shards.loader.state import from_worker_state, to_worker_state
 from tests.shards.loader.made_export import documents_of, make_export
 
 LENGTH = 32
@@ -147,6 +148,20 @@ def test_any_json_continues_the_run_or_is_refused_in_one_line(make, state, chang
         assert "\n" not in refusal
         return
     assert [number for number in numbers(loader) if number >= 0] == list(range(state["sequences"], 60))
+
+
+def test_the_state_of_a_worker_comes_back(make):
+    start = make().state_dict()
+    assert from_worker_state(json.loads(json.dumps(to_worker_state(start, 3)))) == (start, 3)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [None, [], {}, {"start": {}}, {"start": {}, "given": -1}, {"start": {}, "given": True}, {"start": {}, "given": 1, "x": 1}],
+)  # fmt: skip
+def test_what_is_no_state_of_a_worker_is_refused(state):
+    with pytest.raises(InputError, match=r"^state"):
+        from_worker_state(state)
 
 
 @pytest.mark.parametrize(
