@@ -76,7 +76,7 @@ def main() -> None:
         before, started = cpu_seconds(), time.monotonic()
         plan = export_plan.make_plan(store, [SOURCE], tokenizer, removed, options)
         planned = time.monotonic() - started
-        out = export.claim(plan, str(root / "out"))
+        out = export.open_directory(plan, str(root / "out"))
         with local_worker_pool(args.workers) as pool:
             shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())
         working = [path for path in (root / "out" / ".work").rglob("*") if path.is_file()]

@@ -24,8 +24,12 @@ from shards.permutation import Permutation
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CLUSTER_SIZE = "cluster_size"
-CANDIDATES, PASSES = 64, 6
-"""Factors that one pass over the documents tries, and passes: together they find a factor to 1 in 10^10."""
+TRIES, PASSES = 16, 9
+"""Factors that one pass over the documents tries, and passes: together they divide the range of a factor, some 30
+decades at most, into 4 * 10^10 steps.
+"""
+TOLERANCE = 0.001
+"""Part of the wanted amount by which a source may miss it without being called coarse."""
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -84,7 +88,9 @@ class RealisedSource:
     rows: int
     """Documents that it has, copies included."""
     limit: str = ""
-    """`dry` if its documents and repeats do not suffice, `cap` if its cap does not; otherwise empty."""
+    """`dry` if its documents and repeats do not suffice, `cap` if its cap does not, `coarse` if no number of whole
+    documents comes within 0.1 % of what it was to have; otherwise empty.
+    """
 
 
 def load_mix(path: Path) -> Mix:
@@ -164,27 +170,36 @@ def wanted_amounts(mix: Mix, most: Sequence[int]) -> tuple[list[int], list[str]]
     return wanted, reasons
 
 
-def solve_factors(
-    amounts: Callable[[FloatArray], FloatArray], targets: Sequence[float], highest: Sequence[float]
-) -> list[float]:
-    """Return for each source the factor with which its amount is nearest to the target, and not more if possible.
+def coarseness(wanted: int, realised: int) -> str:
+    """Return `coarse` if an amount is not within 0.1 % of the wanted one, or if the wanted one is nothing."""
+    return "coarse" if not wanted or abs(realised - wanted) > TOLERANCE * wanted else ""
 
-    `amounts` takes factors of shape (sources, candidates) and returns the amounts with them; they never fall when a
-    factor grows. Each call reads all documents once.
+
+def solve_factors(
+    amounts: Callable[[FloatArray], FloatArray],
+    targets: Sequence[float],
+    bounds: Sequence[tuple[float, float]],
+    capped: Sequence[bool],
+) -> list[float]:
+    """Return for each source the factor with which its amount is nearest to the target; where `capped` is set, the
+    amount is not more than the target.
+
+    `amounts` takes factors of shape (sources, tries) and returns the amounts with them. They never fall when a factor
+    grows, are 0 with the lower bound, and the largest with the upper one. Each call reads all documents once. Factors
+    are tried in steps of equal ratio, so their precision does not suffer from weights of a wide range.
     """
-    low, high = np.zeros(len(targets)), np.array(highest, dtype=np.float64)
+    low, high = (np.array(each, dtype=np.float64) for each in zip(*bounds, strict=True))
     goal = np.array(targets, dtype=np.float64)[:, None]
-    steps = np.linspace(0.0, 1.0, CANDIDATES)
+    at = np.arange(len(targets))
     for _ in range(PASSES):
-        tried = low[:, None] + (high - low)[:, None] * steps
-        found = amounts(tried)
-        below = (found <= goal).sum(axis=1) - 1
-        at = np.arange(len(targets))
+        tried = np.geomspace(low, high, TRIES, axis=1)
+        below = (amounts(tried) <= goal).sum(axis=1) - 1
         low = tried[at, np.maximum(below, 0)]
-        high = tried[at, np.minimum(below + 1, CANDIDATES - 1)]
+        high = tried[at, np.minimum(below + 1, TRIES - 1)]
     both = np.stack([low, high], axis=1)
     distance = np.abs(amounts(both) - goal)
-    return [float(both[row, int(distance[row].argmin())]) for row in range(len(targets))]
+    nearest = np.where(np.array(capped), 0, distance.argmin(axis=1))
+    return [float(each) for each in both[at, nearest]]
 
 
 def mix_line(source: RealisedSource, total: int, by: str) -> str:
@@ -199,6 +214,10 @@ def mix_line(source: RealisedSource, total: int, by: str) -> str:
         line += f"; it ran dry at {source.realised:,} of {source.wanted:,} {by}"
     if source.limit == "cap":
         line += f"; its cap holds it below {source.wanted:,} {by}"
+    if source.limit == "coarse" and source.realised:
+        line += f"; whole documents come no nearer to {source.wanted:,} {by}"
+    if source.limit == "coarse" and not source.realised:
+        line += "; its share is too small for one document"
     return line
 
 

@@ -61,10 +61,11 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
             SideFile(name=file.name, bytes=file.bytes, sha256=file.sha256) for file in companions
         ),
     )
-    # The shard itself lies in the export directory. What is sealed here is its line of the manifest.
     text = json.dumps(asdict(line), sort_keys=True)
     sealed = store.write(line_file, 1, lambda file: file.write(text.encode()))
-    return PartOutputs(counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(sealed,))
+    return PartOutputs(
+        counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(shard, *companions, sealed)
+    )
 
 
 @dataclass(slots=True)
