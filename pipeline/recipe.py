@@ -116,6 +116,11 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     removed = dedup.require_run(project.store, names, project.config.dedup)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
     directory = export.open_directory(plan, out)
+    if options is not None and options.eos is None and plan.eos is None:
+        progress.print_line(
+            f"{tokenizer.name} names no end token, so nothing marks where a document ends; "
+            "give one with --eos TOKEN, or say that you want none with --eos none"
+        )
     with export_directory.write_lock(directory), record_run(project, export.step(plan), names) as record:
         shards = export.make_shards(plan, directory, pool=pool, progress=progress)
         record.summary = shards.summary

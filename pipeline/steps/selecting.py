@@ -31,6 +31,9 @@ from shards.mix import (
     RealisedSource,
     coarseness,
     copies,
+    factor_bounds,
+    named_columns,
+    nearest,
     ranks,
     solve_factors,
     wanted_amounts,
@@ -43,8 +46,6 @@ from storage.store import Store
 DOMAIN = "domain"
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 """Weights beyond are taken as these: a factor times a weight then stays a number."""
-ABOVE = 1 + 1e-9
-"""So much above the factor with which all documents occur as often as they may, against rounding."""
 
 
 class SelectParameters(NamedTuple):
@@ -76,14 +77,14 @@ def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     documents = _with_measurements(store, documents, task)
     numbers = np.full(documents.num_rows, NO_SOURCE, dtype=np.uint16)
     weights = np.ones(documents.num_rows, dtype=np.float64)
-    clusters = (
-        np.concatenate([np.frombuffer(each, "<u4") for each in task.clusters]) if any(task.clusters) else None
-    )
+    if CLUSTER_SIZE in named_columns(task.mix):
+        clusters = np.concatenate([np.frombuffer(each, "<u4") for each in task.clusters])
+        documents = documents.append_column(CLUSTER_SIZE, pa.array(clusters))
     for number, source in enumerate(task.mix.source):
         mine = (numbers == NO_SOURCE) & _meets(documents, source)
         numbers[mine] = number
         if source.weight is not None:
-            weights[mine] = _weights(documents, source.weight, clusters)[mine]
+            weights[mine] = _weights(documents, source.weight)[mine]
     amounts = np.ones(documents.num_rows, dtype=np.int64)
     outputs: list[Output] = []
     name, *names = part.writes
@@ -115,15 +116,13 @@ def solve(
     Raise `InputError` if a source has no document.
     """
     candidates = _Candidates(store, mix, selections, seed)
-    highest = [
-        source.repeat / weight * ABOVE for source, weight in zip(mix.source, candidates.lightest, strict=True)
+    bounds = [
+        factor_bounds(float(lightest), float(heaviest), int(count), source.repeat)
+        for source, lightest, heaviest, count in zip(
+            mix.source, candidates.lightest, candidates.heaviest, candidates.totals, strict=True
+        )
     ]
-    # A document of rank u occurs once if f * w + u is 1 or more, and the largest u is 1 - 1 / (2 n).
-    lowest = [
-        0.25 / (weight * max(count, 1))
-        for weight, count in zip(candidates.heaviest, candidates.totals, strict=True)
-    ]
-    most = [int(amount) for amount in candidates.amounts(np.array(highest)[:, None])[:, 0]]
+    most = [int(amount) for amount in candidates.amounts(np.array(bounds)[:, 1:])[:, 0]]
     empty = [each.name for each, amount in zip(mix.source, most, strict=True) if not amount]
     if empty:
         raise InputError(f"--mix: no kept document belongs to source {empty[0]!r}; change its conditions")
@@ -133,7 +132,7 @@ def solve(
     factors = solve_factors(
         candidates.amounts,
         targets,
-        list(zip(lowest, highest, strict=True)),
+        bounds,
         [cap is not None for cap in caps],
     )
     rows, realised = candidates.counts(factors)
@@ -233,32 +232,34 @@ class _Candidates:
 
 
 def document_columns(mix: Mix) -> list[str]:
-    """Return the columns of documents that the conditions of a mix name."""
-    named = {column for source in mix.source for column in source.where}
-    return sorted((named & set(tables.DOCUMENTS.names)) - {"id", "url", "text"})
+    """Return the columns of documents that a mix names."""
+    return sorted((named_columns(mix) & set(tables.DOCUMENTS.names)) - {"id", "url", "text"})
 
 
 def measurements(mix: Mix) -> list[str]:
     """Return the measurements that a mix names."""
-    named = {column for source in mix.source for column in source.where}
-    named |= {source.weight for source in mix.source if source.weight} - {CLUSTER_SIZE}
-    return sorted(named - set(tables.DOCUMENTS.names) - {DOMAIN})
+    return sorted(named_columns(mix) - set(tables.DOCUMENTS.names) - {DOMAIN, CLUSTER_SIZE})
 
 
 def check_columns(mix: Mix, known: Sequence[str]) -> None:
-    """Raise `InputError` if a condition does not fit its column; `known` are the measurements there are."""
-    for name in measurements(mix):
-        if name not in known:
-            columns = ", ".join(
-                (*(each for each in tables.DOCUMENTS.names if each != "text"), DOMAIN, *known)
-            )
-            raise InputError(f"--mix: documents have no column {name!r}; known are {columns}")
-    texts = {field.name for field in tables.DOCUMENTS if field.type == pa.string()} | {DOMAIN}
+    """Raise `InputError` if a condition or a weight does not fit its column; `known` are the measurements there are."""
+    columns = [field for field in tables.DOCUMENTS if field.name != "text"]
+    texts = [*(field.name for field in columns if field.type == pa.string()), DOMAIN]
+    numbers = [CLUSTER_SIZE, *(field.name for field in columns if field.type != pa.string()), *known]
     for source in mix.source:
+        where = f"--mix: source {source.name}"
         for column, condition in source.where.items():
+            if column not in {*texts, *numbers}:
+                raise InputError(f"{where}: where.{column}: {_unknown(column, [*texts, *numbers])}")
             if isinstance(condition, Bounds) == (column in texts):
                 kind = "a text or a list of texts" if column in texts else "a table of min and max"
-                raise InputError(f"--mix: source {source.name}: where.{column} must be {kind}")
+                raise InputError(f"{where}: where.{column} must be {kind}")
+        if source.weight is not None and source.weight not in numbers:
+            raise InputError(f"{where}: weight: {_unknown(source.weight, numbers)}")
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    return f"documents have no column {name!r}{nearest(name, known)}; known are {', '.join(known)}"
 
 
 def _with_measurements(store: PartStore, documents: pa.Table, task: SelectParameters) -> pa.Table:
@@ -307,11 +308,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def _weights(documents: pa.Table, name: str, clusters: Any) -> FloatArray:
-    if name == CLUSTER_SIZE:
-        assert clusters is not None
-        sizes: FloatArray = clusters.astype(np.float64)
-        return sizes
+def _weights(documents: pa.Table, name: str) -> FloatArray:
     values = np.nan_to_num(documents[name].to_numpy().astype(np.float64), nan=0.0)
     positive = values > 0
     values[positive] = np.clip(values[positive], LEAST_WEIGHT, MOST_WEIGHT)

@@ -20,6 +20,7 @@ from shards.dataset import ShardFile, SideFile
 from shards.formats.format import RowSize
 from shards.formats.packing_plan import write_plan
 from shards.formats.registry import FORMATS
+from shards.formats.row_groups import data_bytes
 from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
 from shards.packer import Packer, Packing
 from shards.packing import PackingLoss, packing_loss, sequence_count
@@ -57,6 +58,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
         sequences=outcome.loss.sequences if outcome.loss else 0,
         placed_tokens=outcome.loss.placed if outcome.loss else 0,
         cut_documents=outcome.loss.cut_documents if outcome.loss else 0,
+        data_bytes=outcome.data_bytes,
         companions=tuple(
             SideFile(name=file.name, bytes=file.bytes, sha256=file.sha256) for file in companions
         ),
@@ -73,6 +75,7 @@ class _Outcome:
     """What a worker counts while it writes a shard."""
 
     tokens: int = 0
+    data_bytes: int = 0
     loss: PackingLoss | None = None
 
 
@@ -96,8 +99,10 @@ def _write_shard(
         if task.packing is not None and kind.is_by_source:
             lengths.append(rows["tokens"].to_numpy())
         for each in (rows,) if packer is None else packer.add(rows):
+            outcome.data_bytes += data_bytes(each.select(schema.names))
             writer.write(each)
     for each in () if packer is None else packer.rest():
+        outcome.data_bytes += data_bytes(each.select(schema.names))
         writer.write(each)
     writer.close()
     if packer is not None:

@@ -335,7 +335,7 @@ def test_measurements_choose_and_weigh(tmp_path):
     documents = selecting._with_measurements(store, pa.table({"id": ["a", "b", "c"]}), task)  # type: ignore[arg-type]
     assert documents["quality"].to_pylist() == [0.2, None, 0.9]
     assert selecting._meets(documents, mix.source[0]).tolist() == [True, False, True]
-    assert selecting._weights(documents, "quality", None).tolist() == [0.2, 0.0, 0.9]
+    assert selecting._weights(documents, "quality").tolist() == [0.2, 0.0, 0.9]
     with pytest.raises(InputError, match="no column 'quality'"):
         selecting.check_columns(mix, ["perplexity"])
     selecting.check_columns(mix, ["quality"])
