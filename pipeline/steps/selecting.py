@@ -4,6 +4,7 @@ and its tokens. Then solve how often each document occurs.
 The results of the workers are read group by group, so memory does not grow with the number of documents.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -69,11 +70,12 @@ class Selection:
 
 
 def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
-    """Write the table of the selection, and the token ids if they are counted."""
+    """Write the table of the selection, and the token ids if they are to be kept."""
     task: SelectParameters = part.parameters
     spans = part.inputs[: 2 * len(task.kept)]
     columns = document_columns(task.mix)
-    documents = kept_documents(store, spans, task.kept, ["id", "url", "text", *columns])
+    texts_too = ("text",) if task.mix.by == "tokens" else ()
+    documents = kept_documents(store, spans, task.kept, ["id", "url", *texts_too, *columns])
     documents = _with_measurements(store, documents, task)
     numbers = np.full(documents.num_rows, NO_SOURCE, dtype=np.uint16)
     weights = np.ones(documents.num_rows, dtype=np.float64)
@@ -88,24 +90,37 @@ def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     amounts = np.ones(documents.num_rows, dtype=np.int64)
     outputs: list[Output] = []
     name, *names = part.writes
-    if names:
+    if task.mix.by == "tokens":
         belongs = numbers != NO_SOURCE
         texts = documents["text"].filter(pa.array(belongs))
         lengths = [np.zeros(0, np.int64)]
 
-        def write(file: BinaryIO) -> None:
-            with pq.ParquetWriter(
-                file, IDS, compression="zstd", compression_level=1, use_dictionary=False
-            ) as writer:
-                for ids in encoded(store, texts, task.encoding):
-                    lengths.append(pc.list_value_length(ids).to_numpy().astype(np.int64))
-                    writer.write_table(pa.table([ids], schema=IDS))
+        def counted() -> "Iterator[pa.ListArray[Any]]":
+            for ids in encoded(store, texts, task.encoding):
+                lengths.append(pc.list_value_length(ids).to_numpy().astype(np.int64))
+                yield ids
 
-        outputs.append(store.write(names[0], len(texts), write))
+        if names:
+            outputs.append(store.write(names[0], len(texts), lambda file: _write_ids(file, counted())))
+        else:
+            deque(counted(), maxlen=0)
         amounts[belongs] = np.concatenate(lengths)
     table = pa.table([pa.array(numbers), pa.array(weights), pa.array(amounts)], schema=SELECTION)
     outputs.append(store.write(name, table.num_rows, partial(tables.write, table=table)))
     return PartOutputs(counts={"documents": table.num_rows}, outputs=tuple(outputs))
+
+
+def _write_ids(file: BinaryIO, batches: "Iterator[pa.ListArray[Any]]") -> None:
+    with pq.ParquetWriter(
+        file,
+        IDS,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=False,
+        write_page_checksum=True,
+    ) as writer:
+        for ids in batches:
+            writer.write_table(pa.table([ids], schema=IDS))
 
 
 def solve(

@@ -273,7 +273,8 @@ def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bo
         reads=(TOKENIZER,),
         writes=(
             f"selection/{group.name}.parquet",
-            *((f"encoded/{group.name}.parquet",) if mix.by == "tokens" else ()),
+            # Keeping the ids costs as much as encoding them again with the fast engine, and far less with the slow one.
+            *((f"encoded/{group.name}.parquet",) if mix.by == "tokens" and not fast else ()),
         ),
         stores={span.name: plan.storage for span in inputs},
     )

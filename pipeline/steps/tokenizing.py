@@ -28,7 +28,7 @@ from shards.mix import copies, ranks
 from shards.order import IntArray, Order, within
 from storage import tables
 from storage.manifest import Input, Output
-from storage.sealed_reading import read_sealed
+from storage.sealed_reading import check_sealed, read_sealed
 
 TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024
@@ -143,7 +143,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
         ids = pa.chunked_array(list(encoded(store, documents["text"], task.encoding)), IDS.field(0).type)
     else:
         belongs = sources["source"].to_numpy() != NO_SOURCE
-        ids = tables.read(store, task.mix.encoded, IDS)["input_ids"].filter(pa.array(needed[belongs]))
+        ids = _kept_ids(store, task.mix.encoded, needed[belongs])
     table = documents.add_column(0, EXACT_ROW.field("input_ids"), ids)
     table = table.select(EXACT_ROW.names).cast(EXACT_ROW).combine_chunks()
     outputs = []
@@ -154,6 +154,18 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     used = np.logical_or.reduce(wanted)
     counts = _sizes(table, index[rows.documents[used]], rows.components[used])
     return PartOutputs(counts=counts, outputs=tuple(outputs))
+
+
+def _kept_ids(
+    store: PartStore, encoded_before: Output, needed: npt.NDArray[np.bool_]
+) -> "pa.ChunkedArray[Any]":
+    """Return the ids of some of the documents that were encoded before. Raise `CorruptData` if they are damaged."""
+    check_sealed(store, encoded_before)
+    chunks, first = [], 0
+    for table in tables.row_groups(store, encoded_before, IDS):
+        chunks += table["input_ids"].filter(pa.array(needed[first : first + table.num_rows])).chunks
+        first += table.num_rows
+    return pa.chunked_array(chunks, IDS.field(0).type)
 
 
 def size_of(counts: Mapping[str, int], component: int) -> RowSize:

@@ -32,6 +32,14 @@ KINDS = (
 )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def slow_engine():
+    """The ids of a mix by tokens are kept only with the slow engine."""
+    with pytest.MonkeyPatch.context() as slow:
+        slow.setattr(sharding, "is_fast_equal", lambda _: False)
+        yield
+
+
 @pytest.fixture(scope="module")
 def made(processed, pool, tmp_path_factory):
     """The directory of an export that was killed after its last shard, and the files of one that was not."""
