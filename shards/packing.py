@@ -105,11 +105,13 @@ def best_fit(lengths: IntArray, capacity: int) -> IntArray:
             if len(taken) < len(candidates):
                 free[room].appendleft(candidates[len(taken) :])
             count = min(stop - place, each * len(taken))
-            bins[order[place : place + count]] = np.repeat(taken, each)[:count]
+            in_last = count - each * (len(taken) - 1)
+            taking = np.full(len(taken), each)
+            taking[-1] = in_last
+            bins[order[place : place + count]] = np.repeat(taken, taking)
             place += count
             if fits and not free[room]:
                 del free[room], rooms[at]
-            in_last = count - each * (len(taken) - 1)
             release(room - each * size, taken[:-1])
             release(room - in_last * size, taken[-1:])
     return bins
