@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 PACKINGS = ("best-fit", "concat", "none")
-MAX_LENGTH = 1 << 24
-"""Tokens of the longest sequence, 16,777,216: beyond the longest contexts of models in use, and one row of three
-columns still takes only 200 MB.
+MAX_LENGTH = 1 << 22
+"""Tokens of the longest sequence, 4,194,304: a worker that writes such rows takes up to 1 GB, and ten times as much for
+ten times the length.
 """
 WINDOW_DOCUMENTS = 1 << 16
 """Documents of a window of best-fit: some 20 MB of memory. Larger windows leave less padding."""

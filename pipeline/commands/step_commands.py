@@ -148,7 +148,7 @@ def export(
     ] = True,
     pack: Annotated[
         int | None,
-        typer.Option("--pack", help="Pack documents into sequences of this many tokens, at most 16,777,216."),
+        typer.Option("--pack", help="Pack documents into sequences of this many tokens, at most 4,194,304."),
     ] = None,
     packing: Annotated[
         Literal["best-fit", "concat", "none"] | None,

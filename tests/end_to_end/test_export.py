@@ -87,7 +87,7 @@ def test_formats_a_mix_and_packing_in_one_command(user):
         (("--mix", "weight2.toml"), "weight: documents have no column 'title'"),
         (("--mix", "nothing.toml"), "no kept document belongs to source 'a'"),
         (("--pack", "0"), "--pack 0: give a length from 1"),
-        (("--pack", str(10**30)), "give a length from 1 to 16,777,216"),
+        (("--pack", str(10**30)), "give a length from 1 to 4,194,304"),
         (("--shard-size", "many"), "--shard-size"),
         (("--eos", "<end>"), "--eos <end>"),
         (("--packing", "concat"), "--pack"),
