@@ -229,18 +229,19 @@ def disk_errors_as_unavailable(root: Path, setting: str = "project.storage") -> 
     """Raise `Unavailable`, in one line for the user, if the disk has no room or denies access. `setting` names what the
     user can set to another directory.
     """
+    elsewhere = f"give another {setting}" if setting.startswith("--") else f"move {setting}"
     try:
         yield
     except OSError as error:
         if error.errno in NO_SPACE_ERRNOS:
             raise Unavailable(
-                f"no room left for the storage at {root} ({os.strerror(error.errno or 0)}): free some, or move "
-                f"{setting}, and run the command again"
+                f"no room left for the storage at {root} ({os.strerror(error.errno or 0)}): free some, or "
+                f"{elsewhere}, and run the command again"
             ) from error
         if error.errno in NO_ACCESS_ERRNOS and str(error.filename).startswith(str(root)):
             raise Unavailable(
                 f"the storage at {root} cannot be written ({os.strerror(error.errno or 0)}): change its owner or "
-                f"move {setting}"
+                f"{elsewhere}"
             ) from error
         raise
 

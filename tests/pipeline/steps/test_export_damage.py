@@ -1,6 +1,7 @@
 """What is read back from the working files of an export is what was sealed; whatever is damaged is made again."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -20,6 +21,8 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     mix_of,
     processed,
 )
+from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
+from tests.storage.s3server import BUCKET
 
 OPTIONS = {
     "formats": ("tokens", "parquet"),
@@ -191,3 +194,30 @@ def test_a_command_that_waits_for_another_changes_nothing(exported):
     ):
         exported()
     assert contents(out) == before
+
+
+def test_an_unfinished_export_in_a_bucket_goes_on_in_the_same_way(processed, pool, made, server, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+    store, removed = processed
+    plan = export_plan.make_plan(
+        store, list(PARTS), load_tokenizer_file(None), removed, ExportOptions(**OPTIONS)
+    )
+    address = f"s3://{BUCKET}/{os.urandom(6).hex()}"
+    out = export.open_directory(plan, address)
+    export.make_shards(plan, out, pool=pool, progress=LineProgress())
+    work = f".work/{plan.fingerprint[:16]}"
+    hidden = out.substore(work)
+    for name in hidden.list():
+        if any(f"/{kind}" in f"/{name}" for kind in KINDS):
+            data = hidden.read(name)
+            hidden.delete(name)
+            hidden.put(name, data[:-3])
+    out.delete("recipe.json")
+    out.put("recipe.json", b"damaged")
+    again = export.open_directory(plan, address)
+    with export_directory.write_lock(again):
+        shards = export.make_shards(plan, again, pool=pool, progress=LineProgress())
+        export.finish(plan, again, shards, FUNNEL)
+    expected = {name: data for name, data in made[1].items() if not name.startswith(".")}
+    assert {name: out.read(name) for name in out.list()} == expected
+    assert list(out.substore(".work").list()) == []
