@@ -52,6 +52,8 @@ class ShardFile:
     """Tokens in sequences; the others were cut off."""
     cut_documents: Count = 0
     """Documents that are not whole in one sequence."""
+    data_bytes: Count = 0
+    """Bytes of its rows before compression, as Arrow holds them."""
     companions: tuple[SideFile, ...] = ()
     """Files that belong to this shard alone, such as its index."""
 
@@ -133,6 +135,11 @@ def count_tokens(shards: Sequence[ShardFile]) -> int:
 
 def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
     return (shard for shard in shards if shard.format == shards[0].format)
+
+
+def counted_shards(count: int) -> str:
+    """Return a number of shards for people."""
+    return f"{count:,} shard" if count == 1 else f"{count:,} shards"
 
 
 def shard_file(body: Mapping[str, Any]) -> ShardFile:

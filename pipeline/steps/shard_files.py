@@ -20,6 +20,7 @@ from shards.dataset import ShardFile, SideFile
 from shards.formats.format import RowSize
 from shards.formats.packing_plan import PLAN_SUFFIX, write_plan
 from shards.formats.registry import FORMATS
+from shards.formats.row_groups import data_bytes
 from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
 from shards.packer import Packer, Packing
 from shards.packing import PackingLoss, packing_loss, sequence_count
@@ -58,6 +59,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
         sequences=outcome.loss.sequences if outcome.loss else 0,
         placed_tokens=outcome.loss.placed if outcome.loss else 0,
         cut_documents=outcome.loss.cut_documents if outcome.loss else 0,
+        data_bytes=outcome.data_bytes,
         companions=tuple(
             SideFile(
                 name=file.name,
@@ -68,10 +70,11 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
             for file in companions
         ),
     )
-    # The shard itself lies in the export directory. What is sealed here is its line of the manifest.
     text = json.dumps(asdict(line), sort_keys=True)
     sealed = store.write(line_file, 1, lambda file: file.write(text.encode()))
-    return PartOutputs(counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(sealed,))
+    return PartOutputs(
+        counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(shard, *companions, sealed)
+    )
 
 
 @dataclass(slots=True)
@@ -79,6 +82,7 @@ class _Outcome:
     """What a worker counts while it writes a shard."""
 
     tokens: int = 0
+    data_bytes: int = 0
     loss: PackingLoss | None = None
     frame_sha256: str | None = None
     """Of the shard."""
@@ -106,8 +110,10 @@ def _write_shard(
         if task.packing is not None and kind.is_by_source:
             lengths.append(rows["tokens"].to_numpy())
         for each in (rows,) if packer is None else packer.add(rows):
+            outcome.data_bytes += data_bytes(each.select(schema.names))
             writer.write(each)
     for each in () if packer is None else packer.rest():
+        outcome.data_bytes += data_bytes(each.select(schema.names))
         writer.write(each)
     outcome.frame_sha256 = writer.close()
     if packer is not None:

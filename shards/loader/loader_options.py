@@ -11,7 +11,7 @@ from typing import Any
 from core import InputError
 from core.settings import parse_size
 from shards.loader.epoch_order import SHUFFLES
-from shards.packing import PACKINGS
+from shards.packing import MAX_LENGTH, PACKINGS
 from storage.cache.block_cache import default_directory
 
 LARGEST_SEED = (1 << 63) - 1
@@ -51,7 +51,7 @@ def checked_options(given: Mapping[str, Any]) -> LoaderOptions:
     impossible.
     """
     options = LoaderOptions(
-        length=whole("length", given["length"], 1, MOST_POSITIONS),
+        length=whole("length", given["length"], 1, MAX_LENGTH),
         batch_size=whole("batch_size", given["batch_size"], 1, MOST_POSITIONS),
         rank=whole("rank", given["rank"], 0, MOST_RANKS - 1),
         world_size=whole("world_size", given["world_size"], 1, MOST_RANKS),

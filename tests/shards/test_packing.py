@@ -1,6 +1,7 @@
 """Every token of every document has one place in the sequences, and best-fit is what its name says."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -181,3 +182,13 @@ def real_lengths():
         with zstandard.open(shared_file(name), "rt", encoding="utf-8", newline="\n") as lines:
             sizes += [len((json.loads(line).get(field) or "").encode()) // 4 for line in lines]
     return [size for size in sizes if size]
+
+
+def test_memory_does_not_grow_with_the_length():
+    sizes = np.array([3, packing.MAX_LENGTH, 5, packing.MAX_LENGTH - 4], np.int64)
+    tracemalloc.start()
+    bins = packing.best_fit(sizes, packing.MAX_LENGTH)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert bins.tolist() == [1, 0, 2, 1]
+    assert peak < 1 << 20

@@ -29,10 +29,10 @@ def cache(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        ("length=2147483648: give a whole number from 1 to 2147483647", {"length": 1 << 31}),
+        ("length=2147483648: give a whole number from 1 to 4194304", {"length": 1 << 31}),
         ("length=32.0: give a whole number", {"length": 32.0}),
         ("length=True: give a whole number", {"length": True}),
-        ("batch_size=2 times length=2000000000 is 4000000000", {"length": 2_000_000_000, "batch_size": 2}),
+        ("batch_size=2000 times length=2000000 is 4000000000", {"length": 2_000_000, "batch_size": 2000}),
         ("batch_size='8'", {"batch_size": "8"}),
         ("world_size=1000000000000", {"world_size": 10**12}),
         (
