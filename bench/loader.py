@@ -1,9 +1,9 @@
-"""Loaders: sequences of 2,048 tokens a second and a process, from the page cache and from an S3 server, and packing.
+"""Loaders: sequences of 2,048 tokens a second and a process, from the page cache and from an S3 server; packing.
 
 usage: loader.py build DIR [--sequences N]       the same tokens as an export and as one flat file (memmap)
        loader.py run DIR TOOL,... [--sequences N] [--rounds N]
-                                                 TOOL: memmap, memmap-batch, thresher (-concat, -mix, -window), or one of
-                                                 bench/peers/loaders.py; the median of the rounds, the tools in turn
+                                                 TOOL: memmap, memmap-batch, thresher (-concat, -mix, -window), or
+                                                 one of bench/peers/loaders.py; the median of the rounds
        loader.py one DIR TOOL                    one round, in this process
        loader.py many DIR [--shards N]           as many shards of 12 documents, with 256 open files
        loader.py resume DIR                      a fresh process stands at 90 % and gives its first batch
@@ -11,9 +11,9 @@ usage: loader.py build DIR [--sequences N]       the same tokens as an export an
        loader.py shuffle .                       rank correlation of order and export, shards among 256 neighbours
        loader.py packing LENGTHS.npy             utilisation and seconds per million documents, of real lengths
 
-One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed: with a peer among the tools, all run
-in the environment of the peers, which has it. The lengths of `build` are drawn from `--lengths LENGTHS.npy` if it is
-given (tokens of real documents), else from a lognormal distribution.
+One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed: with a peer among the tools, all
+run in the environment of the peers, which has it. The lengths of `build` are drawn from `--lengths LENGTHS.npy` if it
+is given (tokens of real documents), else from a lognormal distribution.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench" / "peers")]
+sys.path.insert(0, str(ROOT))
 
 LENGTH, BATCH, SHARD_TOKENS = 2048, 8, 16_000_000
 OPTIONS = {
@@ -166,20 +166,18 @@ def run(arguments):
 
 def interpreter(tools, place):
     """The Python that runs the tools. Writes the peers' layouts when they are first needed."""
-    import loaders
+    from bench.peers import environments, loaders
 
     if not loaders.TOOLS.keys() & tools:
         return sys.executable
-    from environments import python
-
-    found = python("loaders")
+    found = environments.python("loaders")
     if not (place / "datasets").exists():
         subprocess.run([found, loaders.__file__, place], check=True, stdout=sys.stderr)
     return found
 
 
 def one(arguments):
-    import loaders
+    from bench.peers import loaders
 
     tensor, cache, name = to_tensors(), arguments.place / "cache", arguments.tool
     for _ in range(2):  # the first round checks the blocks' checksums and fills the page cache
