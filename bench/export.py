@@ -1,15 +1,15 @@
 """Export many small documents: memory, files, and what a document costs.
 
 usage: python bench/export.py --tokenizer FILE [--documents N] [--words W] [--workers N] [--group SIZE] [--fan-in N]
-           [--format NAME ...] [--prose DIR] [--mix tokens|documents] [--part-rows N] [--slow]
+           [--format NAME ...] [--prose DIR] [--mix tokens|documents] [--part-rows N] [--slow] [--peer]
 
 The documents are made here: about W words each, drawn from a list by a seeded generator, in parts of 50,000
 (`--part-rows`). Their tables are sealed as `process` and `dedup` seal them; one document of a thousand is removed as a
 duplicate. With `--prose` the documents are those of the .jsonl.zst and .tar.zst files of a directory, cut at 4,000
 characters. `--mix` exports a mix of the first 10,001 documents, twice at most, and the others, by tokens or documents.
-`--slow` encodes with the `tokenizers` library. Prints one JSON line: documents and tokens a second of CPU time of all
-processes, start included; the largest resident memory of the command and of a worker; the number of working files and
-of shards.
+`--slow` encodes with the `tokenizers` library. `--peer` then gives the same documents to datatrove (`bench/peers`),
+whose line follows. Prints one JSON line: documents and tokens a second of CPU time of all processes, start included;
+the largest resident memory of the command and of a worker; the number of working files and of shards.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import io
 import json
 import os
 import resource
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -31,6 +32,7 @@ import zstandard
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.peers import environments
 from core import Verdict
 from core.settings import parse_size
 from filters.dedup.duplicates import Removal
@@ -69,6 +71,7 @@ def main() -> None:
     parser.add_argument("--part-rows", type=int, default=PART_ROWS)
     parser.add_argument("--dir", type=Path, help="work here instead of in a temporary directory")
     parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--peer", action="store_true")
     args = parser.parse_args()
     if args.slow:
         vars(sharding)["is_fast_equal"] = lambda _: False
@@ -120,6 +123,22 @@ def main() -> None:
             {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in line.items()}
         )
     )
+    if args.peer:
+        texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words, args.part_rows)
+        print(datatrove(args.tokenizer, texts))
+
+
+def datatrove(tokenizer: Path, parts: Iterator[list[str]]) -> str:
+    """Return the line that the peer prints."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "texts.jsonl"
+        with path.open("w") as file:
+            for number, text in enumerate(text for texts in parts for text in texts):
+                file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+        command = environments.command("export_datatrove.py", "datatrove")
+        words = [*command, "--texts", str(path), "--tokenizer", str(tokenizer)]
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()[-1]
 
 
 def cpu_seconds() -> float:

@@ -134,7 +134,7 @@ def test_a_really_full_device_is_one_line(files: DirectoryStore):
 
 def test_a_full_device_names_the_option_that_chose_it(tmp_path):
     files = output_store(str(tmp_path / "out")).substore("work")
-    with pytest.raises(Unavailable, match="no room left.* or give another --out"), files.stage("name"):
+    with pytest.raises(Unavailable, match=r"no room left.* or give another --out"), files.stage("name"):
         Path("/dev/full").write_bytes(b"x")
 
 
