@@ -19,7 +19,7 @@ from pipeline.funnel import Funnel, TokenCounts
 from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.runs import record_run
-from pipeline.steps import blocklist, dedup, export, export_plan, process
+from pipeline.steps import blocklist, dedup, export, export_directory, export_plan, process
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import Progress
 from shards import Dataset
@@ -60,7 +60,7 @@ def run_all(  # noqa: PLR0913 - the options of the command
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
     process.step(project.config.filters)
     vocabulary = load_tokenizer_file(tokenizer)
-    export.check_free(out)
+    export_directory.check_free(out)
     names = (plan.crawl,)
 
     seeded = seed_file(project, seeds, plan, on_refused, update=update)
@@ -115,8 +115,13 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     process.require_processed(project.store, names, project.config.filters)
     removed = dedup.require_run(project.store, names, project.config.dedup)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
-    directory = export.claim(plan, out)
-    with export.write_lock(directory), record_run(project, export.step(plan), names) as record:
+    directory = export.open_directory(plan, out)
+    if options is not None and options.eos is None and plan.eos is None:
+        progress.print_line(
+            f"{tokenizer.name} names no end token, so nothing marks where a document ends; "
+            "give one with --eos TOKEN, or say that you want none with --eos none"
+        )
+    with export_directory.write_lock(directory), record_run(project, export.step(plan), names) as record:
         shards = export.make_shards(plan, directory, pool=pool, progress=progress)
         record.summary = shards.summary
         counted = TokenCounts(

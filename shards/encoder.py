@@ -103,11 +103,11 @@ class Encoder:
         return f"<encoder, {'slow' if self._fast is None else 'fast'}>"
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def is_fast_equal(json: str) -> bool:
     """Return whether Gigatoken reads the tokenizer and gives the ids of the `tokenizers` library for all probes: every
-    kind of character between letters, digits, signs and spaces, and random texts. Takes about a second; the answer for
-    the tokenizer of the last call is kept.
+    kind of character between letters, digits, signs and spaces, and random texts. Takes about a second; the answers for
+    the tokenizers of the last calls are kept.
     """
     try:
         fast = gigatoken.Tokenizer.from_json(json)

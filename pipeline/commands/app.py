@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from pipeline.commands import catalog_commands, frontier_commands
 from pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
@@ -21,8 +22,28 @@ from pipeline.commands.show import show_command
 from pipeline.commands.step_commands import dedup_command, export, export_wacz_command, process
 from pipeline.terminal.output import echo, run_command
 
+PYDANTIC = "Value error, "
+"""What Pydantic, with which Typer reads options, puts before the message of a value that is not one of some words."""
+
+
+class Commands(TyperGroup):
+    """All commands, with messages about wrong options as they are meant."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Required by Typer: run the command that was typed."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(PYDANTIC)
+            raise
+
+
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 

@@ -105,6 +105,18 @@ def test_a_tool_that_is_not_installed_is_left_out_and_named(user):
     assert done.stdout == "duckdb: left out, for duckdb is not installed\n"
 
 
+def test_training_without_pytorch_is_refused_in_one_line():
+    code = (
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv = ['train.py', 'out', '--checkpoint', 'run.pt']; "
+        f"runpy.run_path({str(EXAMPLES / 'train.py')!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("train.py needs PyTorch (")
+    assert done.stderr.endswith("): pip install torch\n")
+    assert done.stderr.count("\n") == 1
+
+
 SHOP = "The lamp is in stock. Add to cart or buy now, for it is a special offer with free shipping. "
 STORY = (
     "The keeper of the lamp went down to the harbour in the evening and waited for the boats to come home. "

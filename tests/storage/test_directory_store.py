@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError, Unavailable
+from pipeline.steps.export_directory import output_store
 from storage.directory_store import STAGING, DirectoryStore
 from storage.location import open_store
 from tests.expect import expect
@@ -129,7 +130,13 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, code):
 
 
 def test_a_really_full_device_is_one_line(files: DirectoryStore):
-    with pytest.raises(Unavailable, match="no room left"), files.stage("name"):
+    with pytest.raises(Unavailable, match=r"no room left.* or move project\.storage"), files.stage("name"):
+        Path("/dev/full").write_bytes(b"x")
+
+
+def test_a_full_device_names_the_option_that_chose_it(tmp_path):
+    files = output_store(str(tmp_path / "out")).substore("work")
+    with pytest.raises(Unavailable, match=r"no room left.* or give another --out"), files.stage("name"):
         Path("/dev/full").write_bytes(b"x")
 
 

@@ -1,16 +1,23 @@
 """A shard in a bucket, read block by block: for the first batches, while the whole shard is being downloaded."""
 
 from collections import OrderedDict
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from core import CorruptData
-from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, REMEDY, Blocks, Header, block_count
+from shards.formats.checked_file import (
+    BLOCK_BYTES,
+    HEADER_BYTES,
+    REMEDY,
+    Blocks,
+    Header,
+    block_count,
+    check_frame,
+)
 from shards.formats.tokens import MAGIC, TokensLayout
+from shards.loader.datasets import LoaderShard, check_counts
 from shards.loader.loader_metrics import LoaderMetrics
-from storage.store import Readable
 
 HELD_BLOCKS = 8
 """Blocks of a shard that stay in memory: more than the rows of one batch need of it, mostly."""
@@ -19,23 +26,29 @@ HELD_BLOCKS = 8
 class RemoteShard:
     """The token ids and ends of a shard. Slices read what they need, and check it."""
 
-    def __init__(self, store: Readable, name: str, where: str, metrics: LoaderMetrics) -> None:
-        """Read the header and the checksums: two requests. Raise `CorruptData` if they are damaged."""
-        self._file = store.open(name)
+    def __init__(self, shard: LoaderShard, metrics: LoaderMetrics) -> None:
+        """Read the header and the checksums: two requests. Raise `CorruptData` if they are not what was sealed."""
+        where = shard.where
+        self._file = shard.store.open(shard.file.name)
         self._metrics = metrics
-        self.layout = TokensLayout.of(Header.from_bytes(self._file.read(HEADER_BYTES), MAGIC, where), where)
+        head = self._file.read(HEADER_BYTES)
+        self.layout = TokensLayout.of(Header.from_bytes(head, MAGIC, where), where)
         stop = self.layout.stop
-        sums = self._read(stop, stop + 8 * block_count(stop), where)
+        if stop + 8 * block_count(stop) != shard.file.bytes:
+            raise CorruptData(
+                f"{where}: its header does not fit the {shard.file.bytes} bytes that were sealed; {REMEDY}"
+            )
+        sums = self._read(stop, shard.file.bytes, where)
+        check_frame(head, sums, shard.frame_sha256, where)
+        check_counts(shard, self.layout, where)
         self._blocks = Blocks(np.frombuffer(sums, "<u8"), stop, where)
         self._held: OrderedDict[int, bytes] = OrderedDict()
         self._where = where
         self._ends: npt.NDArray[np.uint64] | None = None
 
-    def __getitem__(self, span: slice) -> npt.NDArray[Any]:
-        """Return a copy of the tokens of a slice."""
-        size = self.layout.id_bytes
-        data = self._bytes(HEADER_BYTES + span.start * size, HEADER_BYTES + span.stop * size)
-        return np.frombuffer(data, f"<u{size}")
+    def __getitem__(self, span: slice, /) -> bytes:
+        """Return the bytes of a slice of the token ids, checked."""
+        return self._bytes(HEADER_BYTES + span.start, HEADER_BYTES + span.stop)
 
     def hold(self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
         """Read the blocks of some spans of tokens, as many as stay in memory."""

@@ -3,12 +3,11 @@
 1. `KEY.tokens` is a whole shard. It is downloaded as `KEY.part`, checked against its SHA-256, and renamed.
 2. Whoever downloads a shard holds the lock of `KEY.part`, so a shard is downloaded once. If that process dies, its lock
    is free and the next process starts over.
-3. Whoever reads a shard holds a shared lock on it. A shard in use by any process is not evicted, and a process that
-   dies uses nothing.
+3. Whoever reads a shard holds a lock on its key (`use_locks`). A shard in use by any process is not evicted, and a
+   process that dies uses nothing.
 4. The files together stay below `max_bytes`. The shard that was opened longest ago is evicted first.
 """
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -19,9 +18,11 @@ from pathlib import Path
 
 from core import CorruptData, Unavailable
 from core.settings import format_size
+from shards.loader.access.use_locks import UseLocks
 from shards.loader.loader_metrics import LoaderMetrics
-from storage.cache.file_lock import is_file_at, locked, try_lock
+from storage.cache.file_lock import locked, try_lock
 
+SUFFIX = ".tokens"
 COPY_BYTES = 8 << 20
 DOWNLOAD_SECONDS = 3600
 """How long to wait for another process that downloads a shard: 1 GB at 300 kB/s."""
@@ -33,11 +34,24 @@ class CachedFile:
     """A shard in the cache, in use until it is released."""
 
     path: Path
-    descriptor: int
+    key: str
+    locks: UseLocks
 
     def release(self) -> None:
         """Allow its eviction."""
-        os.close(self.descriptor)
+        self.locks.release(self.key)
+
+    def delete(self) -> None:
+        """Remove it from the cache, because it is damaged. Raise `Unavailable` if that is not possible.
+
+        Processes that have it mapped keep their bytes.
+        """
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise Unavailable(f"{self.path} is damaged and cannot be deleted: {error.strerror}") from None
+        finally:
+            self.release()
 
 
 class ShardCache:
@@ -50,6 +64,7 @@ class ShardCache:
         self._metrics = metrics
         try:
             directory.mkdir(parents=True, exist_ok=True)
+            self._locks = UseLocks(directory / "use.lock")
         except OSError as error:
             raise Unavailable(
                 f"cache {directory}: {error.strerror}; give another directory (cache=)"
@@ -57,17 +72,14 @@ class ShardCache:
 
     def take(self, key: str) -> CachedFile | None:
         """Return a shard that is in the cache, in use by this process; None if it is not there."""
-        path = self._directory / f"{key}.tokens"
-        while True:
-            try:
-                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                return None
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if is_file_at(descriptor, path):
-                os.utime(descriptor)
-                return CachedFile(path=path, descriptor=descriptor)
-            os.close(descriptor)  # evicted meanwhile
+        path = self._directory / f"{key}{SUFFIX}"
+        self._locks.hold(key)
+        if path.exists():
+            with suppress(OSError):  # it belongs to another user
+                os.utime(path)
+            return CachedFile(path=path, key=key, locks=self._locks)
+        self._locks.release(key)
+        return None
 
     def fetch(
         self, key: str, *, size: int, sha256: str, where: str, download: Callable[[], BufferedReader]
@@ -91,7 +103,7 @@ class ShardCache:
                     self._reserve(descriptor, size)
                     with download() as source:
                         self._copy(source, descriptor, size, sha256, where)
-                    part.rename(part.with_suffix(".tokens"))
+                    part.rename(part.with_suffix(SUFFIX))
                     self._metrics.add(cache_misses=1, downloaded_bytes=size)
             except TimeoutError:
                 raise Unavailable(
@@ -134,12 +146,17 @@ class ShardCache:
             os.posix_fallocate(descriptor, 0, size)
 
     def _evict(self, path: Path) -> bool:
+        if path.suffix == SUFFIX:
+            with self._locks.unused(path.stem) as is_unused:
+                if is_unused:
+                    path.unlink(missing_ok=True)
+                    self._metrics.add(cache_evictions=1)
+                return is_unused
         with suppress(FileNotFoundError):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 if try_lock(descriptor):
-                    path.unlink()
-                    self._metrics.add(cache_evictions=1)
+                    path.unlink(missing_ok=True)
                     return True
             finally:
                 os.close(descriptor)
@@ -147,7 +164,7 @@ class ShardCache:
 
     def _files(self) -> Iterator[tuple[int, int, Path]]:
         """Age, size and path of everything in the cache, what was used longest ago first when sorted."""
-        for path in [*self._directory.glob("*.tokens"), *self._directory.glob("*.part")]:
+        for path in [*self._directory.glob(f"*{SUFFIX}"), *self._directory.glob("*.part")]:
             with suppress(FileNotFoundError):
                 status = path.stat()
                 yield status.st_mtime_ns, status.st_size, path
