@@ -32,7 +32,7 @@ from storage import sealed_reading, tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
-EXPORT = "export@3"
+EXPORT = "export@4"
 SEED = 0
 GROUP_TEXT_BYTES = 128 << 20
 """Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""

@@ -183,12 +183,14 @@ def test_every_other_file_is_checked_and_made_again(out, exporting, name, how):
     assert checked(out) == ()
 
 
-def test_a_directory_whose_claim_is_gone_is_not_taken_for_free(out, exporting):
+def test_a_directory_whose_claim_and_manifest_are_gone_is_not_taken_for_free(out, exporting):
     (out / "recipe.json").unlink()
-    with pytest.raises(InputError, match="holds other files and no dataset of ours"):
-        exporting()
     assert repair_dataset(str(out)) == []
     assert exporting().made == 0
+    (out / "recipe.json").unlink()
+    (out / "manifest.json").unlink()
+    with pytest.raises(InputError, match="holds other files and no dataset of ours"):
+        exporting()
 
 
 def test_a_stray_file_among_the_shards_is_named(out):
