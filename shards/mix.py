@@ -26,8 +26,8 @@ from shards.permutation import Permutation
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CLUSTER_SIZE = "cluster_size"
-MOST_SOURCES = 1_000
-MOST_SHARE, MOST_REPEATS, MOST = 1e12, 10_000, 10**15
+MAX_SOURCES = 1_000
+MAX_SHARE, MAX_REPEATS, MOST = 1e12, 10_000, 10**15
 """The largest share, number of repeats, and size or cap. Products of them still are exact enough."""
 TRIES, PASSES = 16, 9
 """Factors that one pass over the documents tries, and passes: together they divide the range of a factor, some 30
@@ -147,8 +147,8 @@ def _fault(mix: Mix) -> str:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         return f"source {repeated!r} occurs twice"
-    if len(names) > MOST_SOURCES:
-        return f"has {len(names):,} sources; {MOST_SOURCES:,} are possible"
+    if len(names) > MAX_SOURCES:
+        return f"has {len(names):,} sources; {MAX_SOURCES:,} are possible"
     if mix.size is not None and not 1 <= mix.size <= MOST:
         return "size must be at least 1 and at most 10^15"
     return next(filter(None, map(_source_fault, mix.source)), "")
@@ -160,8 +160,8 @@ def _source_fault(source: MixSource) -> str:
             NAME.fullmatch(source.name),
             "a name has up to 100 letters, digits, '-', '_' and '.', a letter or digit first",
         ),
-        (1 / MOST_SHARE <= source.share <= MOST_SHARE, "share must be more than 0, from 1e-12 to 1e12"),
-        (1 <= source.repeat <= MOST_REPEATS, f"repeat must be at least 1 and at most {MOST_REPEATS:,}"),
+        (1 / MAX_SHARE <= source.share <= MAX_SHARE, "share must be more than 0, from 1e-12 to 1e12"),
+        (1 <= source.repeat <= MAX_REPEATS, f"repeat must be at least 1 and at most {MAX_REPEATS:,}"),
         (source.cap is None or 1 <= source.cap <= MOST, "cap must be at least 1 and at most 10^15"),
     ]
     for column, condition in source.where.items():

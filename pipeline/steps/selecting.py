@@ -45,7 +45,7 @@ from storage.manifest import Input, Output
 from storage.store import Store
 
 DOMAIN = "domain"
-LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
+MIN_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
 """Weights beyond are taken as these: a factor times a weight then stays a number."""
 
 
@@ -326,6 +326,6 @@ def _host(url: str) -> str:
 def _weights(documents: pa.Table, name: str) -> FloatArray:
     values = np.nan_to_num(documents[name].to_numpy().astype(np.float64), nan=0.0)
     positive = values > 0
-    values[positive] = np.clip(values[positive], LEAST_WEIGHT, MOST_WEIGHT)
+    values[positive] = np.clip(values[positive], MIN_WEIGHT, MAX_WEIGHT)
     values[~positive] = 0.0
     return values

@@ -14,11 +14,11 @@ from shards.loader.epoch_order import SHUFFLES
 from shards.packing import MAX_LENGTH, PACKINGS
 from storage.cache.block_cache import default_directory
 
-LARGEST_SEED = (1 << 63) - 1
-MOST_POSITIONS = (1 << 31) - 1
+MAX_SEED = (1 << 63) - 1
+MAX_POSITIONS = (1 << 31) - 1
 """Token positions of a batch, and sequences of a step: their numbers have 32 bits with a sign."""
-MOST_RANKS = 1 << 24
-MOST_SHOWN = 80
+MAX_RANKS = 1 << 24
+MAX_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +52,16 @@ def checked_options(given: Mapping[str, Any]) -> LoaderOptions:
     """
     options = LoaderOptions(
         length=whole("length", given["length"], 1, MAX_LENGTH),
-        batch_size=whole("batch_size", given["batch_size"], 1, MOST_POSITIONS),
-        rank=whole("rank", given["rank"], 0, MOST_RANKS - 1),
-        world_size=whole("world_size", given["world_size"], 1, MOST_RANKS),
-        seed=whole("seed", given["seed"], 0, LARGEST_SEED),
+        batch_size=whole("batch_size", given["batch_size"], 1, MAX_POSITIONS),
+        rank=whole("rank", given["rank"], 0, MAX_RANKS - 1),
+        world_size=whole("world_size", given["world_size"], 1, MAX_RANKS),
+        seed=whole("seed", given["seed"], 0, MAX_SEED),
         packing=_one_of("packing", given["packing"], PACKINGS),
         mix=_mix(given["mix"]),
         epochs=_epochs(given["epochs"]),
         shuffle=_one_of("shuffle", given["shuffle"], SHUFFLES),
         drop_last=_flag("drop_last", given["drop_last"]),
-        pad_id=whole("pad_id", given["pad_id"], 0, LARGEST_SEED),
+        pad_id=whole("pad_id", given["pad_id"], 0, MAX_SEED),
         cache=_cache(given["cache"]),
         cache_bytes=_size("cache_size", given["cache_size"]),
     )
@@ -70,10 +70,10 @@ def checked_options(given: Mapping[str, Any]) -> LoaderOptions:
             f"rank={options.rank}: ranks of world_size={options.world_size} go from 0 to {options.world_size - 1}"
         )
     for name, product in (("length", options.batch_size * options.length), ("world_size", options.step)):
-        if product > MOST_POSITIONS:
+        if product > MAX_POSITIONS:
             raise InputError(
                 f"batch_size={options.batch_size} times {name}={getattr(options, name)} is {product}; "
-                f"{MOST_POSITIONS} is the most"
+                f"{MAX_POSITIONS} is the most"
             )
     return options
 
@@ -117,7 +117,7 @@ def _epochs(value: object) -> int | None:
     if value is None:
         return None
     try:
-        return whole("epochs", value, 1, MOST_POSITIONS)
+        return whole("epochs", value, 1, MAX_POSITIONS)
     except InputError as error:
         raise InputError(f"{error}, or None for a run without end") from None
 
@@ -157,7 +157,7 @@ def _cache(value: object) -> Path:
 
 def _size(name: str, value: object) -> int:
     if not isinstance(value, str):
-        return whole(name, value, 0, LARGEST_SEED)
+        return whole(name, value, 0, MAX_SEED)
     try:
         return parse_size(value)
     except ValueError as error:
@@ -173,4 +173,4 @@ def shown(value: object) -> str:
         RecursionError,
     ):  # a number of more than 4,300 digits; a list that holds itself too deep
         return f"a {type(value).__name__}"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

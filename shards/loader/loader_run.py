@@ -19,13 +19,13 @@ from shards.loader.loader_metrics import LoaderMetrics
 from shards.loader.loader_options import LoaderOptions
 from shards.loader.schedule import Schedule
 from shards.loader.sequence_reader import SequenceReader, Source
-from shards.loader.state import MOST_SEQUENCES, Identity, Position
+from shards.loader.state import MAX_SEQUENCES, Identity, Position
 from shards.packed_rows import Batch
 from storage.directory_store import DirectoryStore
 
 PLAN_SHARE = 10
 """Packing plans of other runs are deleted if all plans take more than this part of `cache_size`."""
-MOST_ROWS, ROWS_GROWTH = 8192, 4
+MAX_ROWS, ROWS_GROWTH = 8192, 4
 """Rows that are found together: one batch at first, which comes soonest, then more, because each costs less among many.
 """
 
@@ -88,7 +88,7 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
     left = None if run.end is None else max(0, run.end - start)
     total = None if left is None else left // step if options.drop_last else -(-left // step)
     count, number = size, first
-    most_rows = max(size, min(MOST_ROWS, run.access.most_shards()))  # each row may be of another shard
+    most_rows = max(size, min(MAX_ROWS, run.access.most_shards()))  # each row may be of another shard
     counts, asked = run.metrics.counts, time.perf_counter()
     while total is None or number < total:
         begin = start + number * step
@@ -131,7 +131,7 @@ def _check_end(end: int | None, options: LoaderOptions) -> None:
     """Raise `InputError` if a run has no step, or more sequences than can be counted."""
     if end is None:
         return
-    if end > MOST_SEQUENCES:
+    if end > MAX_SEQUENCES:
         raise InputError(
             f"epochs={options.epochs}: the run has {end} sequences; give fewer, or None for a run without end"
         )

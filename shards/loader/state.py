@@ -11,8 +11,8 @@ from core import InputError
 from shards.loader.loader_options import shown
 
 FORMAT = "thresher-loader@1"
-LONGEST_MIX = 120
-MOST_SEQUENCES = 1 << 62
+MAX_MIX_LENGTH = 120
+MAX_SEQUENCES = 1 << 62
 """No run has more sequences, so that sums with a step stay within 64 bits."""
 
 
@@ -31,7 +31,7 @@ class Identity:
     def mix_text(mix: Mapping[str, float] | None) -> str:
         """Return a mix as a short text: itself, or its digest."""
         text = json.dumps(mix, sort_keys=True)
-        return text if len(text) <= LONGEST_MIX else f"xxh3:{xxhash.xxh3_128_hexdigest(text.encode())}"
+        return text if len(text) <= MAX_MIX_LENGTH else f"xxh3:{xxhash.xxh3_128_hexdigest(text.encode())}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def from_worker_state(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]
 
 
 def _count(name: str, value: object) -> int:
-    if type(value) is not int or not 0 <= value <= MOST_SEQUENCES:
+    if type(value) is not int or not 0 <= value <= MAX_SEQUENCES:
         raise InputError(
             f"state: {name} is {shown(value)}, which is no count; give what state_dict() returned"
         )

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 USUAL_MAPPINGS = 65_530
 """vm.max_map_count of Linux, if it cannot be read."""
-MOST_FILES = 8192
+MAX_FILES = 8192
 """Files of one kind that a loader keeps mapped, whatever the system allows."""
 SHARE = 8
 """Shards, the shards that a step holds, and plans each take at most one such part of what a process may map."""
@@ -44,7 +44,7 @@ class MapLimits:
             mappings = int(Path("/proc/sys/vm/max_map_count").read_text())
         space, _ = resource.getrlimit(resource.RLIMIT_AS)
         return MapLimits(
-            files=max(1, min(MOST_FILES, mappings // SHARE)),
+            files=max(1, min(MAX_FILES, mappings // SHARE)),
             bytes=None if space == resource.RLIM_INFINITY else space // SHARE,
         )
 
