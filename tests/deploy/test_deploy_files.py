@@ -257,3 +257,23 @@ def test_images_are_pinned_and_named_without_a_registry():
         assert "." not in name.partition("/")[0], image
 
 
+
+
+def test_what_the_image_installs_from_its_build_context_runs(tmp_path):
+    """The last `pip install` of the Dockerfile, in a copy of what .dockerignore lets in."""
+    context, target = tmp_path / "context", tmp_path / "target"
+    context.mkdir()
+    ignore = (DEPLOY / "container/Dockerfile.dockerignore").read_text()
+    for name in re.findall(r"^!(.*)$", ignore, re.MULTILINE):
+        subprocess.run(["cp", "-r", ROOT / name, context], check=True)
+    (install,) = re.findall(r"^RUN (.*pip install .*--no-index .*)$", (DEPLOY / "container/Dockerfile").read_text(), re.MULTILINE)
+    words = install.split()[1:]
+    assert words[-1] == "."
+    pip = [sys.executable, "-m", "pip", *words, "--target", target]
+    subprocess.run(pip, cwd=context, check=True, capture_output=True)
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from pipeline.commands.app import app; import frontier.link.functions as f; print(f.__file__)"
+    done = subprocess.run([sys.executable, "-P", "-c", code, target], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(str(target))
+    lua = {path.relative_to(ROOT) for path in (ROOT / "frontier").rglob("*.lua")}
+    assert lua
+    assert all((target / path).exists() for path in lua)
