@@ -121,7 +121,10 @@ ROWS = {
 def table() -> str:
     """Return the table of the guide."""
     lines = ["| | " + " | ".join(CRAWLS) + " |", "|---|" + "---:|" * len(CRAWLS)]
-    lines += [f"| {name} | " + " | ".join(row(crawl) for crawl in CRAWLS.values()) + " |" for name, row in ROWS.items()]
+    lines += [
+        f"| {name} | " + " | ".join(row(crawl) for crawl in CRAWLS.values()) + " |"
+        for name, row in ROWS.items()
+    ]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Bytes that a page takes in storage, by folder: archive, index, log, documents, verdicts, signatures, manifests, shards.
+"""Bytes that a page takes in storage, by folder: archive, index, log, documents, verdicts, signatures, shards.
 
 usage: python bench/stored.py --warc PAGES.warc.gz --tokenizer FILE
 
@@ -70,7 +70,9 @@ def size(directory: Path) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--warc", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     chosen = parser.parse_args()
@@ -84,7 +86,9 @@ def main() -> None:
         def thresher(*words, text=None):
             command = [sys.executable, "-m", "pipeline", *map(str, words)]
             environment = {**os.environ, "THRESHER_PROJECT": name, "PYTHONPATH": str(ROOT)}
-            done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command, input=text, env=environment, capture_output=True, text=True, check=False
+            )
             if done.returncode not in {0, 3}:
                 sys.exit(done.stderr)
             return done.stdout
@@ -110,7 +114,11 @@ def main() -> None:
             "export_bytes": size(project / "out") / len(bodies),
             "export": {key: exported[key] for key in exported if isinstance(exported[key], int)},
         }
-        print(json.dumps({key: round(value, 1) if isinstance(value, float) else value for key, value in found.items()}))
+        print(
+            json.dumps(
+                {key: round(value, 1) if isinstance(value, float) else value for key, value in found.items()}
+            )
+        )
     server.shutdown()
 
 

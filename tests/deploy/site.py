@@ -3,11 +3,42 @@
 import http.server
 import random
 import sys
+from pathlib import Path
 
-WORDS = (
-    "keeper lighthouse weather ship morning harbour rope lantern island winter gull storm captain letter bread candle "
-    "anchor tide road garden window ladder engine market bridge river apple forest stone teacher kettle drawer"
-).split()
+WORDS = [
+    "keeper",
+    "lighthouse",
+    "weather",
+    "ship",
+    "morning",
+    "harbour",
+    "rope",
+    "lantern",
+    "island",
+    "winter",
+    "gull",
+    "storm",
+    "captain",
+    "letter",
+    "bread",
+    "candle",
+    "anchor",
+    "tide",
+    "road",
+    "garden",
+    "window",
+    "ladder",
+    "engine",
+    "market",
+    "bridge",
+    "river",
+    "apple",
+    "forest",
+    "stone",
+    "teacher",
+    "kettle",
+    "drawer",
+]
 HOST, PORT, PAGES, LOG = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 
 
@@ -20,7 +51,11 @@ def text(number):
 
 def page(number):
     """Return the HTML of a page."""
-    links = "".join(f'<a href="/page/{each}">page {each}</a> ' for each in (2 * number + 1, 2 * number + 2) if each < PAGES)
+    links = "".join(
+        f'<a href="/page/{each}">page {each}</a> '
+        for each in (2 * number + 1, 2 * number + 2)
+        if each < PAGES
+    )
     main = f"<article><h1>Day {number}</h1><p>{text(number)}</p></article>"
     return f"<html lang=en><title>Page {number}</title>{main}<nav>{links}</nav>"
 
@@ -29,7 +64,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        with open(LOG, "a") as log:
+        with Path(LOG).open("a") as log:
             log.write(f"{self.path}\n")
         number = self.path.removeprefix("/page/")
         found = number.isdigit() and int(number) < PAGES

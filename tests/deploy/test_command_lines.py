@@ -5,7 +5,7 @@ import shlex
 import tomllib
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from pipeline import configuration
 from tests.deploy.programs import DEPLOY, ROOT
@@ -13,7 +13,12 @@ from tests.docs.test_claims import PLANNED, fault
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 TEXTS = sorted(
-    [*DEPLOY.rglob("*.md"), *DEPLOY.rglob("*.y*ml"), *(ROOT / "docs/guides").glob("operations*.md"), ROOT / "docs/guides/runbook.md"]
+    [
+        *DEPLOY.rglob("*.md"),
+        *DEPLOY.rglob("*.y*ml"),
+        *(ROOT / "docs/guides").glob("operations*.md"),
+        ROOT / "docs/guides/runbook.md",
+    ]
 )
 COMPOSE_RUN = re.compile(r"docker compose run --rm -T (?:fleet|console) (?!\.)([^|<>`&#\n]+)")
 INSIDE = re.compile(r"exec deployment/\w+ -- thresher ([^|<>`&#\n]+)")
@@ -40,17 +45,21 @@ def containers(value):
 def services():
     for name, service in yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text())["services"].items():
         if "THRESHER_IMAGE" in service["image"]:
-            yield f"compose {name}", ["thresher", *[re.sub(r"\$\{\w+:\?\}", "1", word) for word in service["command"]]]
+            yield (
+                f"compose {name}",
+                ["thresher", *[re.sub(r"\$\{\w+:\?\}", "1", word) for word in service["command"]]],
+            )
 
 
 def units():
+    example = (DEPLOY / "systemd/thresher.env").read_text()
+    shown = re.findall(r"^(?:# )?(THRESHER_\w+=.*)$", example, re.MULTILINE)
     for path in UNITS:
         text = path.read_text()
         (line,) = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
-        example = (DEPLOY / "systemd/thresher.env").read_text().replace("# THRESHER", "THRESHER")
-        variables = dict(re.findall(r"^(?:Environment=)?(THRESHER_\w+)=(.*)$", example + text, re.MULTILINE))
-        variables |= {name: value for name, value in re.findall(r"^# (THRESHER_\w+)=(.*)$", example, re.MULTILINE) if value}
-        line = re.sub(r"\$\{?(THRESHER_\w+)\}?", lambda found: variables[found[1]], line)
+        lines = re.findall(r"^Environment=(THRESHER_\w+=.*)$", text, re.MULTILINE) + shown
+        for name, _, value in (each.partition("=") for each in lines):
+            line = re.sub(rf"\$\{{?{name}\}}?", value, line) if value else line
         program, *words = shlex.split(line.replace("%i", "main"))
         yield path.name, [program.removeprefix("/opt/thresher/bin/"), *words]
 
@@ -72,7 +81,9 @@ def typed():
 COMMANDS = [*manifests(), *services(), *units(), *cluster(), *typed()]
 
 
-@pytest.mark.parametrize(("file", "words"), COMMANDS, ids=lambda value: value if isinstance(value, str) else " ".join(value))
+@pytest.mark.parametrize(
+    ("file", "words"), COMMANDS, ids=lambda value: value if isinstance(value, str) else " ".join(value)
+)
 def test_every_command_can_be_typed(file, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     program, *rest = words
@@ -95,8 +106,15 @@ def test_the_files_have_commands():
 
 def test_every_variable_of_thresher_is_read_by_the_code_or_by_a_unit():
     code = "\n".join(path.read_text() for path in (ROOT / "pipeline").rglob("*.py"))
-    exec_lines = "\n".join(re.findall(r"^ExecStart=.*$", "\n".join(unit.read_text() for unit in UNITS), re.MULTILINE))
-    for path in [*DEPLOY.rglob("*.y*ml"), *UNITS, DEPLOY / "systemd/thresher.env", DEPLOY / "container/Dockerfile"]:
+    exec_lines = "\n".join(
+        re.findall(r"^ExecStart=.*$", "\n".join(unit.read_text() for unit in UNITS), re.MULTILINE)
+    )
+    for path in [
+        *DEPLOY.rglob("*.y*ml"),
+        *UNITS,
+        DEPLOY / "systemd/thresher.env",
+        DEPLOY / "container/Dockerfile",
+    ]:
         for name in set(re.findall(r"\b(THRESHER_[A-Z_]+)\b", path.read_text())) - {"THRESHER_IMAGE"}:
             assert f'"{name}"' in code or name in exec_lines, f"{path}: nobody reads {name}"
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from tests.deploy.programs import DEPLOY, ROOT, check, needed_program
 
@@ -79,7 +79,9 @@ def test_every_server_of_the_compose_file_is_limited_and_comes_back():
     servers = {name: service for name, service in SERVICES.items() if not name.endswith("-setup")}
     assert all("memory" in service["deploy"]["resources"]["limits"] for service in servers.values())
     assert {service["restart"] for service in servers.values()} == {"unless-stopped"}
-    assert all(":" in image for image in re.findall(r"_IMAGE=(.*)", (DEPLOY / "compose/.env.example").read_text()))
+    assert all(
+        ":" in image for image in re.findall(r"_IMAGE=(.*)", (DEPLOY / "compose/.env.example").read_text())
+    )
 
 
 def test_secrets_are_files_that_the_script_makes(tmp_path):
@@ -95,7 +97,7 @@ def test_secrets_are_files_that_the_script_makes(tmp_path):
     assert (again.returncode, "delete it" in again.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("of", ["base", "kuberay"])
+@pytest.mark.parametrize("of", ["base", "kuberay", "export"])
 def test_kustomizations_build_and_meet_the_schemas_of_kubernetes(of, tmp_path):
     built = documents(of=of)
     known = [document for document in built if document["kind"] != "RayCluster"]
@@ -127,7 +129,11 @@ def test_manifests_name_only_resources_that_are_there():
     secrets = yaml.safe_load_all((DEPLOY / "kubernetes/base/secret.example.yaml").read_text())
     there = {(each["kind"], each["metadata"]["name"]) for each in [*built, *secrets]}
     text = yaml.safe_dump_all(built)
-    for key, kind in (("secretName", "Secret"), ("priorityClassName", "PriorityClass"), ("serviceName", "Service")):
+    for key, kind in (
+        ("secretName", "Secret"),
+        ("priorityClassName", "PriorityClass"),
+        ("serviceName", "Service"),
+    ):
         names = set(re.findall(rf"{key}: (\S+)", text))
         assert names
         assert {(kind, name) for name in names} <= there
@@ -136,17 +142,20 @@ def test_manifests_name_only_resources_that_are_there():
 
 
 def test_exports_outrank_what_may_be_preempted_and_are_not_evicted():
-    built = documents(of="kuberay")
+    built = [*documents(of="kuberay"), *documents(of="export")]
     value = {each["metadata"]["name"]: each["value"] for each in built if each["kind"] == "PriorityClass"}
     assert value["thresher-preemptible"] < value["thresher-exports"] < value["thresher-serving"]
     (cluster,) = (each for each in built if each["kind"] == "RayCluster")
-    classes = {
-        group["groupName"]: group["template"]["spec"]["priorityClassName"]
-        for group in cluster["spec"]["workerGroupSpecs"]
+    groups = cluster["spec"]["workerGroupSpecs"]
+    assert {group["template"]["spec"]["priorityClassName"] for group in groups} == {"thresher-preemptible"}
+    (job,) = (each for each in built if each["kind"] == "Job")
+    assert job["spec"]["template"]["spec"]["priorityClassName"] == "thresher-exports"
+    budgets = {
+        each["metadata"]["name"]: each["spec"] for each in built if each["kind"] == "PodDisruptionBudget"
     }
-    assert classes == {"workers": "thresher-preemptible", "exports": "thresher-exports"}
-    budgets = {each["metadata"]["name"]: each["spec"] for each in built if each["kind"] == "PodDisruptionBudget"}
-    assert budgets["exports"]["maxUnavailable"] == 0
+    assert budgets["export"]["maxUnavailable"] == 0
+    selected = budgets["export"]["selector"]["matchLabels"].items()
+    assert selected <= job["spec"]["template"]["metadata"]["labels"].items()
 
 
 def test_the_ray_version_of_all_files_is_that_of_the_locks():
@@ -179,7 +188,9 @@ def unit_root(tmp_path_factory):
     for directory in ("/usr/lib/systemd/system", "/lib/systemd/system"):
         copy = root / directory[1:]
         copy.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cp", "-a", "--no-preserve=ownership", directory, copy], check=False, capture_output=True)
+        subprocess.run(
+            ["cp", "-a", "--no-preserve=ownership", directory, copy], check=False, capture_output=True
+        )
     for name in ("thresher", "ray"):
         program = root / "opt/thresher/bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
@@ -193,11 +204,20 @@ def test_units_are_understood_by_systemd_and_little_exposed(unit, unit_root):
     name = unit.name.replace("@", "@main")
     program = needed_program("systemd-analyze")
     verified = subprocess.run(
-        [program, "verify", f"--root={unit_root}", "--man=no", name], capture_output=True, text=True, check=False
+        [program, "verify", f"--root={unit_root}", "--man=no", name],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     ours = [line for line in verified.stderr.splitlines() if "thresher" in line]
     assert (verified.returncode, ours) == (0, [])
-    security = [program, "security", "--offline=true", f"--root={unit_root}", f"--threshold={MOST_EXPOSED * 10:.0f}"]
+    security = [
+        program,
+        "security",
+        "--offline=true",
+        f"--root={unit_root}",
+        f"--threshold={MOST_EXPOSED * 10:.0f}",
+    ]
     found = subprocess.run([*security, name], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout[-300:] + found.stderr
 
@@ -212,7 +232,13 @@ def test_units_leave_room_for_our_own_walls():
         assert filters
         assert all(each.startswith("~") for each in filters)
         denied = syscalls(" ".join(filters)[1:].split())
-        assert not denied & {"landlock_create_ruleset", "landlock_restrict_self", "seccomp", "prctl", "unshare"}
+        assert not denied & {
+            "landlock_create_ruleset",
+            "landlock_restrict_self",
+            "seccomp",
+            "prctl",
+            "unshare",
+        }
     fleet = (DEPLOY / "systemd/thresher-fleet@.service").read_text()
     assert re.search(r"^RestrictNamespaces=user pid net$", fleet, re.MULTILINE)
 
@@ -228,7 +254,9 @@ def syscalls(groups):
     return found
 
 
-@pytest.mark.parametrize(("program", "name"), [("systemd-sysusers", "sysusers"), ("systemd-tmpfiles", "tmpfiles")])
+@pytest.mark.parametrize(
+    ("program", "name"), [("systemd-sysusers", "sysusers"), ("systemd-tmpfiles", "tmpfiles")]
+)
 def test_users_and_directories_of_the_units_can_be_made(program, name, tmp_path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
@@ -241,22 +269,24 @@ def test_users_and_directories_of_the_units_can_be_made(program, name, tmp_path)
         assert (tmp_path / "var/lib/thresher/spool").is_dir()
 
 
-@pytest.mark.parametrize(("server", "health"), [("localhost:8333", "/healthz"), ("localhost:9000", "/minio/health/ready")])
+@pytest.mark.parametrize(
+    ("server", "health"), [("localhost:8333", "/healthz"), ("localhost:9000", "/minio/health/ready")]
+)
 def test_haproxy_reads_its_configuration(server, health):
     check("haproxy", "-c", "-f", DEPLOY / "haproxy/haproxy.cfg", STORE_SERVER=server, STORE_HEALTH=health)
 
 
 def test_images_are_pinned_and_named_without_a_registry():
     texts = [path.read_text() for path in (*DEPLOY.rglob("*.yaml"), DEPLOY / "compose/.env.example")]
-    images = {image for text in texts for image in re.findall(r"(?:image: |_IMAGE=)([\w./-]+:?[\w.-]*)", text)}
+    images = {
+        image for text in texts for image in re.findall(r"(?:image: |_IMAGE=)([\w./-]+:?[\w.-]*)", text)
+    }
     images |= set(re.findall(r"^FROM (\S+)", (DEPLOY / "container/Dockerfile").read_text(), re.MULTILINE))
     assert len(images) > 8
     for image in images - {"thresher"}:  # kustomize gives it its version
         name, _, version = image.partition(":")
         assert re.search(r"\d", version), image
         assert "." not in name.partition("/")[0], image
-
-
 
 
 def test_what_the_image_installs_from_its_build_context_runs(tmp_path):
@@ -266,13 +296,17 @@ def test_what_the_image_installs_from_its_build_context_runs(tmp_path):
     ignore = (DEPLOY / "container/Dockerfile.dockerignore").read_text()
     for name in re.findall(r"^!(.*)$", ignore, re.MULTILINE):
         subprocess.run(["cp", "-r", ROOT / name, context], check=True)
-    (install,) = re.findall(r"^RUN (.*pip install .*--no-index .*)$", (DEPLOY / "container/Dockerfile").read_text(), re.MULTILINE)
+    (install,) = re.findall(
+        r"^RUN (.*pip install .*--no-index .*)$", (DEPLOY / "container/Dockerfile").read_text(), re.MULTILINE
+    )
     words = install.split()[1:]
     assert words[-1] == "."
     pip = [sys.executable, "-m", "pip", *words, "--target", target]
     subprocess.run(pip, cwd=context, check=True, capture_output=True)
     code = "import sys; sys.path.insert(0, sys.argv[1]); from pipeline.commands.app import app; import frontier.link.functions as f; print(f.__file__)"
-    done = subprocess.run([sys.executable, "-P", "-c", code, target], cwd=tmp_path, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, target], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
     assert done.stdout.startswith(str(target))
     lua = {path.relative_to(ROOT) for path in (ROOT / "frontier").rglob("*.lua")}
     assert lua

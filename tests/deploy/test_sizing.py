@@ -40,7 +40,10 @@ def test_the_rest_of_a_page_is_the_sum_of_what_was_measured():
 
 
 def test_the_frontier_follows_the_formula_of_the_guide():
-    formula = re.search(r"memory = ([\d.]+) x \(hosts x (\d+) B \+ seen x ([\d.]+) B \+ .* x (\d+) B \+ .* x ([\d.]+) B\)", GUIDE)
+    formula = re.search(
+        r"memory = ([\d.]+) x \(hosts x (\d+) B \+ seen x ([\d.]+) B \+ .* x (\d+) B \+ .* x ([\d.]+) B\)",
+        GUIDE,
+    )
     assert formula
     stated = (sizing.OVERHEAD, sizing.HOST_BYTES, sizing.SEEN_BYTES, sizing.HOT_BYTES, sizing.TAIL_BYTES)
     assert tuple(map(float, formula.groups())) == stated

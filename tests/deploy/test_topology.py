@@ -5,13 +5,11 @@ started again, backed up and restored by the lines of the guide, and finished by
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 
-import psutil
 import pytest
 
 from pipeline.commands.app import app
@@ -21,6 +19,7 @@ from tests.deploy.topology import SERVERS, SITE, Topology, network_namespace
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 PAGES = 200
 GUIDE = (ROOT / "docs/guides/operations.md").read_text()
+HAS_CONSOLE = "serve" in {command.name for command in app.registered_commands}
 HAS_FLEET = "fleet" in {group.name for group in app.registered_groups}
 
 
@@ -53,9 +52,16 @@ def site(holder, home):
     """A site of 200 pages inside the network of the services. Yield the file that lists every request."""
     log = home / "requests"
     host, port = map(str, SITE)
-    inside = ["nsenter", f"--net=/proc/{holder.pid}/ns/net", sys.executable, ROOT / "tests/deploy/site.py", host, port]
+    inside = [
+        "nsenter",
+        f"--net=/proc/{holder.pid}/ns/net",
+        sys.executable,
+        str(ROOT / "tests/deploy/site.py"),
+        host,
+        port,
+    ]
     log.touch()
-    process = subprocess.Popen([*inside, str(PAGES), log])
+    process = subprocess.Popen([*inside, str(PAGES), str(log)])
     yield log
     process.kill()
     process.wait()
@@ -78,12 +84,19 @@ def adapt(topology):
     """Let the crawl ask this machine's loopback addresses. Without `thresher fleet`, the fleet is a crawl."""
     configuration = topology.compose / "secrets/thresher.toml"
     text = configuration.read_text()
-    changed = re.sub(r"^allow_networks = .*$", 'allow_networks = ["127.0.0.0/8"]\nmin_delay = 0.02\n[filters]\npreset = "none"', text, flags=re.M)
+    changed = re.sub(
+        r"^allow_networks = .*$",
+        'allow_networks = ["127.0.0.0/8"]\nmin_delay = 0.02\n[filters]\npreset = "none"',
+        text,
+        flags=re.MULTILINE,
+    )
     assert changed != text
     configuration.write_text(changed)
     if not HAS_FLEET:
         compose = topology.compose / "compose.yaml"
-        compose.write_text(re.sub(r"\[fleet, start.*\]", '[crawl, main, --workers, "2"]', compose.read_text()))
+        compose.write_text(
+            re.sub(r"\[fleet, start.*\]", '[crawl, main, --workers, "2"]', compose.read_text())
+        )
 
 
 def shell(topology, lines, **inputs):
@@ -97,7 +110,12 @@ def shell(topology, lines, **inputs):
         (topology.compose / name.replace("_", ".")).write_text(text)
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", lines], cwd=topology.compose, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-euo", "pipefail", "-c", lines],
+        cwd=topology.compose,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     return done.stdout
@@ -151,7 +169,7 @@ def assert_complete(topology, site):
     thresher(topology, "verify")
 
 
-def test_the_fleet_is_drained_restarted_and_every_page_arrives_once(topology, site):
+def test_a_drained_fleet_is_continued_by_a_unit_and_restarted_and_every_page_arrives_once(topology, site):
     host, port = SITE
     thresher(topology, "seed", "-", "--crawl", "main", text=f"http://{host}:{port}/page/0\n")
     topology.up("fleet")
@@ -160,6 +178,9 @@ def test_the_fleet_is_drained_restarted_and_every_page_arrives_once(topology, si
     before = source(topology)
     assert before["frontier"]["leased"] == 0
     assert PAGES // 10 < before["frontier"]["outcomes"]["fetched"] < PAGES
+    unit = topology.run_unit("thresher-crawler@.service", "main", capture_output=True, text=True)
+    assert unit.returncode == 0, unit.stdout + unit.stderr
+    assert fetched(topology) == PAGES
     finish(topology)
     assert_complete(topology, site)
 
@@ -169,12 +190,34 @@ def test_the_catalog_lies_in_postgresql(topology):
     assert topology.execute("postgres", ["psql", "-h", "/tmp", "-U", "thresher", "-c", files]) == 0
 
 
-def test_prometheus_reads_our_configuration_and_asks_the_console(topology):
+def test_prometheus_has_our_rules_and_gets_the_metrics_of_the_console_with_its_token(topology):
     needed_program("prometheus")
-    if not (DEPLOY / "prometheus/prometheus.yml").exists():
-        pytest.skip("deploy/prometheus is not there yet")
+    if not HAS_CONSOLE or not (DEPLOY / "prometheus/thresher_alerts.yml").exists():
+        pytest.skip("`thresher serve` or deploy/prometheus is not there yet")
+    topology.up("console")
     topology.up("prometheus")
+    wait_for(lambda: {"console:8450", "store:8404"} <= healthy_targets(topology))
+    rules = asked(topology, "rules")["groups"]
+    assert "ThresherFrontierDown" in {rule["name"] for group in rules for rule in group["rules"]}
+    refused = topology.inside(
+        "import urllib.request as u; u.urlopen('http://127.0.0.1:8450/metrics', timeout=5)"
+    )
+    assert "401" in refused.stderr
     assert topology.stop("prometheus") == 0
+    topology.stop("console")
+
+
+def asked(topology, what):
+    """What Prometheus answers."""
+    code = (
+        f"import urllib.request as u; print(u.urlopen('http://127.0.0.1:9090/api/v1/{what}').read().decode())"
+    )
+    return json.loads(topology.inside(code).stdout)["data"]
+
+
+def healthy_targets(topology):
+    targets = asked(topology, "targets")["activeTargets"]
+    return {target["labels"]["instance"] for target in targets if target["health"] == "up"}
 
 
 def test_the_backup_of_the_guide_is_restored_on_a_machine_without_data(topology, site, holder, home):
@@ -189,7 +232,10 @@ def test_the_backup_of_the_guide_is_restored_on_a_machine_without_data(topology,
     other.make(holder.pid)
     try:
         subprocess.run(["rm", "-r", other.compose / "secrets"], check=True)
-        subprocess.run(["cp", "-a", topology.compose / "backup", topology.compose / "compose.yaml", other.compose], check=True)
+        subprocess.run(
+            ["cp", "-a", topology.compose / "backup", topology.compose / "compose.yaml", other.compose],
+            check=True,
+        )
         assert "intact" in shell(other, restore) or True
         assert_complete(other, site)
         (_, anew) = guide_blocks("Restore")

