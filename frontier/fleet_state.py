@@ -5,7 +5,8 @@
    each new holder. Calls with another number are refused, so a controller that was thought dead changes nothing.
 3. A member is one run of one worker. It sends heartbeats itself, and the reply is its order. A member whose heartbeat
    is too old is lost. Its name is never used again: the replacement has a name of its own.
-4. While the fleet is paused, the gate of the crawl is shut for every worker of the crawl: nothing is leased.
+4. While the fleet is paused, the gate of the crawl is shut for every worker of the crawl: nothing is leased, and no
+   part is claimed.
 """
 
 import json
@@ -92,6 +93,18 @@ class FleetState:
     """When the last export was complete; 0 if none was."""
     exported_pages: int = 0
     """How many pages were settled when that export began."""
+    is_drained: bool = False
+    """Whether the frontier was drained when the controller looked last."""
+
+    def expected(self, kind: MemberKind) -> int:
+        """Return how many members of a kind should run now: none if the fleet stops, no crawler if nothing waits."""
+        if self.wanted.is_stopping or (kind == "crawler" and self.is_drained):
+            return 0
+        return self.wanted.number(kind)
+
+    def running(self, kind: MemberKind) -> int:
+        """Return how many members of a kind have started and are not lost."""
+        return sum(each.kind == kind and each.state not in {"starting", "lost"} for each in self.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

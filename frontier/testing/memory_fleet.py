@@ -53,6 +53,7 @@ class MemoryFleet:
             now_ms=now,
             exported_at_ms=fleet.exported[0],
             exported_pages=fleet.exported[1],
+            is_drained=fleet.is_drained,
         )
 
     def _shown(self, known: KnownMember, now: int) -> Member:
@@ -103,10 +104,12 @@ class MemoryFleet:
         fleet.version, fleet.note = version, ""
         return ControllerLease(controller=controller, token=fleet.token, holder=controller, left_ms=ttl_ms)
 
-    async def renew(self, lease: ControllerLease, *, ttl_ms: int, note: str = "") -> bool:
+    async def renew(
+        self, lease: ControllerLease, *, ttl_ms: int, note: str = "", is_drained: bool = False
+    ) -> bool:
         """As `Fleet.renew`."""
         if is_held := self._fleet.is_held_by(lease):
-            now = self._crawl.clock()
+            now, self._fleet.is_drained = self._crawl.clock(), is_drained
             self._fleet.held_until, self._fleet.seen_at_ms, self._fleet.note = now + ttl_ms, now, note
         return is_held
 
@@ -177,6 +180,8 @@ class MemoryFleet:
 
     async def claim(self, member: str, parts: Sequence[str], n: int) -> set[str]:
         """As `Fleet.claim`."""
+        if self._fleet.is_paused:
+            return set()
         free = [part for part in parts if self._fleet.holder(part, self._crawl.clock()) in {None, member}][:n]
         self._fleet.claims.update(dict.fromkeys(free, member))
         return set(free)

@@ -78,11 +78,13 @@ class Fleet:
         token, holder, left_ms = await self._crawl.call("fleet_begin", controller, ttl_ms, version, *numbers)
         return ControllerLease(controller=controller, token=token, holder=holder.decode(), left_ms=left_ms)
 
-    async def renew(self, lease: ControllerLease, *, ttl_ms: int, note: str = "") -> bool:
+    async def renew(
+        self, lease: ControllerLease, *, ttl_ms: int, note: str = "", is_drained: bool = False
+    ) -> bool:
         """Hold the fleet for `ttl_ms` from now, and say why fewer members run than wanted. Return False, as the other
         verbs of controllers do, if another holds the fleet.
         """
-        return await self._controlled("fleet_renew", lease, ttl_ms, note)
+        return await self._controlled("fleet_renew", lease, ttl_ms, note, int(is_drained))
 
     async def release(self, lease: ControllerLease, *, forget_numbers: bool = False) -> bool:
         """Give the fleet back. With `forget_numbers`, the next controller sets its own numbers of members."""
@@ -125,7 +127,7 @@ class Fleet:
 
     async def claim(self, member: str, parts: Sequence[str], n: int) -> set[str]:
         """Return at most `n` of the parts: no other member claims them while this one lives and has not released them.
-        Parts that it has claimed already come back too.
+        Parts that it has claimed already come back too. While the fleet is paused, none does.
         """
         if not parts:
             return set()
@@ -154,12 +156,12 @@ def no_fleet_error(crawl: str) -> InputError:
 
 def decode_fleet(reply: Sequence[Any]) -> FleetState:
     """Return the state in a reply of `fleet`."""
-    now_ms, *texts = reply[:12]
-    controller, seen, note, exported, exported_pages, *wanted = (each.decode() for each in texts)
+    now_ms, *texts = reply[:13]
+    controller, seen, note, exported, exported_pages, drained, *wanted = (each.decode() for each in texts)
     crawlers, processors, exporters, paused, stopping, version = wanted
     rows = [
         (name.decode(), seen_ms, alive, order.decode(), facts.decode())
-        for name, seen_ms, alive, order, facts in reply[12:]
+        for name, seen_ms, alive, order, facts in reply[13:]
     ]
     members = [
         decode_member(name, facts, seen_at_ms=seen_ms, is_alive=bool(alive), order=order)
@@ -185,4 +187,5 @@ def decode_fleet(reply: Sequence[Any]) -> FleetState:
         now_ms=now_ms,
         exported_at_ms=int(exported or 0),
         exported_pages=int(exported_pages or 0),
+        is_drained=drained == "1",
     )

@@ -42,11 +42,12 @@ verb('fleet_begin', function(keys, args)
   return {token, args[1], tonumber(args[2])}
 end)
 
--- args: controller, token, ttl_ms, note. Returns 1, or 0 if another holds the fleet.
+-- args: controller, token, ttl_ms, note, 1 if the frontier is drained. Returns 1, or 0 if another holds the fleet.
 verb('fleet_renew', function(keys, args)
   local c = open(keys)
   if not is_held(c, args[1], args[2]) then return 0 end
-  call('HSET', c.prefix .. 'fleet', 'until', integer(c.now + args[3]), 'seen', integer(c.wall), 'note', args[4])
+  call('HSET', c.prefix .. 'fleet', 'until', integer(c.now + args[3]), 'seen', integer(c.wall), 'note', args[4],
+    'drained', args[5])
   return 1
 end)
 
@@ -70,16 +71,17 @@ verb('fleet_set', function(keys, args)
   return 1
 end, FREES)
 
--- Returns nothing if there never was a fleet; else the controller, until when it holds the fleet, when it was seen,
--- what is wanted, the note, the last export, TIME, and of each member: name, seen, whether it is alive, order, facts.
+-- Returns nothing if there never was a fleet; else TIME, the controller that holds the fleet, when one was seen,
+-- the note, the last export, whether the frontier is drained, what is wanted, and of each member: name, seen, whether it is alive, order, facts.
 verb('fleet', function(keys)
   local c = look(keys)
   local key = c.prefix .. 'fleet'
   if call('EXISTS', key) == 0 then return {} end
-  local f = call('HMGET', key, 'controller', 'until', 'seen', 'note', 'exported', 'exported_pages', unpack(WANTED))
+  local f = call('HMGET', key, 'controller', 'until', 'seen', 'note', 'exported', 'exported_pages', 'drained',
+    unpack(WANTED))
   local found, held = {c.wall}, f[1] and (tonumber(f[2]) or 0) > c.now
   found[2] = held and f[1] or ''
-  for i = 3, 12 do found[i] = f[i] or '' end
+  for i = 3, 13 do found[i] = f[i] or '' end
   local all = call('HGETALL', c.prefix .. 'members')
   for i = 1, #all, 2 do
     local m = read_member(all[i + 1])
@@ -143,9 +145,10 @@ verb('member_remove', function(keys, args)
 end, FREES)
 
 -- args: member, n, part, ... Returns at most n of the parts, which the member alone processes from now on, for as long
--- as it sends heartbeats. Parts that it has claimed already come back too.
+-- as it sends heartbeats. Parts that it has claimed already come back too. While the fleet is paused, none does.
 verb('claim', function(keys, args)
   local c = open(keys)
+  if call('HGET', c.prefix .. 'fleet', 'paused') == '1' then return {} end
   local claims, taken, alive = c.prefix .. 'claims', {}, {}
   for i = 3, #args do
     if #taken >= tonumber(args[2]) then break end

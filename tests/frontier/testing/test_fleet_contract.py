@@ -192,6 +192,27 @@ async def test_a_paused_fleet_leases_nothing_to_anybody(crawl, fleet, worker, fo
     assert len(await worker.take()) == 1
 
 
+async def test_a_paused_fleet_claims_nothing(fleet):
+    lease = await begin(fleet)
+    await fleet.add_member(lease, member("p"), ttl_ms=TTL)
+    await fleet.pause()
+    assert await fleet.claim("p", ["1"], 1) == set()
+    await fleet.resume()
+    assert await fleet.claim("p", ["1"], 1) == {"1"}
+
+
+async def test_of_a_drained_crawl_no_crawler_is_expected(fleet):
+    lease = await begin(fleet)
+    await fleet.add_member(lease, member("p", kind="processor"), ttl_ms=TTL)
+    state = await fleet.state()
+    assert (state.expected("crawler"), state.running("crawler"), state.running("processor")) == (2, 0, 1)
+    await fleet.renew(lease, ttl_ms=TTL, is_drained=True)
+    state = await fleet.state()
+    assert (state.expected("crawler"), state.expected("processor")) == (0, 1)
+    await fleet.stop()
+    assert (await fleet.state()).expected("processor") == 0
+
+
 async def test_a_part_is_claimed_by_one_live_member(crawl, fleet):
     lease = await begin(fleet)
     for name in ("p", "q"):
