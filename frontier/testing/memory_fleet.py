@@ -127,12 +127,6 @@ class MemoryFleet:
             self._fleet.wanted[f"{kind}s"] = n
         return is_held
 
-    async def record_export(self, lease: ControllerLease, *, at_ms: int, pages: int) -> bool:
-        """As `Fleet.record_export`."""
-        if is_held := self._fleet.is_held_by(lease):
-            self._fleet.exported = at_ms, pages
-        return is_held
-
     async def add_member(self, lease: ControllerLease, member: Member, *, ttl_ms: int) -> bool:
         """As `Fleet.add_member`."""
         if is_held := self._fleet.is_held_by(lease):
@@ -177,6 +171,13 @@ class MemoryFleet:
         """As `Fleet.end`."""
         if ended.name in self._fleet.members:
             self._fleet.members[ended.name].end = ended
+
+    async def record_export(self, exporter: str, *, pages: int) -> None:
+        """As `Fleet.record_export`."""
+        fleet = self._fleet
+        if exporter in fleet.members and exporter != fleet.last_exporter:
+            fleet.exported, fleet.last_exporter = (self._crawl.clock(), pages), exporter
+            fleet.wanted["exporters"] = max(fleet.wanted["exporters"] - 1, 0)
 
     async def claim(self, member: str, parts: Sequence[str], n: int) -> set[str]:
         """As `Fleet.claim`."""

@@ -1,7 +1,7 @@
 """`Fleet`: the verbs of a crawl's fleet: what is wanted, who controls it, which members run (`frontier.fleet_state`).
 
 Operators call `state`, `scale`, `pause`, `resume` and `stop`, a controller the verbs that take its lease, and a member
-`send_heartbeat`, `end`, `claim` and `release_claims`.
+`send_heartbeat`, `end`, `claim`, `release_claims` and `record_export`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -94,10 +94,6 @@ class Fleet:
         """Do as `scale` does, for a controller."""
         return await self._controlled("fleet_set", lease, f"{kind}s", n)
 
-    async def record_export(self, lease: ControllerLease, *, at_ms: int, pages: int) -> bool:
-        """Say that an export is complete, which began at `pages` settled pages."""
-        return await self._controlled("fleet_set", lease, "exported", at_ms, "exported_pages", pages)
-
     async def add_member(self, lease: ControllerLease, member: Member, *, ttl_ms: int) -> bool:
         """Add a member. It is lost if it sends no heartbeat within `ttl_ms`. A known member stays as it is."""
         return await self._controlled("member_add", lease, member.name, ttl_ms, encode_member(member))
@@ -124,6 +120,10 @@ class Fleet:
     async def end(self, ended: MemberEnd) -> None:
         """Say how a member ended."""
         await self._crawl.call("member_end", ended.name, encode_end(ended))
+
+    async def record_export(self, exporter: str, *, pages: int) -> None:
+        """Say that a member has completed an export, which began at `pages` settled pages: one less is wanted."""
+        await self._crawl.call("exported", exporter, pages)
 
     async def claim(self, member: str, parts: Sequence[str], n: int) -> set[str]:
         """Return at most `n` of the parts: no other member claims them while this one lives and has not released them.

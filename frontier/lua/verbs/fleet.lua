@@ -144,6 +144,15 @@ verb('member_remove', function(keys, args)
   return 1
 end, FREES)
 
+-- args: member, pages. The member has completed an export: one less is wanted.
+verb('exported', function(keys, args)
+  local c = open(keys)
+  local key = c.prefix .. 'fleet'
+  if call('HEXISTS', c.prefix .. 'members', args[1]) == 0 or call('HGET', key, 'exporter') == args[1] then return end
+  call('HSET', key, 'exporter', args[1], 'exported', integer(c.wall), 'exported_pages', args[2],
+    'exporters', max(tonumber(call('HGET', key, 'exporters') or 0) - 1, 0))
+end, FREES)
+
 -- args: member, n, part, ... Returns at most n of the parts, which the member alone processes from now on, for as long
 -- as it sends heartbeats. Parts that it has claimed already come back too. While the fleet is paused, none does.
 verb('claim', function(keys, args)

@@ -31,6 +31,7 @@ class FleetMembers:
     held_until: int = 0
     seen_at_ms: int = 0
     exported: tuple[int, int] = (0, 0)
+    last_exporter: str = ""
     is_drained: bool = False
     members: dict[str, KnownMember] = field(default_factory=dict)
     claims: dict[str, str] = field(default_factory=dict)

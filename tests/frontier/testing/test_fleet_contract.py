@@ -97,7 +97,6 @@ async def test_a_controller_that_was_replaced_changes_nothing(crawl, fleet):
     assert not await fleet.add_member(old, member("other"), ttl_ms=TTL)
     assert not await fleet.drain_member(old, "m")
     assert not await fleet.remove_members(old, ["m"])
-    assert not await fleet.record_export(old, at_ms=1, pages=1)
     assert not await fleet.release(old)
     after = await fleet.state()
     assert (after.wanted, after.controller, known(after)) == (before.wanted, "c2", known(before))
@@ -243,10 +242,14 @@ async def test_hosts_that_may_be_asked_now_are_counted(crawl, fleet, worker, fou
 
 
 async def test_an_export_is_remembered(fleet):
-    lease = await begin(fleet)
-    assert await fleet.record_export(lease, at_ms=1_790_000_000_123, pages=50_000)
+    lease = await begin(fleet, exporter=2)
+    await fleet.record_export("nobody", pages=1)
+    await fleet.add_member(lease, member("e", kind="exporter"), ttl_ms=TTL)
+    for _ in range(2):
+        await fleet.record_export("e", pages=50_000)
     state = await fleet.state()
-    assert (state.exported_at_ms, state.exported_pages) == (1_790_000_000_123, 50_000)
+    assert (state.exported_pages, state.wanted.exporters) == (50_000, 1)
+    assert state.exported_at_ms > 0
 
 
 async def test_a_forgotten_crawl_has_no_fleet(crawl, fleet):
