@@ -135,6 +135,8 @@ def test_a_fleet_crawls_scales_pauses_and_drains_and_nothing_is_left_behind(seed
     assert user.run("status", "--json").json["sources"][0]["frontier"]["leased"] == 0
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_fleet_until_the_crawl_is_drained_exports_what_it_made(seeded, web):
     with (seeded.directory / "thresher.toml").open("a") as file:
         file.write('[fleet]\ncrawlers = 2\nexport_out = "exports"\n')
