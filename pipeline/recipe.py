@@ -13,7 +13,8 @@ from pipeline.crawls.seed import SeedPlan, SeedSummary, seed_file
 from pipeline.crawls.seed_files import RefusedLine
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel, TokenCounts
 from pipeline.open_project import OpenProject
@@ -100,6 +101,23 @@ def find_duplicates(
     with record_run(project, dedup.step(config), names) as record:
         manifest, record.summary = dedup.run(project.store, names, config, pool=pool, progress=progress)
     return manifest
+
+
+def export_crawl(
+    project: OpenProject,
+    name: str,
+    out: str,
+    tokenizer: TokenizerFile,
+    pool: WorkerPool,
+    progress: Progress,
+) -> None:
+    """Process what a crawl has sealed, find its duplicates, and write its shards. Raise `InputError` if the crawl seals
+    more meanwhile.
+    """
+    names = (name,)
+    process_sources(project, names, pool, progress).require_all()
+    find_duplicates(project, names, pool, progress)
+    export_dataset(project, names, out, tokenizer, pool, progress)
 
 
 def export_dataset(  # noqa: PLR0913 - what a user chooses for an export

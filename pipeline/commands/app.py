@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pipeline.commands import catalog_commands, frontier_commands
+from pipeline.commands import catalog_commands, fleet_commands, frontier_commands
 from pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
 from pipeline.commands.frontier_hosts import hosts_command
 from pipeline.commands.ingest_command import ingest
@@ -105,6 +105,11 @@ app.add_typer(
     frontier_commands.app,
     name="frontier",
     help="Change or show what a crawl fetches next.",
+)
+app.add_typer(
+    fleet_commands.app,
+    name="fleet",
+    help="Run the workers of a crawl on many machines.",
 )
 app.add_typer(
     catalog_commands.app,

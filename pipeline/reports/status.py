@@ -122,7 +122,7 @@ def _isolation(project: OpenProject) -> dict[str, Any] | None:
     }
 
 
-_FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
+_FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage], bool]
 
 
 async def _frontiers(
@@ -139,7 +139,9 @@ async def _frontiers(
             elsewhere[name] = frontier.crawl.storage.uri
             return None
         flow, stalls = await frontier.backlog.gate_state(), await frontier.workers.stalls()
-        return await frontier.stats(), flow, stalls, await frontier.workers.outages()
+        fleet = await frontier.fleet.state()
+        is_paused = fleet is not None and fleet.wanted.is_paused
+        return await frontier.stats(), flow, stalls, await frontier.workers.outages(), is_paused
 
     link = await connect(address)
     try:
@@ -174,7 +176,7 @@ def _mebi(size: int) -> str:
 def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
-    stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))
+    stats, flow, stalls, outages, is_paused = frontiers.get(name, (None, None, [], {}, False))
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
@@ -186,5 +188,9 @@ def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState
         "unlogged": 0 if stats is None else unlogged_pages(project, name, stats),
         "flow": None if flow is None else asdict(flow),
         "outages": {worker: asdict(outage) for worker, outage in outages.items()},
-        "waits": "" if stats is None else wait_reason(stats, flow, stalls, outage_line(outages)),
+        "waits": ""
+        if stats is None
+        else "crawl for its operator (paused)"
+        if is_paused
+        else wait_reason(stats, flow, stalls, outage_line(outages)),
     }

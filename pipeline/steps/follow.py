@@ -5,6 +5,8 @@
    `crawler.max_backlog` the crawl leases nothing until there are fewer: a slow step slows the crawl, and the disk does
    not fill.
 3. A source that is not a crawl is processed once, and then the command ends.
+4. The processors of a fleet share a crawl: each makes only parts that it has claimed (`frontier.verbs.fleet`), and
+   goes on until it is asked to stop, drained or not.
 """
 
 import asyncio
@@ -15,11 +17,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
 
 from core import InputError
 from frontier import Frontier, crawl_names
 from frontier.link.connect import connect
-from pipeline.engine import run_step
+from pipeline.engine import quarantine, run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part
@@ -29,13 +34,30 @@ from pipeline.runs import record_run
 from pipeline.steps import blocklist, process
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import open_archive_files
-from storage.manifest import load_manifest
+from storage.manifest import load_manifest, manifest_name
 
 ROUND_S = 1.0
 """Seconds between two searches for sealed files while there is nothing to do."""
 REPORT_S = 1.0
 FOLLOWER_TTL_MS = 180_000
 """Milliseconds for which the last report of a silent follower holds its crawl, because it may only be stopped."""
+
+
+T = TypeVar("T")
+MAX_CANDIDATES = 1_000
+"""Parts that a processor offers to claim in one call."""
+CLAIMED_PARTS = 8
+"""Parts that a processor claims at once, for each of its workers: some seconds of work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """How a processor of a fleet works on a crawl that others process too."""
+
+    member: str
+    """Its name in the fleet."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set it to end the processor after the parts that it has begun."""
 
 
 class Backlog:
@@ -81,24 +103,36 @@ class Backlog:
         self._progress.stop()
 
 
-def follow(project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress) -> StepSummary:
-    """Process the files that these sources seal, until their crawls are drained and no file is unprocessed."""
+def follow(
+    project: OpenProject,
+    names: tuple[str, ...],
+    pool: WorkerPool,
+    progress: Progress,
+    sharing: Sharing | None = None,
+) -> StepSummary:
+    """Process the files that these sources seal, until their crawls are drained and no file is unprocessed; with
+    `sharing`, until that says stop.
+    """
     filters = project.config.filters
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
     backlog = Backlog(progress)
     with project.frontier_address() as address, record_run(project, step, names) as record:
-        watcher = _SealedPartWatcher(project, address, names, backlog, blocked)
+        most = CLAIMED_PARTS * pool.workers if sharing else None
+        watcher = _SealedPartWatcher(project, address, names, backlog, blocked, sharing, most)
         with watcher.open():
             while True:
                 # The order matters: parts found last are in the queue before the watcher says that it is finished.
                 is_finished = watcher.is_finished()
+                if is_finished and sharing is not None:
+                    return record.summary  # others make what it has claimed and not begun
                 parts = watcher.pop_parts()
                 if parts:
                     ran = run_step.run_step(
                         project.store, step, parts, process.work, pool=pool, progress=backlog
                     )
                     backlog.remove(parts)
+                    watcher.mark_done(parts)
                     record.summary = record.summary.plus(ran)
                 elif is_finished:
                     return record.summary
@@ -112,12 +146,23 @@ class _SealedPartWatcher:
     It runs in a thread of its own, because reports must go on during a round of any length.
     """
 
-    def __init__(
-        self, project: OpenProject, address: str, names: tuple[str, ...], backlog: Backlog, blocked: str
+    def __init__(  # noqa: PLR0913 - what `follow` has made
+        self,
+        project: OpenProject,
+        address: str,
+        names: tuple[str, ...],
+        backlog: Backlog,
+        blocked: str,
+        sharing: Sharing | None,
+        most_claims: int | None,
     ) -> None:
         self._project, self._address, self._names, self._backlog = project, address, names, backlog
-        self._blocked = blocked
-        self._follower = f"{socket.gethostname()}-{os.getpid()}"
+        self._blocked, self._sharing, self._most_claims = blocked, sharing, most_claims or 0
+        self._follower = sharing.member if sharing else f"{socket.gethostname()}-{os.getpid()}"
+        self._unclaimed: dict[str, Part] = {}
+        """Parts that this processor has not claimed, by name, the oldest first."""
+        self._claimed: set[str] = set()
+        self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._seen: set[str] = set()
         self._found: queue.SimpleQueue[Part] = queue.SimpleQueue()
         self._is_finished = False
@@ -139,15 +184,18 @@ class _SealedPartWatcher:
         """Return whether nothing more will be sealed. Raise an error of the frontier."""
         if self._failure is not None:
             raise self._failure
+        if self._sharing is not None:
+            return self._sharing.stop.is_set()
         return self._is_finished
 
     def pop_parts(self) -> list[Part]:
         """Return the parts that were found since the last call."""
-        parts = []
-        with suppress(queue.Empty):
-            while True:
-                parts.append(self._found.get_nowait())
-        return parts
+        return _pop_all(self._found)
+
+    def mark_done(self, parts: list[Part]) -> None:
+        """Say that parts are sealed or in quarantine: others may claim them, and find that out."""
+        for part in parts:
+            self._done.put(part.name)
 
     def _find_parts(self) -> bool:
         """Find the parts of files that were sealed since the last call. Return whether there were any."""
@@ -159,9 +207,42 @@ class _SealedPartWatcher:
                     self._seen.add(name)
                     fresh.extend(process.parts_of(store, load_manifest(store, name), filters, self._blocked))
         self._backlog.add(fresh)
-        for part in fresh:
-            self._found.put(part)
+        if self._sharing is not None:
+            self._unclaimed.update((part.name, part) for part in fresh)
+            self._remove_made_by_others()
+        else:
+            for part in fresh:
+                self._found.put(part)
         return bool(fresh)
+
+    def _remove_made_by_others(self) -> None:
+        """Forget parts that another processor has sealed or put into quarantine."""
+        store = self._project.store
+        made: set[str] = set()
+        for source in self._names if self._unclaimed else ():
+            made.update(store.list(f"manifests/{process.NAME}/{source}/"))
+        aside = quarantine.marked_parts(store, process.NAME) if self._unclaimed else frozenset()
+        gone = [
+            part
+            for part in self._unclaimed.values()
+            if manifest_name(process.NAME, part.name) in made or part.name in aside
+        ]
+        self._backlog.remove(gone)
+        for part in gone:
+            del self._unclaimed[part.name]
+
+    async def _claim(self, crawl: Frontier, member: str) -> None:
+        """Release the parts that are done, and claim others."""
+        done = _pop_all(self._done)
+        await crawl.fleet.release_claims(member, done)
+        self._claimed.difference_update(done)
+        room = self._most_claims - len(self._claimed)
+        if room <= 0 or self._closing.is_set() or (self._sharing and self._sharing.stop.is_set()):
+            return
+        candidates = list(islice(self._unclaimed, MAX_CANDIDATES))
+        for name in sorted(await crawl.fleet.claim(member, candidates, room)):
+            self._claimed.add(name)
+            self._found.put(self._unclaimed.pop(name))
 
     def _run(self) -> None:
         try:
@@ -195,6 +276,8 @@ class _SealedPartWatcher:
                             limit=self._project.config.crawler.follow.max_backlog,
                             ttl_ms=FOLLOWER_TTL_MS,
                         )
+                        if self._sharing is not None:
+                            await self._claim(crawl, self._sharing.member)
                     self._is_finished = is_drained and not fresh
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
@@ -205,3 +288,12 @@ class _SealedPartWatcher:
 
     async def _is_crawl_finished(self, name: str, crawl: Frontier) -> bool:
         return (await crawl.stats()).is_drained and not open_archive_files(self._project.store, name)
+
+
+def _pop_all(items: "queue.SimpleQueue[T]") -> list[T]:
+    """Return what a queue holds now."""
+    found = []
+    with suppress(queue.Empty):
+        while True:
+            found.append(items.get_nowait())
+    return found

@@ -115,6 +115,23 @@ class LineProgress:
         self.print_line(f"{self._title}: {self._done:,}{of}{', ' if note else ''}{note}")
 
 
+class SilentProgress:
+    """Shows nothing but separate lines, for workers whose state is shown elsewhere."""
+
+    def start(self, title: str, total: int | None) -> None:
+        """Do nothing."""
+
+    def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
+        """Do nothing."""
+
+    def print_line(self, line: str) -> None:
+        """Print a line."""
+        print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
 def stderr_progress() -> Progress:
     """Return bars if stderr is a terminal, and lines otherwise."""
     console = Console(stderr=True)

@@ -98,6 +98,11 @@ class LocalCrawlWorker:
             )
         return self._exit
 
+    @property
+    def pid(self) -> int:
+        """Id of the process."""
+        return self._process.pid
+
     def signal(self, signum: signal.Signals) -> None:
         """Send a signal."""
         self._process.signal(signum)

@@ -41,11 +41,12 @@ class LocalWorkerPool:
     A step's own need (`Step.memory`) changes nothing here, because there is no other machine to make the part on.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, sharers: int = 1) -> None:
+        """`sharers` is how many pools like this one share the machine."""
         self.workers = workers
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[tuple[Task, TaskOutcome]] = queue.SimpleQueue()
-        share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // workers
+        share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (workers * sharers)
         self._processes = [PartProcess(memory=share) for _ in range(workers)]
         self._threads = [
             threading.Thread(target=self._run_tasks, args=(process,), daemon=True)
@@ -94,9 +95,9 @@ class LocalWorkerPool:
 
 
 @contextmanager
-def local_worker_pool(workers: int) -> Iterator[LocalWorkerPool]:
+def local_worker_pool(workers: int, sharers: int = 1) -> Iterator[LocalWorkerPool]:
     """Yield a pool that closes with the context."""
-    pool = LocalWorkerPool(workers)
+    pool = LocalWorkerPool(workers, sharers)
     try:
         yield pool
     finally:

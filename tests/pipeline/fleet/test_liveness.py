@@ -18,7 +18,8 @@ from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from pipeline.fleet import liveness
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME_PATTERN
