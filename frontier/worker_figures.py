@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
+from core.call_times import NO_CALLS
+
 WorkerKind = Literal["crawler", "processor", "exporter"]
 WORKER_KINDS: tuple[WorkerKind, ...] = get_args(WorkerKind)
-STORE_BUCKETS_S = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
-"""Upper bounds of the buckets of store calls, in seconds. A last bucket has all longer calls. A put on a local disk
-takes milliseconds, a put in object storage some 10 to 100; a store that needs seconds is overloaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +38,8 @@ class WorkerFigures:
     """Microseconds for which the back-pressure gate was shut."""
     politeness_violations: int = 0
     """Requests that began before the delay of their host was over (`crawler.connectivity.politeness_audit`)."""
-    store_calls: tuple[int, ...] = (0,) * (len(STORE_BUCKETS_S) + 1)
-    """Calls of the storage by duration, one number for each bucket of `STORE_BUCKETS_S` and one for longer calls."""
+    store_calls: tuple[int, ...] = NO_CALLS
+    """Calls of the storage by duration (`core.call_times`)."""
 
 
 COUNTERS = tuple(each.name for each in fields(WorkerFigures) if each.name != "store_calls")
