@@ -42,6 +42,7 @@ VERB_FILES = (
     "home",
     "workers",
     "audit",
+    "fleet",
 )
 
 

@@ -83,7 +83,9 @@ class Politeness:
         `clock` names the clock of the times, as an earlier call returned it: times of another clock are dropped. A
         call without exchanges reads the clock.
         """
-        rows = [(each.host, each.started_ms, each.ended_ms, each.delay_ms, each.error_ms) for each in exchanges]
+        rows = [
+            (each.host, each.started_ms, each.ended_ms, each.delay_ms, each.error_ms) for each in exchanges
+        ]
         name, now_ms, found = await self._crawl.call("check_exchanges", clock, *chain.from_iterable(rows))
         return ExchangeCheck(
             clock=name.decode(),

@@ -31,6 +31,7 @@ from frontier.request_state import RequestState
 from frontier.testing import MemoryFrontier
 from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.memory_fleet import MemoryFleet
 from frontier.testing.memory_inspection import MemoryInspection
 from frontier.testing.memory_operator import MemoryOperator
 from frontier.testing.memory_origins import MemoryOrigins
@@ -39,6 +40,7 @@ from frontier.testing.memory_rebuild import MemoryRebuild
 from frontier.testing.memory_workers import MemoryWorkers
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
+from frontier.verbs.fleet import Fleet
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
 from frontier.verbs.origins import Origins
@@ -68,6 +70,7 @@ NOT_IN_MEMORY = {"tail", "has_lost_partition", "sync", "register", "is_gate_open
         (Origins, MemoryOrigins),
         (Operator, MemoryOperator),
         (Inspection, MemoryInspection),
+        (Fleet, MemoryFleet),
     ],
 )
 def test_each_client_in_memory_has_the_verbs_of_the_client_of_a_server(server, memory):
@@ -1468,9 +1471,7 @@ async def test_sums_of_figures_never_fall_whoever_ends_or_dies(crawl):
     await workers.send_heartbeat("w", MINUTE, report=reported(requests=5, store_calls=(1, 0, 2, 0, 0, 0, 0)))
     await workers.send_heartbeat("v", HOUR, report=reported(requests=10**12, politeness_violations=1))
     await workers.send_heartbeat("w", MINUTE, report=reported(requests=8, store_calls=(1, 4, 2, 0, 0, 0, 0)))
-    expected = WorkerFigures(
-        requests=10**12 + 8, politeness_violations=1, store_calls=(1, 4, 2, 0, 0, 0, 0)
-    )
+    expected = WorkerFigures(requests=10**12 + 8, politeness_violations=1, store_calls=(1, 4, 2, 0, 0, 0, 0))
     both = await workers.figures()
     assert both.sums == {"crawler": expected}
     assert both.workers["w"] == reported(requests=8, store_calls=(1, 4, 2, 0, 0, 0, 0))
