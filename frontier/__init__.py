@@ -38,9 +38,10 @@ limit the gate is shut, and `lease` grants nothing to anybody until a report say
 as often as it must. A worker without a heartbeat in time is not `workers.alive`, and another may recover its work once
 it has taken over its name (`workers.take_over`). If the first worker lives after all, everything that it asks for under
 that name is refused (`TakeoverError`). A worker that a fault on its own side keeps from the web says so with its
-heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on. With its heartbeat a worker also reports its figures
-(`frontier.worker_figures`), whose sums never fall. And it reports when its requests truly were, so that the frontier
-counts every one that came before its host's delay was over (`politeness.check_exchanges`), whatever planned it.
+heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on. With its heartbeat a worker
+also reports its figures (`frontier.worker_figures`), whose sums never fall. And it reports when its requests truly were
+(`politeness.check_exchanges`): the frontier counts every one that came before its host's delay was over, whatever
+planned it.
 
 **The life of a crawl.** The first to open a crawl makes it, with the settings and the storage that hold for all who
 come later (`frontier.crawl_settings`). A frontier that was lost is made again (`rebuild`) by telling it which URLs were

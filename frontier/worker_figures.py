@@ -62,6 +62,9 @@ class CrawlFigures:
 
     sums: Mapping[WorkerKind, WorkerFigures] = field(default_factory=dict)
     """The sums over all workers that the crawl ever had. Kinds without any report are left out."""
+    progress_ms: Mapping[WorkerKind, int] = field(default_factory=dict)
+    """When a report of each kind last had more bytes stored or more parts, in milliseconds since the epoch by the
+    server's clock."""
     workers: Mapping[str, WorkerReport] = field(default_factory=dict)
     """The workers whose last report still counts, by name."""
 
@@ -75,6 +78,11 @@ def from_numbers(numbers: tuple[int, ...]) -> WorkerFigures:
     """Return the figures that `to_numbers` took apart."""
     plain = dict(zip(COUNTERS, numbers, strict=False))
     return WorkerFigures(**plain, store_calls=numbers[len(COUNTERS) :])
+
+
+def has_progressed(figures: WorkerFigures, counted: WorkerFigures) -> bool:
+    """Return whether anything was stored since the figures that were `counted`."""
+    return figures.bytes_stored > counted.bytes_stored or figures.parts > counted.parts
 
 
 def grown(sums: WorkerFigures, figures: WorkerFigures, counted: WorkerFigures) -> WorkerFigures:

@@ -21,17 +21,20 @@ def encode_figures(report: WorkerReport, counted: WorkerFigures) -> tuple[str | 
 def decode_figures(rows: Sequence[tuple[bytes, bytes]]) -> CrawlFigures:
     """Return the reply of `figures`."""
     sums: dict[WorkerKind, WorkerFigures] = {}
+    progress: dict[WorkerKind, int] = {}
     workers: dict[str, WorkerReport] = {}
     for field, text in rows:
         which, _, name = field.decode().partition(" ")
         if which == "kind":
             sums[cast("WorkerKind", name)] = _figures(text.decode())
+        elif which == "progress":
+            progress[cast("WorkerKind", name)] = int(text)
         else:
             kind, rss, counters = text.decode().split(" ", 2)
             workers[name] = WorkerReport(
                 kind=cast("WorkerKind", kind), rss_bytes=int(rss), figures=_figures(counters)
             )
-    return CrawlFigures(sums=sums, workers=workers)
+    return CrawlFigures(sums=sums, progress_ms=progress, workers=workers)
 
 
 def _text(figures: WorkerFigures) -> str:

@@ -30,11 +30,11 @@ class MemoryWorkers:
         heartbeats, now = self._crawl.heartbeats, self._crawl.clock()
         heartbeats.record_heartbeat(worker, ttl_ms, stalled_ms, outage, now)
         if report is not None:
-            heartbeats.figures.record_report(worker, report, now + ttl_ms)
+            heartbeats.figures.record_report(worker, report, ttl_ms, now)
 
     async def report_figures(self, worker: str, report: WorkerReport, ttl_ms: int = 30_000) -> None:
         """As `Workers.report_figures`."""
-        self._crawl.heartbeats.figures.record_report(worker, report, self._crawl.clock() + ttl_ms)
+        self._crawl.heartbeats.figures.record_report(worker, report, ttl_ms, self._crawl.clock())
 
     async def figures(self) -> CrawlFigures:
         """As `Workers.figures`."""

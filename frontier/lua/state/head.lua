@@ -36,7 +36,8 @@ A crawl has some partitions, and a home for values that concern all of it. A fun
   taken      set   names of workers that were taken over (see takeover.lua)
   askers     set   names of workers that have asked for leases and have not ended: the server may have forgotten
                    their leases and settlements of the last second
-  figures    hash  'kind ' and a kind of worker -> sums of its counters; 'worker ' and its name -> its last report
+  figures    hash  'kind ' and a kind of worker -> sums of its counters; 'progress ' and a kind -> when
+                   these last grew in storage, by TIME; 'worker ' and its name -> its last report
   exchanges  hash  host -> the last exchange with it that a worker saw (see audit.lua)
   watched    zset  host -> when its entry in `exchanges` is of no use any more
   flow, stalls, outages, beats, reports, figures, exchanges, watched, meta, rebuilt   of the home only,

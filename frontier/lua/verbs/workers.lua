@@ -4,6 +4,8 @@ local function forget_worker(c, worker)
   call('HDEL', c.prefix .. 'figures', 'worker ' .. worker)
 end
 
+local BYTES_STORED, PARTS = 4, 5 -- of the counters (frontier/worker_figures.py)
+
 local function forget_expired(c, names)
   for _, worker in ipairs(call('ZRANGE', c.prefix .. names, '-inf', c.now, 'BYSCORE')) do forget_worker(c, worker) end
 end
@@ -21,8 +23,14 @@ local function add_figures(c, worker, kind, rss, totals, counted)
   local f = call('HMGET', key, of_kind, of_worker)
   local before = numbers(f[2] and string.match(f[2], '^%S+ %S+ (.*)$') or counted)
   local sums, now = numbers(f[1] or ''), numbers(totals)
-  for i = 1, #now do sums[i] = integer((sums[i] or 0) + max(now[i] - (before[i] or 0), 0)) end
+  local has_progressed = false
+  for i = 1, #now do
+    local by = max(now[i] - (before[i] or 0), 0)
+    has_progressed = has_progressed or by > 0 and (i == BYTES_STORED or i == PARTS)
+    sums[i] = integer((sums[i] or 0) + by)
+  end
   call('HSET', key, of_kind, table.concat(sums, ' '), of_worker, kind .. ' ' .. rss .. ' ' .. totals)
+  if has_progressed then call('HSET', key, 'progress ' .. kind, integer(c.wall)) end
 end
 
 -- args: worker, ttl_ms, ms for which it has waited for its storage (-1: it does not), ms for which something has kept
@@ -56,7 +64,7 @@ verb('report', function(keys, args)
   add_figures(c, args[1], args[3], args[4], args[5], args[6])
 end)
 
--- The sums of each kind: `kind NAME`, counters. The reports that still count: `worker NAME`, kind, resident bytes and
+-- The sums of each kind: `kind NAME`, counters. When a kind stored something last: `progress NAME`, TIME. The reports that still count: `worker NAME`, kind, resident bytes and
 -- counters.
 verb('figures', function(keys)
   local c, found = look(keys), {}

@@ -24,7 +24,7 @@ def test_the_sums_have_what_the_worker_sent_received_stored_and_used(crawl, site
     assert found.workers == {}, "it has left"
     assert sums.requests == len(site.requests) == 7
     assert sums.bytes_received == sum(len(sent) for sent in site.sent)
-    sealed = [path for path in (crawl.root / "warc").rglob("*.warc.gz")]
+    sealed = list((crawl.root / "warc").rglob("*.warc.gz"))
     assert sums.bytes_stored == sum(path.stat().st_size for path in sealed)
     assert sum(sums.store_calls) > 0
     assert 0 < sums.store_us < 60 * 10**6

@@ -1507,9 +1507,28 @@ async def test_processors_and_exporters_report_without_a_heartbeat(crawl):
     assert found.sums["processor"].parts == 3
     await workers.report_figures("e", reported("exporter", parts=2), HOUR)
     await workers.deregister("e")
-    assert await workers.figures() == CrawlFigures(
-        sums={"processor": found.sums["processor"], "exporter": WorkerFigures(parts=2)}
-    )
+    later = await workers.figures()
+    assert later.sums == {"processor": found.sums["processor"], "exporter": WorkerFigures(parts=2)}
+    assert later.workers == {}
+    assert later.progress_ms["exporter"] >= later.progress_ms["processor"]
+
+
+async def test_progress_is_what_is_stored_and_not_what_is_tried(crawl):
+    workers = crawl.frontier.workers
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=5, cpu_us=9))
+    assert (await workers.figures()).progress_ms == {}
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=6, bytes_stored=1))
+    first = (await workers.figures()).progress_ms["crawler"]
+    await crawl.skip(MINUTE)
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=7, bytes_stored=1))
+    assert (await workers.figures()).progress_ms["crawler"] == first
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=7, bytes_stored=2))
+    assert (await workers.figures()).progress_ms["crawler"] >= first
+
+
+async def test_the_age_of_the_backlog_is_what_its_follower_reports(crawl):
+    await crawl.frontier.backlog.report(follower="p", backlog=5, limit=10, oldest_ms=7_000)
+    assert (await crawl.frontier.backlog.gate_state()).oldest_ms == 7_000
 
 
 async def test_a_crawl_that_is_forgotten_has_no_figures(crawl):
