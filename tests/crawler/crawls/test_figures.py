@@ -1,8 +1,6 @@
 """A worker reports what it did; the sums of the crawl have it, whatever becomes of the worker."""
 
 import multiprocessing
-import os
-import signal
 import time
 
 from crawler.worker import run_worker
@@ -43,7 +41,7 @@ def test_a_worker_that_is_killed_takes_nothing_away(crawl, site):
     live = figures(crawl).workers["victim"]
     assert live.kind == "crawler"
     assert live.rss_bytes > 10 << 20
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.join()
     after = figures(crawl).sums["crawler"]
     crawl.ask(lambda frontier: frontier.workers.take_over(["victim"]))

@@ -10,10 +10,10 @@ from frontier import CrawlFigures, FleetState, Member, Wanted, WorkerFigures, Wo
 from pipeline.configuration import load
 from pipeline.open_project import OpenProject
 from pipeline.prices import Prices
-from pipeline.reports import metrics as metrics_module
+from pipeline.reports import status
 from pipeline.reports.cost import ProjectCost, Usage
 from pipeline.reports.metric_families import FAMILIES, series_names
-from pipeline.reports.metrics import metrics, project_metrics
+from pipeline.reports.metrics import metrics, project_metrics, readable_status
 from storage.cache.cache_counters import CacheStats
 
 FIGURES = CrawlFigures(
@@ -208,11 +208,11 @@ def test_other_errors_stay_errors(monkeypatch, tmp_path):
     def fail(_):
         raise ValueError("a defect")
 
-    monkeypatch.setattr(metrics_module.status, "project_status", fail)
+    monkeypatch.setattr(status, "project_status", fail)
     with pytest.raises(ValueError, match="a defect"):
-        metrics_module.readable_status(OpenProject(config=load(_project(tmp_path))))
-    monkeypatch.setattr(metrics_module.status, "project_status", _away)
-    assert metrics_module.readable_status(OpenProject(config=load(tmp_path)))["frontier_up"] is False
+        readable_status(OpenProject(config=load(_project(tmp_path))))
+    monkeypatch.setattr(status, "project_status", _away)
+    assert readable_status(OpenProject(config=load(tmp_path)))["frontier_up"] is False
 
 
 def _away(_):
