@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from core import Unavailable
+from core.tracing import identified, span
 from crawler.archive_filter import ArchiveFilter
 from crawler.archive_settings import ArchiveSettings
 from crawler.connectivity.address_limiter import AddressLimiter
@@ -112,7 +113,8 @@ def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
 async def _run(config: WorkerConfig, activity: Activity) -> bool:
     link = await connect(config.redis)
     try:
-        return await crawl(config, Frontier(link, config.crawl), activity, REAL_SYSTEM)
+        with identified(crawl=config.crawl, worker=config.worker), span("worker"):
+            return await crawl(config, Frontier(link, config.crawl), activity, REAL_SYSTEM)
     finally:
         await link.aclose()
 

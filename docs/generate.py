@@ -1,5 +1,5 @@
-"""Write docs/reference/commands.md, configuration.md, metrics.md, reasons.md and rooms.md from the code. With --check, write
-nothing, and fail if one of them differs.
+"""Write docs/reference/commands.md, configuration.md, metrics.md, reasons.md and rooms.md from the code. With --check,
+write nothing, and fail if one of them differs.
 """
 
 import ast
@@ -112,7 +112,8 @@ def metrics() -> str:
     lines = [
         "# Metrics\n",
         "Generated from the code by `make docs`. `thresher status --metrics` and `/metrics` of the console export these",
-        "to Prometheus. `source` is the name of a crawl or an ingest, `kind` is `crawler`, `processor` or `exporter`.",
+        "to Prometheus. `source` is the name of a crawl or an ingest; `kind` is that of a worker: `crawler`,",
+        "`processor` or `exporter`.",
         "No label holds a URL or a host. Counters of a crawl start anew only when the crawl is forgotten or rebuilt.\n",
         "| metric | type | labels | meaning |",
         "|---|---|---|---|",

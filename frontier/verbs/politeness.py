@@ -1,7 +1,6 @@
 """`Politeness`: the turns of IP addresses, and of hosts that are requested without a lease of their own."""
 
 from collections.abc import Collection, Sequence
-from itertools import chain
 from typing import cast
 
 from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
@@ -86,7 +85,8 @@ class Politeness:
         rows = [
             (each.host, each.started_ms, each.ended_ms, each.delay_ms, each.error_ms) for each in exchanges
         ]
-        name, now_ms, found = await self._crawl.call("check_exchanges", clock, *chain.from_iterable(rows))
+        arguments: list[Arg] = [argument for row in rows for argument in row]
+        name, now_ms, found = await self._crawl.call("check_exchanges", clock, *arguments)
         return ExchangeCheck(
             clock=name.decode(),
             now_ms=now_ms,

@@ -23,6 +23,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.quarantine import QuarantineMark
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Task, TaskFailure, TaskOutcome, TaskSuccess, WorkerDeath, WorkFunction
+from pipeline.telemetry.trace_context import trace_context
 from pipeline.terminal.progress import Progress
 from storage.manifest import Manifest, load_manifest, manifest_name, recipe_difference
 from storage.store import Store
@@ -174,10 +175,20 @@ def _run_parts(  # noqa: PLR0913 - as `run_step`
     quarantined: list[QuarantineMark] = []
     seals: list[TaskSuccess] = []
     deaths = left_out = under_way = 0
+    trace = trace_context()
 
     def begin(part: Part) -> None:
         so_far = attempts.setdefault(part.name, _Attempts())
-        pool.submit(Task(store=store, step=step, part=part, work=work, crashing_items=so_far.crashing_items))
+        pool.submit(
+            Task(
+                store=store,
+                step=step,
+                part=part,
+                work=work,
+                crashing_items=so_far.crashing_items,
+                trace=trace,
+            )
+        )
 
     while True:
         while under_way < TASKS_PER_WORKER * pool.workers and (part := next(waiting, None)) is not None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from pipeline.reports.metric_families import BY_NAME, series_names
 
@@ -154,9 +154,11 @@ def test_every_alert_has_a_test():
 
 
 def test_a_scrape_of_the_code_passes_promtools_lint(promtool):
-    from tests.pipeline.reports.test_metrics import CACHE, COST, STATUS
     from pipeline.reports.metrics import metrics
+    from tests.pipeline.reports.test_metrics import CACHE, COST, STATUS
 
     text = metrics(STATUS, CACHE, COST)
-    ran = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
