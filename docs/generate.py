@@ -111,8 +111,8 @@ def metrics() -> str:
     """Every metric with its type, its labels and its meaning."""
     lines = [
         "# Metrics\n",
-        "Generated from the code by `make docs`. `thresher status --metrics` and `/metrics` of the console export these",
-        "to Prometheus. `source` is the name of a crawl or an ingest; `kind` is that of a worker: `crawler`,",
+        "Generated from the code by `make docs`. `thresher status --metrics` and `/metrics` of the console export",
+        "these to Prometheus. `source` is the name of a crawl or an ingest; `kind` is that of a worker: `crawler`,",
         "`processor` or `exporter`.",
         "No label holds a URL or a host. Counters of a crawl start anew only when the crawl is forgotten or rebuilt.\n",
         "| metric | type | labels | meaning |",
