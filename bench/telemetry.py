@@ -116,7 +116,7 @@ def measure(seeds: list[str], pages: int, *, is_on: bool) -> dict[str, float]:
         before = time.process_time()
         scraped = project_metrics(project)
         scrape_s = time.process_time() - before
-        fetched = int(Redis.from_url(address).hget("thresher:{main:0}:outcomes", "fetched"))
+        fetched = int(Redis.from_url(address).hget("thresher:{main:0}:outcomes", "fetched") or 0)
     counted = [
         line for line in scraped.splitlines() if line.startswith("thresher_politeness_violations_total{")
     ]
