@@ -1,5 +1,5 @@
-"""Write docs/reference/commands.md, configuration.md, reasons.md and rooms.md from the code. With --check, write
-nothing, and fail if one of them differs.
+"""Write docs/reference/commands.md, configuration.md, metrics.md, reasons.md and rooms.md from the code. With --check,
+write nothing, and fail if one of them differs.
 """
 
 import ast
@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pipeline import configuration
 from pipeline.commands.app import app
 from pipeline.configuration_template import default_text, template
+from pipeline.reports.metric_families import FAMILIES
 from pipeline.terminal import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -106,12 +107,30 @@ def rooms() -> str:
     return "\n".join([*lines, ""])
 
 
+def metrics() -> str:
+    """Every metric with its type, its labels and its meaning."""
+    lines = [
+        "# Metrics\n",
+        "Generated from the code by `make docs`. `thresher status --metrics` and `/metrics` of the console export",
+        "these to Prometheus. `source` is the name of a crawl or an ingest; `kind` is that of a worker: `crawler`,",
+        "`processor` or `exporter`.",
+        "No label holds a URL or a host. Counters of a crawl start anew only when the crawl is forgotten or rebuilt.\n",
+        "| metric | type | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    for family in FAMILIES:
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        lines.append(f"| `{family.name}` | {family.type} | {labels} | {family.help} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
     """Write the pages, or compare them with the code. Return the exit code."""
     stale = []
     pages = (
         ("commands.md", commands()),
         ("configuration.md", configuration_keys()),
+        ("metrics.md", metrics()),
         ("reasons.md", reason_codes()),
         ("rooms.md", rooms()),
     )

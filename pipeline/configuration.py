@@ -25,6 +25,7 @@ from crawler.wire.wire_settings import WireSettings
 from extract.rights import OBEYABLE
 from frontier.pace import BudgetSettings, PaceSettings
 from pipeline.fleet_settings import FleetSettings
+from pipeline.prices import Prices
 from pipeline.url_policy import PolicySettings
 
 FILE = "thresher.toml"
@@ -200,6 +201,7 @@ class Config:
     filters: FiltersConfig = field(default_factory=FiltersConfig)
     dedup: DedupConfig = field(default_factory=DedupConfig)
     fleet: FleetSettings = field(default_factory=FleetSettings)
+    prices: Prices = field(default_factory=Prices)
 
     @property
     def contact(self) -> str:
@@ -219,6 +221,7 @@ SECTIONS: Mapping[str, type] = {
     "filters": FiltersConfig,
     "dedup": DedupConfig,
     "fleet": FleetSettings,
+    "prices": Prices,
 }
 
 
