@@ -80,7 +80,7 @@ from frontier.takeover import TakeoverError
 from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
 from frontier.verbs.crawl import crawl_names
-from frontier.verbs.inspection import Hold, HostState, UrlState
+from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
 
 __all__ = [
     "AddResult",
@@ -92,6 +92,7 @@ __all__ = [
     "FrontierSettlement",
     "GateState",
     "Hold",
+    "HostPage",
     "HostRelease",
     "HostState",
     "HostSwitch",
