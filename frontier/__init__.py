@@ -46,15 +46,16 @@ settled (`restore`) and which were found; nothing is leased until that is finish
 
 `Frontier` adds, leases and settles URLs, and has one client each for the rest: `crawl` (the crawl as a whole),
 `politeness` (turns of hosts and addresses), `origins` (robots.txt), `workers`, `backlog`, `rebuild`, `operator` (hold,
-resume, prefer, drop) and `inspection` (hosts, find). Everything lives in Redis or Valkey, on one server or a cluster
-(`frontier.link.call`). A crawl is spread over partitions (`frontier.link.partition`), and the functions in `lua/` are
-the only writers, each atomic and of one partition. Time is the server's (`lua/state/clock.lua`). `link.embedded` runs
-such a server for one machine. `testing.MemoryFrontier` is the same frontier for one process, without a server: its
-promises in plain Python.
+resume, prefer, drop), `inspection` (hosts, find) and `fleet` (what runs on which machine). Everything lives in Redis or
+Valkey, on one server or a cluster (`frontier.link.call`). A crawl is spread over partitions
+(`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is
+the server's (`lua/state/clock.lua`). `link.embedded` runs such a server for one machine. `testing.MemoryFrontier` is
+the same frontier for one process, without a server: its promises in plain Python.
 """
 
 from frontier.crawl_frontier import Frontier
 from frontier.crawl_settings import CrawlSettings, StorageId
+from frontier.fleet_state import FleetState, Member, Wanted
 from frontier.gate_state import GateState
 from frontier.lease import (
     AddResult,
@@ -88,6 +89,7 @@ __all__ = [
     "CrawlSettings",
     "Discovery",
     "Fault",
+    "FleetState",
     "Frontier",
     "FrontierSettlement",
     "GateState",
@@ -100,6 +102,7 @@ __all__ = [
     "Kind",
     "Lease",
     "Leases",
+    "Member",
     "Outage",
     "Outcome",
     "Rank",
@@ -113,6 +116,7 @@ __all__ = [
     "UnloggedBatch",
     "UrlPolicy",
     "UrlState",
+    "Wanted",
     "canonicalize",
     "crawl_names",
 ]

@@ -42,6 +42,7 @@ from frontier.link.call import Arg, Call, Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
+from frontier.verbs.fleet import Fleet
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
 from frontier.verbs.origins import Origins
@@ -70,6 +71,7 @@ class Frontier:
         self.origins = Origins(self.crawl)
         self.operator = Operator(self.crawl)
         self.inspection = Inspection(self.crawl)
+        self.fleet = Fleet(self.crawl)
         self._next = 0
 
     async def open(

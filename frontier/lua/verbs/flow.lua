@@ -65,5 +65,6 @@ verb('gate', function(keys, args)
   if is_taken(c, args[2]) then return refusal(args[2]) end
   local f = call('HMGET', c.prefix .. 'meta', 'version', 'revision', 'settings', 'rebuilding', 'made')
   local revision, flow = tonumber(f[2] or 0), read_flow(c)
-  return {f[1], (f[4] or flow and flow.shut) and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or '', f[5] or ''}
+  local paused = call('HGET', c.prefix .. 'fleet', 'paused') == '1'
+  return {f[1], (f[4] or paused or flow and flow.shut) and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or '', f[5] or ''}
 end, READS)

@@ -27,6 +27,7 @@ from frontier.request_state import RequestState
 from frontier.testing import MemoryFrontier
 from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.memory_fleet import MemoryFleet
 from frontier.testing.memory_inspection import MemoryInspection
 from frontier.testing.memory_operator import MemoryOperator
 from frontier.testing.memory_origins import MemoryOrigins
@@ -35,6 +36,7 @@ from frontier.testing.memory_rebuild import MemoryRebuild
 from frontier.testing.memory_workers import MemoryWorkers
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
+from frontier.verbs.fleet import Fleet
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
 from frontier.verbs.origins import Origins
@@ -64,6 +66,7 @@ NOT_IN_MEMORY = {"tail", "has_lost_partition", "sync", "register", "is_gate_open
         (Origins, MemoryOrigins),
         (Operator, MemoryOperator),
         (Inspection, MemoryInspection),
+        (Fleet, MemoryFleet),
     ],
 )
 def test_each_client_in_memory_has_the_verbs_of_the_client_of_a_server(server, memory):
