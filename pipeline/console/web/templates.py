@@ -1,0 +1,61 @@
+"""`render`: a page from its template. Every value is made visible (`page_text.foreign`) and escaped; no template says
+otherwise.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pipeline.console.web import page_text
+from pipeline.console.web.sparkline import share_bar, sparkline
+from pipeline.terminal.reasons import describe
+
+FOLDER = Path(__file__).parent
+STATIC = FOLDER / "static"
+HEALTH_WORDS = {
+    "running": "running",
+    "waiting": "waiting",
+    "paused": "paused",
+    "idle": "no worker runs",
+    "drained": "drained",
+    "lost": "lost",
+}
+
+
+def render(name: str, **values: Any) -> str:
+    """Return the page of a template. Raise an error if the template uses a value that is not given."""
+    return _environment().get_template(name).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(FOLDER / "page_templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=page_text.foreign,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(
+        number=page_text.number,
+        short=page_text.short,
+        rate=page_text.rate,
+        size=page_text.size,
+        duration=page_text.duration,
+        moment=page_text.moment,
+        segment=page_text.segment,
+        long_text=page_text.long_text,
+        web_address=page_text.web_address,
+        describe=describe,
+    )
+    found.globals.update(
+        share=page_text.share,
+        address=page_text.address,
+        sparkline=sparkline,
+        share_bar=share_bar,
+        health_words=HEALTH_WORDS,
+    )
+    return found
