@@ -3,22 +3,19 @@
 import asyncio
 import logging
 import os
-import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from core import InputError
+from pipeline.console.live_console import Console
+from pipeline.console.web.access import AccessRules
 from pipeline.open_project import OpenProject
 from pipeline.terminal.output import warn
 
 TOKEN_VARIABLE = "THRESHER_CONSOLE_TOKEN"  # noqa: S105 - the name of a variable
-MAX_CONNECTIONS = 200
-"""Connections at a time; more get 503."""
-MAX_HEAD = 32 << 10
-"""Bytes of a request's head."""
+BACKLOG = 128
+"""Connections that the kernel holds until they are accepted."""
 EXTRA = "the console needs FastAPI, uvicorn and Jinja2; install the extra 'console' (docs/guides/install.md)"
 
 
@@ -39,12 +36,8 @@ def serve(project: OpenProject, options: ServeOptions) -> None:
     console, or if the address is taken.
     """
     try:
-        import uvicorn  # noqa: PLC0415 - an optional extra
-
-        from pipeline.console.live_console import Console  # noqa: PLC0415 - imports the extra
-        from pipeline.console.web.access import AccessRules  # noqa: PLC0415
-        from pipeline.console.web.console_app import create_app  # noqa: PLC0415
-        from pipeline.console.web.slow_clients import PatientProtocol  # noqa: PLC0415
+        from pipeline.console.web.console_app import create_app  # noqa: PLC0415 - an optional extra
+        from pipeline.console.web.http_server import ConsoleServer  # noqa: PLC0415 - the same
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {
             "uvicorn",
@@ -64,36 +57,10 @@ def serve(project: OpenProject, options: ServeOptions) -> None:
     listening = _listen(options.host, options.port)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     with listening, project.frontier_address() as address:
-        app = create_app(Console(project, address), rules)
-        config = uvicorn.Config(
-            app,
-            http=PatientProtocol,
-            ws="none",
-            loop="asyncio",
-            access_log=False,
-            log_config=None,
-            proxy_headers=False,  # whoever sends X-Forwarded-For is not believed
-            server_header=False,
-            date_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_keep_alive=10,
-            timeout_graceful_shutdown=3,
-            h11_max_incomplete_event_size=MAX_HEAD,
-        )
+        server = ConsoleServer(create_app(Console(project, address), rules))
         host, port = listening.getsockname()[:2]
         warn(f"console of {project.directory}: http://{f'[{host}]' if ':' in host else host}:{port}/")
-
-        class Server(uvicorn.Server):
-            """Ends in peace on SIGINT and SIGTERM: a console has no work to continue, so its exit code is 0."""
-
-            @contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                loop = asyncio.get_running_loop()
-                for signum in (signal.SIGINT, signal.SIGTERM):
-                    loop.add_signal_handler(signum, self.handle_exit, signum, None)
-                yield
-
-        asyncio.run(Server(config).serve(sockets=[listening]))
+        asyncio.run(server.serve(sockets=[listening]))
 
 
 def _token(file: Path | None) -> str:
@@ -116,9 +83,13 @@ def _listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         found = socket.socket(family, kind, protocol)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(128)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(address)
+            found.listen(BACKLOG)
+        except OSError:
+            found.close()
+            raise
     except OSError as error:
         raise InputError(
             f"--host {host} --port {port}: cannot listen there ({error.strerror or error}); give another address"

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 
 from pipeline.console.console_models import LogLineView, LogView
 from pipeline.terminal.reasons import describe
-from storage.crawllog.log_line import LogLine
+from storage.crawllog.log_line import LogLine, files, read
 from storage.crawllog.log_reader import LogFollower
 from storage.store import Store
 
 POLL_S = 2.0
 KEPT_LINES = 500
 MAX_LOGS = 8
+SEALED_FILES = 2
+"""Sealed files that are read if no file is open."""
 FORGET_AFTER_S = 60.0
 """Seconds after which a log is followed no longer if nobody asks."""
 
@@ -77,8 +79,14 @@ class LiveLogs:
     def _poll(self, crawl: str, log: _Followed) -> list[LogLine]:
         if log.follower is None:
             log.follower = LogFollower(self._store, crawl)
-            return log.follower.last_lines(KEPT_LINES)
+            return log.follower.last_lines(KEPT_LINES) or self._sealed_lines(crawl)
         return log.follower.poll()[-KEPT_LINES:]
+
+    def _sealed_lines(self, crawl: str) -> list[LogLine]:
+        """Return the last lines of the last sealed files, by name: no file is open, because no worker runs."""
+        names = deque(files(self._store, crawl), maxlen=SEALED_FILES)
+        found = [line for name in names for line in deque(read(self._store, name), maxlen=KEPT_LINES)]
+        return sorted(found, key=lambda line: line.time_ms)[-KEPT_LINES:]
 
 
 def line_view(line: LogLine, serial: int) -> LogLineView:

@@ -27,6 +27,7 @@ IMAGE_STARTS = {
 TEXT_TYPES = re.compile(r"text/|application/(?:json|xml|[a-z0-9.+-]+\+(?:xml|json))|image/svg\+xml")
 _CONNECTING = re.compile(r"<(/?)(link|meta|base)(?=[\s/>])", re.IGNORECASE)
 HEADERS = {
+    "referrer-policy": "no-referrer",
     "content-security-policy": REPLAY_POLICY,
     "x-frame-options": "SAMEORIGIN",
     "cross-origin-resource-policy": "same-origin",

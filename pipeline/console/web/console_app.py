@@ -26,7 +26,7 @@ DESCRIPTION = (
 )
 
 
-def create_app(console: Console, rules: AccessRules) -> FastAPI:
+def create_app(console: Console, rules: AccessRules) -> RequestGuard:
     """Return the application. It samples the project's crawls while it runs."""
 
     @asynccontextmanager
@@ -47,8 +47,8 @@ def create_app(console: Console, rules: AccessRules) -> FastAPI:
     app.add_exception_handler(ThresherError, _known_error)
     app.add_exception_handler(RequestValidationError, _wrong_parameter)
     app.add_exception_handler(StarletteHTTPException, _http_error)
-    app.add_middleware(RequestGuard, rules=rules)
-    return app
+    app.add_exception_handler(Exception, _unexpected_error)
+    return RequestGuard(app, rules=rules)  # outermost: a response to an unexpected error has its headers too
 
 
 def api_app(lifespan: object = None) -> FastAPI:
@@ -75,6 +75,11 @@ async def _known_error(request: Request, error: Exception) -> Response:
     elif isinstance(error, CorruptData):
         status = 500
     return _answer(request, status, redact_secrets(str(error)))
+
+
+async def _unexpected_error(request: Request, _: Exception) -> Response:
+    # uvicorn logs the traceback, which may name things that a user need not see.
+    return _answer(request, 500, "the console failed to answer; what it printed says why")
 
 
 async def _wrong_parameter(request: Request, error: Exception) -> Response:

@@ -73,8 +73,15 @@ def share(part: float, whole: float = 1.0) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration in at most two units, or a dash for None."""
-    return "–" if seconds is None else format_duration(seconds)
+    """Return a duration in at most two units, or a dash for None. A short one has a decimal."""
+    if seconds is None:
+        return "–"
+    return f"{seconds:.1f} s" if 0 < seconds < 10 else format_duration(seconds)
+
+
+def in_seconds(value: float) -> str:
+    """Return a setting in seconds as the user wrote it: `0.05 s`, `2 s`."""
+    return f"{value:g} s"
 
 
 def moment(ms: float | None) -> str:

@@ -284,7 +284,7 @@ async def _or_error(answer: Awaitable[T]) -> tuple[T | None, str]:
         return None, str(error)
 
 
-def _page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def _page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
     client: Client = request.state.client
     rules: AccessRules = request.app.state.rules
     text = render(

@@ -24,7 +24,7 @@ HEALTH_WORDS = {
 }
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, /, **values: Any) -> str:
     """Return the page of a template. Raise an error if the template uses a value that is not given."""
     return _environment().get_template(name).render(**values)
 
@@ -45,6 +45,7 @@ def _environment() -> Environment:
         rate=page_text.rate,
         size=page_text.size,
         duration=page_text.duration,
+        seconds=page_text.in_seconds,
         moment=page_text.moment,
         segment=page_text.segment,
         long_text=page_text.long_text,
