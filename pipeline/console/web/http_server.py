@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import uvicorn
 
-
 from pipeline.console.web.request_guard import RequestGuard
 from pipeline.console.web.slow_clients import PatientProtocol
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from pipeline.console.web.access import COOKIE, SESSION_S, AccessRules, is_same_origin
 
 Message = MutableMapping[str, Any]
@@ -23,6 +25,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_BODY = 64 << 10
 MAX_TARGET = 8 << 10
+TOO_LARGE = f"a request has at most {MAX_BODY:,} bytes"
 RESPONSE_S = 60.0
 """Seconds within which a response must be sent: a client that reads slower is cut off."""
 OPEN_PATHS = frozenset(
@@ -56,10 +59,6 @@ class Client:
     """The session of the browser; it may have begun with this request."""
     is_program: bool
     """Whether the request came with a token and not from a page."""
-
-
-class _TooLarge(Exception):
-    """The body of the request is too long."""
 
 
 class RequestGuard:
@@ -99,9 +98,6 @@ class RequestGuard:
         try:
             async with asyncio.timeout(RESPONSE_S):
                 await self._app(scope, receive, send)
-        except _TooLarge:
-            if not send.has_started:
-                await _refuse(send, 413, f"a request has at most {MAX_BODY:,} bytes", wants_page=False)
         except TimeoutError:
             if not send.has_started:
                 await _refuse(send, 503, f"no answer within {RESPONSE_S:g} s", wants_page=False)
@@ -117,7 +113,7 @@ class RequestGuard:
             return 414, f"an address has at most {MAX_TARGET:,} bytes"
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MAX_BODY:
-            return 413, f"a request has at most {MAX_BODY:,} bytes"
+            return 413, TOO_LARGE
         if scope["method"] not in SAFE_METHODS and not is_same_origin(headers):
             return 403, "the request comes from another site"
         if who is None and scope["path"] not in OPEN_PATHS:
@@ -163,7 +159,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         seen += len(message.get("body", b""))
         if seen > MAX_BODY:
-            raise _TooLarge
+            raise HTTPException(413, TOO_LARGE)
         return message
 
     return limited
