@@ -22,6 +22,7 @@ from uuid import UUID
 
 from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
+from core.tracing import root_span
 from crawler.archive_filter import ArchiveFilter
 from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.connectivity.uplink import Uplink
@@ -138,7 +139,8 @@ class LeaseHandler:
     async def exchange(self, lease: Lease) -> None:
         """Fetch the URL of a lease, and put the result into the queue. Never raise."""
         try:
-            result = await self.read(lease, await self.fetch(lease))
+            with root_span("page", url=lease.url.text, kind=str(lease.kind)):
+                result = await self.read(lease, await self.fetch(lease))
         except Exception as error:  # noqa: BLE001 - the same
             self.stop(error)
         else:

@@ -18,18 +18,19 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from crawler.render.chromium.program import find_browser
 from demo.web import RunningWeb, Web
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/guides/console.png"
-SIZE = {"width": 1280, "height": 1120}
-PHONE = {"width": 390, "height": 844}
+SIZE: ViewportSize = {"width": 1280, "height": 1120}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 TOML = """[project]
 contact = "mailto:crawl@example.org"
 [crawler]
@@ -103,13 +104,13 @@ def linked(address: str) -> list[str]:
     ]
 
 
-def draw(  # noqa: PLR0913 - what a picture depends on
+def draw(
     browser: Browser,
     address: str,
     path: Path,
     *,
-    size: dict[str, int] = SIZE,
-    scheme: str = "light",
+    size: ViewportSize = SIZE,
+    scheme: Literal["light", "dark"] = "light",
     whole: bool = True,
 ) -> None:
     """Draw one view."""

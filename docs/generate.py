@@ -1,4 +1,4 @@
-"""Write docs/reference/commands.md, configuration.md, reasons.md, rooms.md and api.md from the code. With --check,
+"""Write the pages of docs/reference that are generated from the code. With --check,
 write nothing, and fail if one of them differs.
 """
 
@@ -18,6 +18,7 @@ from pipeline import configuration
 from pipeline.commands.app import app
 from pipeline.configuration_template import default_text, template
 from pipeline.console.web.console_app import api_app
+from pipeline.reports.metric_families import FAMILIES
 from pipeline.terminal import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -161,12 +162,30 @@ def _type(schema: dict[str, Any]) -> str:
     return str(schema.get("const") or schema.get("type", "any"))
 
 
+def metrics() -> str:
+    """Every metric with its type, its labels and its meaning."""
+    lines = [
+        "# Metrics\n",
+        "Generated from the code by `make docs`. `thresher status --metrics` and `/metrics` of the console export",
+        "these to Prometheus. `source` is the name of a crawl or an ingest; `kind` is that of a worker: `crawler`,",
+        "`processor` or `exporter`.",
+        "No label holds a URL or a host. Counters of a crawl start anew only when the crawl is forgotten or rebuilt.\n",
+        "| metric | type | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    for family in FAMILIES:
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        lines.append(f"| `{family.name}` | {family.type} | {labels} | {family.help} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
     """Write the pages, or compare them with the code. Return the exit code."""
     stale = []
     pages = (
         ("commands.md", commands()),
         ("configuration.md", configuration_keys()),
+        ("metrics.md", metrics()),
         ("reasons.md", reason_codes()),
         ("rooms.md", rooms()),
         ("api.md", api()),

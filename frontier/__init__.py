@@ -38,7 +38,10 @@ limit the gate is shut, and `lease` grants nothing to anybody until a report say
 as often as it must. A worker without a heartbeat in time is not `workers.alive`, and another may recover its work once
 it has taken over its name (`workers.take_over`). If the first worker lives after all, everything that it asks for under
 that name is refused (`TakeoverError`). A worker that a fault on its own side keeps from the web says so with its
-heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on.
+heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on. With its heartbeat a worker
+also reports its figures (`frontier.worker_figures`), whose sums never fall. And it reports when its requests truly were
+(`politeness.check_exchanges`): the frontier counts every one that came before its host's delay was over, whatever
+planned it.
 
 **The life of a crawl.** The first to open a crawl makes it, with the settings and the storage that hold for all who
 come later (`frontier.crawl_settings`). A frontier that was lost is made again (`rebuild`) by telling it which URLs were
@@ -55,6 +58,7 @@ the same frontier for one process, without a server: its promises in plain Pytho
 
 from frontier.crawl_frontier import Frontier
 from frontier.crawl_settings import CrawlSettings, StorageId
+from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
 from frontier.fleet_state import FleetState, Member, Wanted
 from frontier.gate_state import GateState
 from frontier.lease import (
@@ -82,12 +86,16 @@ from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
 from frontier.verbs.crawl import crawl_names
 from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
+from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
 
 __all__ = [
     "AddResult",
     "Budget",
+    "CrawlFigures",
     "CrawlSettings",
     "Discovery",
+    "ExchangeCheck",
+    "ExchangeTimes",
     "Fault",
     "FleetState",
     "Frontier",
@@ -116,7 +124,11 @@ __all__ = [
     "UnloggedBatch",
     "UrlPolicy",
     "UrlState",
+    "Violation",
     "Wanted",
+    "WorkerFigures",
+    "WorkerKind",
+    "WorkerReport",
     "canonicalize",
     "crawl_names",
 ]

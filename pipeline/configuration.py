@@ -24,6 +24,7 @@ from crawler.render.render_settings import RenderSettings
 from crawler.wire.wire_settings import WireSettings
 from extract.rights import OBEYABLE
 from frontier.pace import BudgetSettings, PaceSettings
+from pipeline.prices import Prices
 from pipeline.url_policy import PolicySettings
 
 FILE = "thresher.toml"
@@ -198,6 +199,7 @@ class Config:
     ingest: IngestConfig = field(default_factory=IngestConfig)
     filters: FiltersConfig = field(default_factory=FiltersConfig)
     dedup: DedupConfig = field(default_factory=DedupConfig)
+    prices: Prices = field(default_factory=Prices)
 
     @property
     def contact(self) -> str:
@@ -216,6 +218,7 @@ SECTIONS: Mapping[str, type] = {
     "ingest": IngestConfig,
     "filters": FiltersConfig,
     "dedup": DedupConfig,
+    "prices": Prices,
 }
 
 

@@ -16,6 +16,8 @@ from io import BufferedReader
 from pathlib import Path
 
 from core import CorruptData, Unavailable
+from core.call_times import CallTimes
+from storage.call_timer import CallTimer
 from storage.store import Staged, check_name
 
 STAGING = ".staging"
@@ -29,10 +31,12 @@ FILE_MODE = 0o666  # less the umask, as any created file
 class DirectoryStore:
     """The objects under one root directory. Many processes may use one root at the same time."""
 
-    __slots__ = ("root",)
+    __slots__ = ("_timer", "root")
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, timer: CallTimer | None = None) -> None:
+        """`timer` counts the calls; the default is a new one."""
         self.root = root
+        self._timer = timer or CallTimer()
 
     @property
     def uri(self) -> str:
@@ -66,7 +70,7 @@ class DirectoryStore:
         if the object was created, False if the name was taken.
         """
         target = self.path(name)
-        with disk_errors_as_unavailable(self.root):
+        with disk_errors_as_unavailable(self.root), self._timer.time():
             sync(path)
             make_directory(target.parent)
             try:
@@ -82,6 +86,10 @@ class DirectoryStore:
     def unavailable_since_ms(self) -> None:
         """Return None: a directory answers or fails at once, and nobody waits for it."""
         return
+
+    def call_times(self) -> CallTimes:
+        """Return the puts of this process and how long they took."""
+        return self._timer.times
 
     def sweep(self) -> int:
         """Remove the staged files of killed programs, and return how many. What a living program stages stays."""
@@ -115,7 +123,7 @@ class DirectoryStore:
 
     def substore(self, directory: str) -> "DirectoryStore":
         """Return the directory of that name as a store of its own."""
-        return DirectoryStore(self.root / directory)
+        return DirectoryStore(self.root / directory, self._timer)
 
     def clear(self) -> None:
         """Remove the whole directory."""

@@ -87,6 +87,7 @@ class _RobotsClient:
 
     client: Client
     page_address: str
+    in_burst: bool
 
     async def get(
         self,
@@ -103,6 +104,7 @@ class _RobotsClient:
             max_body=max_body,
             with_credentials=False,
             page_address=self.page_address,
+            in_burst=self.in_burst,
         )
 
 
@@ -195,6 +197,7 @@ class SubresourceFetcher:
                 timeout_s=self._left_s(),
                 with_credentials=with_credentials,
                 page_address=self._address,
+                in_burst=self._lease.holds(url.host),
             )
 
         async with self._queue_lock(url.host):
@@ -215,7 +218,9 @@ class SubresourceFetcher:
 
     async def _fetch_robots(self, url: Url) -> RobotsFetch | str:
         """Fetch the robots.txt of another origin."""
-        client = _RobotsClient(client=self._client, page_address=self._address)
+        client = _RobotsClient(
+            client=self._client, page_address=self._address, in_burst=self._lease.holds(url.host)
+        )
 
         async def ask(waited: bool) -> RobotsFetch | Postponement:
             return await self._lease.fetch_robots(url, client, has_waited=waited)

@@ -26,6 +26,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from core import Failure, failure_boundary
+from core.tracing import root_span
 from crawler.connectivity.uplink import Uplink
 from crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
 from crawler.machine.heartbeat import Heartbeat
@@ -117,13 +118,14 @@ class Scheduler:
         if room <= 0 or self._poll.wait_s(self._clock()) or not await self._gate.may_lease():
             return []
         self._heartbeat.check()
-        granted = await self._frontier.lease(
-            room,
-            worker=self._worker,
-            lease_ms=self._lease_ms(),
-            max_pages=self._settings.max_pages,
-            max_requests=self._settings.max_requests,
-        )
+        with root_span("lease batch", room=room):
+            granted = await self._frontier.lease(
+                room,
+                worker=self._worker,
+                lease_ms=self._lease_ms(),
+                max_pages=self._settings.max_pages,
+                max_requests=self._settings.max_requests,
+            )
         self._poll.record_grant(self._clock(), granted=len(granted), soonest_ms=granted.soonest_ms)
         return self._queue.open_leases(granted, slots=slots)
 

@@ -40,6 +40,7 @@ from crawler.wire.fetch_failure import (
 )
 from crawler.wire.http.message import Headers
 from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
+from crawler.wire.sent_exchange import SentExchange
 from crawler.wire.wire_settings import WireSettings
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Headers",
     "Network",
     "Postponement",
+    "SentExchange",
     "Symptom",
     "WireSettings",
     "acquire_at_once",

@@ -41,6 +41,7 @@ VERB_FILES = (
     "flow",
     "home",
     "workers",
+    "audit",
     "fleet",
 )
 

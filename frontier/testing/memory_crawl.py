@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from frontier.crawl_settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
+from frontier.exchange_times import ExchangeTimes
 from frontier.lease import Lease
 from frontier.testing.model.crawl_state import CrawlState
 from frontier.testing.model.fleet_members import FleetMembers
@@ -27,6 +28,7 @@ class MemoryCrawl:
         self.state = CrawlState(settings=CrawlSettings())
         self.gate = BackpressureGate()
         self.heartbeats = Heartbeats()
+        self.last_exchanges: dict[str, ExchangeTimes] = {}
         self.fleet_members = FleetMembers()
         self.rebuilt_parts: set[str] | None = None
         self._storage: StorageId | None = None

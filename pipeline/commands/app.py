@@ -20,6 +20,8 @@ from pipeline.commands.run_command import run
 from pipeline.commands.serve_command import serve_command
 from pipeline.commands.show import show_command
 from pipeline.commands.step_commands import dedup_command, export, export_wacz_command, process
+from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
+from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.output import echo, run_command
 
 app = typer.Typer(
@@ -37,9 +39,18 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def thresher(
+    context: typer.Context,
     project: Annotated[
         Path | None,
         typer.Option("--project", help="Use the thresher.toml in this directory, for any command."),
+    ] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(
+            "--log-format",
+            envvar=LOG_FORMAT_VARIABLE,
+            help="Write log lines on stderr as text, or as one JSON object a line. The default is text.",
+        ),
     ] = None,
     version: Annotated[  # noqa: ARG001 - its callback does the work
         bool,
@@ -62,6 +73,9 @@ def thresher(
     """
     if project is not None:
         os.environ[PROJECT_VARIABLE] = str(project)
+    if log_format is not None:
+        os.environ[LOG_FORMAT_VARIABLE] = log_format
+    context.with_resource(command_telemetry(context.invoked_subcommand or ""))
 
 
 app.command(name="init")(init)

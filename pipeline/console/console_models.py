@@ -178,8 +178,28 @@ class FleetView(Model):
     members: list[MemberView]
 
 
+class ReportView(Model):
+    """What a live worker has done since it started."""
+
+    name: str
+    kind: str
+    rss_bytes: int
+    requests: int
+    bytes_received: int
+    bytes_stored: int
+    parts: int
+    cpu_s: float
+    store_s: float = Field(description="Seconds that calls of the storage took.")
+
+
 class WorkersView(Model):
     """What the frontier knows of the workers of a crawl."""
+
+    reports: list[ReportView] = Field(description="Workers whose last report still counts.")
+    politeness_violations: int = Field(
+        description="Requests, of all workers that the crawl ever had, that began before the delay of their host was "
+        "over. It must be 0."
+    )
 
     lease_holders: list[str] = Field(description="Workers that hold leases.")
     outages: dict[str, str] = Field(description="Workers that are kept from the web, and by what.")
@@ -223,27 +243,45 @@ class SourceSizes(Model):
     document_bytes: int = Field(description="Documents, verdicts and signatures.")
 
 
-class StepTotals(Model):
-    """The runs of one step."""
+class CostLine(Model):
+    """What something took, and what that costs."""
 
-    step: str
-    runs: int
+    name: str
     cpu_s: float
-    worker_s: float = Field(description="Seconds that workers were held, summed over the workers.")
-    bytes_read: int
-    bytes_written: int
-    quarantined: int = Field(description="Parts that were given up.")
+    bytes_received: float = Field(description="Bytes from websites.")
+    bytes_written: float
+    bytes_stored: float = Field(description="Bytes that lie in storage now.")
+    once: float = Field(
+        description="For CPU, traffic and calls, in the currency of the prices; 0 without prices."
+    )
+    monthly: float = Field(description="For storage, each month.")
+
+
+class CostView(Model):
+    """What the project cost so far."""
+
+    has_prices: bool = Field(description="Whether thresher.toml has prices.")
+    currency: str
+    total: CostLine
+    sources: list[CostLine]
+    steps: list[CostLine] = Field(description="`crawl` stands for the workers of crawls.")
+    kept_tokens: int | None = Field(description="Tokens of kept documents, as exports count them.")
+    per_million_tokens: float | None = Field(
+        description="What a million kept tokens cost so far; None without prices or tokens."
+    )
+    has_crawl_figures: bool = Field(
+        description="False if the frontier does not respond; crawls are missing then."
+    )
 
 
 class StorageView(Model):
-    """What the storage holds, and what it cost to make."""
+    """What the storage holds."""
 
     uri: str
     free_bytes: int | None = Field(description="Free space of the disk; None for object storage.")
     total_bytes: int | None
     stored_bytes: int = Field(description="Bytes of everything sealed, as the Manifests say.")
     sources: list[SourceSizes]
-    steps: list[StepTotals]
 
 
 class FunnelStage(Model):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from frontier import CrawlSettings, Frontier, GateState, Outage, Stats
+from frontier import CrawlFigures, CrawlSettings, Frontier, GateState, Outage, Stats
 from frontier.fleet_state import FleetState
 
 
@@ -20,6 +20,7 @@ class CrawlFacts:
     outages: Mapping[str, Outage]
     """What keeps workers from the web, by worker."""
     lease_holders: tuple[str, ...]
+    figures: CrawlFigures
     fleet: FleetState | None
     settings: CrawlSettings
 
@@ -32,8 +33,11 @@ async def crawl_facts(frontier: Frontier) -> CrawlFacts:
         frontier.backlog.archived_bytes(),
         frontier.fleet.state(),
     )
-    stalls, outages, holders = await asyncio.gather(
-        frontier.workers.stalls(), frontier.workers.outages(), frontier.workers.holders()
+    stalls, outages, holders, figures = await asyncio.gather(
+        frontier.workers.stalls(),
+        frontier.workers.outages(),
+        frontier.workers.holders(),
+        frontier.workers.figures(),
     )
     return CrawlFacts(
         stats=stats,
@@ -42,6 +46,7 @@ async def crawl_facts(frontier: Frontier) -> CrawlFacts:
         stalls_ms=stalls,
         outages=outages,
         lease_holders=tuple(sorted(holders)),
+        figures=figures,
         fleet=fleet,
         settings=frontier.crawl.settings,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from frontier import CrawlSettings, GateState, Hold, HostState, Stats, UrlState
+from frontier import CrawlFigures, CrawlSettings, GateState, Hold, HostState, Stats, UrlState
 from frontier.fleet_state import FleetState
 from pipeline.console.console_models import (
     CrawlView,
@@ -16,6 +16,7 @@ from pipeline.console.console_models import (
     MemberView,
     PlaceView,
     RatesView,
+    ReportView,
     SettingsView,
     UrlCounts,
 )
@@ -25,6 +26,10 @@ from pipeline.console.sampler import Rates
 from pipeline.reports.status import wait_reason
 from pipeline.terminal.outage_line import outage_line
 from pipeline.terminal.reasons import describe
+
+MICRO = 1_000_000
+MAX_REPORTS = 500
+"""Workers that are shown."""
 
 
 def crawl_view(name: str, facts: CrawlFacts, rates: Rates | None) -> CrawlView:
@@ -149,6 +154,24 @@ def fleet_view(state: FleetState | None) -> FleetView | None:
             for member in state.members
         ],
     )
+
+
+def report_views(figures: CrawlFigures) -> list[ReportView]:
+    """Return what each live worker has done."""
+    return [
+        ReportView(
+            name=name,
+            kind=report.kind,
+            rss_bytes=report.rss_bytes,
+            requests=report.figures.requests,
+            bytes_received=report.figures.bytes_received,
+            bytes_stored=report.figures.bytes_stored,
+            parts=report.figures.parts,
+            cpu_s=report.figures.cpu_us / MICRO,
+            store_s=report.figures.store_us / MICRO,
+        )
+        for name, report in sorted(figures.workers.items())[:MAX_REPORTS]
+    ]
 
 
 def split_reason(key: str, counts: Mapping[str, int]) -> tuple[str, str, int]:

@@ -15,6 +15,7 @@ from pipeline.console.actions.action_requests import Action, ActionRequest
 from pipeline.console.actions.action_runner import ActionRunner, Operator
 from pipeline.console.console_models import (
     ActionResult,
+    CostView,
     CrawlView,
     ErrorView,
     ExportView,
@@ -28,6 +29,7 @@ from pipeline.console.console_models import (
     WorkersView,
     YieldView,
 )
+from pipeline.console.cost_view import cost_view
 from pipeline.console.crawl_facts import CrawlFacts, crawl_facts
 from pipeline.console.crawl_reader import CrawlReader, UnknownCrawl
 from pipeline.console.error_examples import error_examples
@@ -37,6 +39,7 @@ from pipeline.console.frontier_views import (
     host_view,
     lost_crawl_view,
     place_view,
+    report_views,
     split_reason,
 )
 from pipeline.console.host_survey import HostSurvey
@@ -48,8 +51,7 @@ from pipeline.console.url_search import UrlSearches
 from pipeline.console.url_view import source_view
 from pipeline.open_project import OpenProject
 from pipeline.reports.history import url_history
-from pipeline.reports.metrics import metrics
-from pipeline.reports.status import project_status
+from pipeline.reports.metrics import project_costs, project_metrics, readable_status
 from pipeline.terminal.reasons import describe
 
 LOGGER = logging.getLogger(__name__)
@@ -113,6 +115,8 @@ class Console:
             lease_holders=list(facts.lease_holders),
             outages={worker: outage.why for worker, outage in facts.outages.items()},
             storage_stalls_ms=facts.stalls_ms,
+            reports=report_views(facts.figures),
+            politeness_violations=sum(each.politeness_violations for each in facts.figures.sums.values()),
             fleet=fleet_view(facts.fleet),
         )
 
@@ -176,7 +180,7 @@ class Console:
     # Storage
 
     async def storage(self, wait_s: float = FIRST_WAIT_S) -> Reading[StorageView]:
-        """Return what is stored and what its runs cost."""
+        """Return what is stored."""
         return await self._reading("storage", "", lambda _: self.stored.storage()).get(wait_s)
 
     async def funnel(self, source: str, wait_s: float = FIRST_WAIT_S) -> Reading[FunnelView]:
@@ -190,6 +194,10 @@ class Console:
     async def exports(self, wait_s: float = FIRST_WAIT_S) -> Reading[list[ExportView]]:
         """Return the exports that the project knows."""
         return await self._reading("exports", "", lambda _: self.stored.exports()).get(wait_s)
+
+    async def cost(self, wait_s: float = FIRST_WAIT_S) -> Reading[CostView]:
+        """Return what the project cost so far."""
+        return await self._reading("cost", "", self._read_cost).get(wait_s)
 
     async def metrics(self) -> Reading[str]:
         """Return the figures of `thresher status --metrics`, some seconds old at most."""
@@ -311,9 +319,13 @@ class Console:
         self.stored.refresh()
         return error_examples(self.project.store, self.project.catalog, crawl)
 
+    def _read_cost(self, _: str) -> CostView:
+        self.stored.refresh()
+        return cost_view(project_costs(self.project, readable_status(self.project)))
+
     def _read_metrics(self, _: str) -> str:
         self.stored.refresh()
-        return metrics(project_status(self.project), self.project.cache_stats)
+        return project_metrics(self.project)
 
     async def _problem(self, answer: Awaitable[object]) -> str:
         try:

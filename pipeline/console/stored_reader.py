@@ -23,12 +23,10 @@ from pipeline.console.console_models import (
     RunPage,
     RunView,
     SourceSizes,
-    StepTotals,
     StorageView,
     YieldView,
 )
 from pipeline.crawls.yields import part_domains
-from pipeline.engine.quarantine import DIRECTORY as QUARANTINE
 from pipeline.open_project import OpenProject
 from pipeline.reports.report import funnel_of
 from pipeline.steps.process import NAME as PROCESS
@@ -70,7 +68,7 @@ class StoredReader:
             self._fresh_until = time.monotonic() + max(REFRESH_S, took * REFRESH_SHARE)
 
     def storage(self) -> StorageView:
-        """Return what is stored and what its runs cost."""
+        """Return what is stored."""
         self.refresh()
         catalog = self._project.catalog
         sizes = catalog.query(sums.step_sizes)
@@ -95,23 +93,7 @@ class StoredReader:
             total_bytes=disk.total if disk else None,
             stored_bytes=sum(size.bytes for size in sizes),
             sources=list(by_source.values()),
-            steps=[
-                StepTotals(
-                    step=cost.step,
-                    runs=cost.runs,
-                    cpu_s=cost.cpu_s,
-                    worker_s=cost.worker_s,
-                    bytes_read=cost.bytes_read,
-                    bytes_written=cost.bytes_written,
-                    quarantined=cost.quarantined,
-                )
-                for cost in catalog.query(sums.step_costs)
-            ],
         )
-
-    def quarantined(self, source: str) -> int:
-        """Return how many parts of a source were given up."""
-        return sum(1 for _ in self.store.list(f"{QUARANTINE}/{PROCESS}/{source}/"))
 
     def funnel(self, source: str) -> FunnelView:
         """Return the funnel of one source."""

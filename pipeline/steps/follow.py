@@ -15,14 +15,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from core import InputError
-from frontier import Frontier, crawl_names
+from frontier import Frontier, WorkerFigures, WorkerReport, crawl_names
 from frontier.link.connect import connect
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part
+from pipeline.engine.task import TaskSuccess
 from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 from pipeline.runs import record_run
@@ -44,18 +46,50 @@ class Backlog:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._bytes: dict[str, int] = {}
+        self._sealed_at: dict[str, float] = {}
+        self._figures: dict[str, WorkerFigures] = {}
+        self._peak_rss = 0
         self._lock = threading.Lock()
 
-    def add(self, parts: list[Part]) -> None:
-        """Add parts that wait."""
+    def add(self, parts: list[Part], age_s: float) -> None:
+        """Add parts that wait. Their files were sealed `age_s` seconds ago."""
+        sealed_at = time.monotonic() - age_s
         with self._lock:
             self._bytes.update((part.name, part.bytes) for part in parts)
+            self._sealed_at.update((part.name, sealed_at) for part in parts)
+
+    def count_sealed(self, part: Part, cost: TaskSuccess) -> None:
+        """Count what a part cost, for the figures of its source."""
+        source = part.name.partition("/")[0]
+        with self._lock:
+            before = self._figures.get(source, WorkerFigures())
+            self._peak_rss = max(self._peak_rss, cost.rss)
+            self._figures[source] = replace(
+                before,
+                parts=before.parts + 1,
+                cpu_us=before.cpu_us + int(cost.cpu_s * 1e6),
+                bytes_read=before.bytes_read + cost.bytes_read,
+                bytes_stored=before.bytes_stored + cost.bytes_written,
+            )
+
+    def report(self, source: str) -> WorkerReport:
+        """Return the figures of the parts of one source that this process sealed."""
+        with self._lock:
+            figures = self._figures.get(source, WorkerFigures())
+            return WorkerReport(kind="processor", rss_bytes=self._peak_rss, figures=figures)
+
+    def oldest_ms(self, source: str) -> int:
+        """Return for how many milliseconds the oldest waiting file of a source has been sealed; 0 if none waits."""
+        with self._lock:
+            sealed_at = [self._sealed_at[name] for name in self._bytes if name.startswith(f"{source}/")]
+        return round(1000 * (time.monotonic() - min(sealed_at))) if sealed_at else 0
 
     def remove(self, parts: list[Part]) -> None:
         """Remove parts that are sealed or in quarantine."""
         with self._lock:
             for part in parts:
                 self._bytes.pop(part.name, None)
+                self._sealed_at.pop(part.name, None)
 
     def bytes_of(self, source: str) -> int:
         """Return the waiting bytes of one source."""
@@ -70,6 +104,7 @@ class Backlog:
         """Remove a finished part, named by the note, and pass the progress on."""
         with self._lock:
             self._bytes.pop(note, None)
+            self._sealed_at.pop(note, None)
         self._progress.advance(note, by, total)
 
     def print_line(self, line: str) -> None:
@@ -96,7 +131,13 @@ def follow(project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progr
                 parts = watcher.pop_parts()
                 if parts:
                     ran = run_step.run_step(
-                        project.store, step, parts, process.work, pool=pool, progress=backlog
+                        project.store,
+                        step,
+                        parts,
+                        process.work,
+                        pool=pool,
+                        progress=backlog,
+                        on_sealed=backlog.count_sealed,
                     )
                     backlog.remove(parts)
                     record.summary = record.summary.plus(ran)
@@ -153,12 +194,16 @@ class _SealedPartWatcher:
         """Find the parts of files that were sealed since the last call. Return whether there were any."""
         store, filters = self._project.store, self._project.config.filters
         fresh: list[Part] = []
+        is_first = not self._seen
         for source in self._names:
             for name in store.list(f"manifests/archive/{source}/"):
                 if name not in self._seen:
                     self._seen.add(name)
-                    fresh.extend(process.parts_of(store, load_manifest(store, name), filters, self._blocked))
-        self._backlog.add(fresh)
+                    manifest = load_manifest(store, name)
+                    parts = list(process.parts_of(store, manifest, filters, self._blocked))
+                    # Files that are found later were sealed since the last search.
+                    self._backlog.add(parts, store.age_ms(name) / 1000 if is_first else 0.0)
+                    fresh.extend(parts)
         for part in fresh:
             self._found.put(part)
         return bool(fresh)
@@ -194,12 +239,16 @@ class _SealedPartWatcher:
                             backlog=self._backlog.bytes_of(name),
                             limit=self._project.config.crawler.follow.max_backlog,
                             ttl_ms=FOLLOWER_TTL_MS,
+                            oldest_ms=self._backlog.oldest_ms(name),
                         )
+                        await crawl.workers.report_figures(self._follower, self._backlog.report(name))
                     self._is_finished = is_drained and not fresh
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
                 for crawl in crawls.values():
                     await crawl.backlog.withdraw(self._follower)
+                    await crawl.workers.report_figures(self._follower, self._backlog.report(name))
+                    await crawl.workers.deregister(self._follower)
         finally:
             await link.aclose()
 

@@ -24,19 +24,6 @@ class StepSize:
     rows: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepCost:
-    """The costs of all runs of one step."""
-
-    step: str
-    runs: int
-    cpu_s: float
-    worker_s: float
-    bytes_read: int
-    bytes_written: int
-    quarantined: int
-
-
 def step_sizes(session: Session) -> list[StepSize]:
     """Return what each step has sealed for each source."""
     query = (
@@ -53,30 +40,6 @@ def step_sizes(session: Session) -> list[StepSize]:
     return [
         StepSize(step=step, source=source, parts=parts, bytes=int(size), rows=int(rows))
         for step, source, parts, size, rows in session.execute(query)
-    ]
-
-
-def step_costs(session: Session) -> list[StepCost]:
-    """Return what the runs of each step cost."""
-    names = ("cpu_s", "worker_s", "bytes_read", "bytes_written", "quarantined")
-    sums = [func.coalesce(func.sum(getattr(Cost, name)), 0) for name in names]
-    query = (
-        select(col(Run.step), func.count(), *sums)
-        .where(col(Cost.run) == col(Run.name))
-        .group_by(col(Run.step))
-        .order_by(col(Run.step))
-    )
-    return [
-        StepCost(
-            step=step,
-            runs=runs,
-            cpu_s=float(cpu_s),
-            worker_s=float(worker_s),
-            bytes_read=int(read),
-            bytes_written=int(written),
-            quarantined=int(quarantined),
-        )
-        for step, runs, cpu_s, worker_s, read, written, quarantined in session.execute(query)
     ]
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from core.call_times import CallTimes
 from core.printable_address import redact_secrets
 from storage.s3.in_flight import InFlight
 from storage.s3.request_retry import RetryPolicy
@@ -86,6 +87,10 @@ class Connection:
     def waiting_ms(self) -> int | None:
         """Return for how many milliseconds the server has answered nothing; None if it answers."""
         return self._requests.waiting_ms()
+
+    def call_times(self) -> CallTimes:
+        """Return the requests of this process and how long they took."""
+        return self._requests.timer.times
 
     def send(self, attempt: Callable[["S3Client"], T]) -> T:
         """Return the result of `attempt(client)`, which sends one request and reads its reply. Send it again as long as

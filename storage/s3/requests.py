@@ -14,6 +14,7 @@ from typing import TypeVar
 from botocore.exceptions import ClientError
 
 from core import Unavailable
+from storage.call_timer import CallTimer
 from storage.s3.in_flight import InFlight
 from storage.s3.request_retry import (
     Admission,
@@ -73,6 +74,8 @@ class RequestSender:
         self._circuit = Circuit()
         self._reason = ""
         self._warned_of: int | None = None
+        self.timer = CallTimer()
+        """Counts the attempts, those without an answer too."""
 
     def waiting_ms(self) -> int | None:
         """Return for how many milliseconds nothing has been answered, since the first failure; None if the server
@@ -153,7 +156,7 @@ class RequestSender:
     def _attempt(self, attempt: Callable[[], T], admission: Admission, limit_ms: int) -> T | RetryableFailure:
         try:
             # Without a limit, a server that sends a byte now and then would hold the request for ever.
-            with self._in_flight.attempt(limit_ms / 1000):
+            with self.timer.time(), self._in_flight.attempt(limit_ms / 1000):
                 result = attempt()
         except Exception as error:
             found = retryable_failure(error)

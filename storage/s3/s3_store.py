@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from core import CorruptData, InputError
+from core.call_times import CallTimes
 from core.printable_address import printable_address
 from storage.s3 import listing, put, read, uploads
 from storage.s3.connection import BucketLocation, Connection
@@ -201,6 +202,10 @@ class S3Store:
         """Return when the server stopped answering this process, in milliseconds since 1970; None if it answers."""
         waiting = self._connection.waiting_ms()
         return None if waiting is None else time.time_ns() // 1_000_000 - waiting
+
+    def call_times(self) -> CallTimes:
+        """Return the requests of this process and how long they took, without the pauses between two attempts."""
+        return self._connection.call_times()
 
     def close(self) -> None:
         """Close this process's connection. A later call opens another."""

@@ -91,7 +91,7 @@ def served_console(project: OpenProject, rules: AccessRules | None = None) -> It
         async def serve() -> None:
             loops.append(asyncio.get_running_loop())
             serving = asyncio.create_task(server.serve(sockets=[listening]))
-            while not server.started and not serving.done():
+            while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(0.005)
             started.set()
             await serving

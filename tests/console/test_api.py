@@ -94,7 +94,10 @@ def test_the_storage_the_funnel_and_the_yield_are_those_of_the_catalog(site, ser
     (source,) = storage["sources"]
     totals = site.project.catalog.totals("process", "main")
     assert source["kept"] == totals["keep.documents"]
-    assert {step["step"] for step in storage["steps"]} == {"process", "dedup", "export"}
+    cost = served.api("/api/cost").json
+    assert {"process", "dedup", "export"} <= {step["name"] for step in cost["steps"]}
+    assert cost["total"]["cpu_s"] > 0
+    assert (cost["has_prices"], cost["per_million_tokens"]) == (False, None)
     funnel = served.api("/api/sources/main/funnel").json
     assert sum(stage["records"] for stage in funnel["stages"]) == funnel["records"]
     yields = served.api("/api/sources/main/yields").json
@@ -233,7 +236,7 @@ def test_a_value_that_is_read_for_the_first_time_is_announced(site):
             assert (await reading.get()).age_s == 4.0
             assert len(reads) == 1
             now[0] = 6.0
-            while not (found := await reading.get()).error:
+            while not (found := await reading.get()).error:  # noqa: ASYNC110 - the thread ends at its own time
                 await asyncio.sleep(0.001)
             assert (found.value, found.error) == ("value", "it is gone")
             assert len(reads) == 2

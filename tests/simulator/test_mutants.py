@@ -54,6 +54,7 @@ class UnslottedArchiveWriter(archive_writer.ArchiveWriter):
 def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
     monkeypatch.setattr(Host, "after_last", lambda self, pace: 0)
     assert found([], promise="polite")
+    assert found([], promise="audited")
 
 
 def test_a_link_that_is_not_followed_is_found(monkeypatch):

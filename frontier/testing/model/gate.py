@@ -20,7 +20,9 @@ class BackpressureGate:
         """Return the newest report while it counts; None after that."""
         return self.report if now < self.until_ms else None
 
-    def report_backlog(self, follower: str, backlog: int, limit: int, ttl_ms: int, now: int) -> GateState:
+    def report_backlog(
+        self, follower: str, backlog: int, limit: int, *, ttl_ms: int, oldest_ms: int, now: int
+    ) -> GateState:
         """Take a report that counts for `ttl_ms`; return it with the decision whether the gate is shut."""
         before = self.state(now)
         part, whole = _OPENS_AT
@@ -32,6 +34,7 @@ class BackpressureGate:
             estimate=backlog,
             reported_ms=now,
             shut=backlog > limit or stays,
+            oldest_ms=oldest_ms,
         )
         self.until_ms = now + ttl_ms
         return self.report

@@ -14,6 +14,7 @@ from pipeline.console.archived_copy import archived_copy, stored_document
 from pipeline.console.console_models import (
     ActionRecord,
     ActionResult,
+    CostView,
     CrawlView,
     DocumentView,
     ErrorView,
@@ -187,8 +188,13 @@ def _add_storage_routes(router: APIRouter) -> None:
 
     @router.get("/storage", tags=["storage"])
     async def show_storage(request: Request) -> StorageView:
-        """What is stored, and what it cost to make."""
+        """What is stored."""
         return ready(await console_of(request).storage(READ_S))
+
+    @router.get("/cost", tags=["storage"])
+    async def show_cost(request: Request) -> CostView:
+        """What the project cost so far, by source and by step."""
+        return ready(await console_of(request).cost(READ_S))
 
     @router.get("/exports", tags=["storage"])
     async def list_exports(request: Request) -> list[ExportView]:

@@ -44,9 +44,10 @@ def _crawl_pages() -> APIRouter:
     @router.get("/")
     async def overview(request: Request) -> HTMLResponse:
         console = console_of(request)
-        crawls, storage, exports, runs = await asyncio.gather(
+        crawls, storage, cost, exports, runs = await asyncio.gather(
             _or_error(console.all_crawls()),
             console.storage(),
+            console.cost(),
             console.exports(),
             _or_error(asyncio.to_thread(console.stored.runs)),
         )
@@ -57,6 +58,7 @@ def _crawl_pages() -> APIRouter:
             crawls=crawls,
             samples={name: console.samples(name) for name in names},
             storage=storage,
+            cost=cost,
             exports=exports,
             runs=runs,
             actions=await asyncio.to_thread(console.actions.log.newest, 5),
@@ -138,8 +140,8 @@ def _storage_pages() -> APIRouter:
     @router.get("/storage")
     async def storage(request: Request) -> HTMLResponse:
         console = console_of(request)
-        found, exports = await asyncio.gather(console.storage(), console.exports())
-        return _page(request, "storage.html", storage=found, exports=exports)
+        found, cost, exports = await asyncio.gather(console.storage(), console.cost(), console.exports())
+        return _page(request, "storage.html", storage=found, cost=cost, exports=exports)
 
     @router.get("/runs")
     async def runs(request: Request, step: str = "", cursor: str = "") -> HTMLResponse:

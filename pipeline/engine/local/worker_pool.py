@@ -16,6 +16,7 @@ from typing import Protocol
 from core import ThresherError, Unavailable
 from pipeline.engine.local.part_process import PartProcess
 from pipeline.engine.task import Task, TaskFailure, TaskOutcome
+from pipeline.engine.traced_part import make_traced
 
 
 class WorkerPool(Protocol):
@@ -79,7 +80,7 @@ class LocalWorkerPool:
         try:
             while (task := self._tasks.get()) is not None and not self._closing:
                 try:
-                    ended = process.make(task.assignment())
+                    ended = make_traced(process, task.assignment(), is_whole_process=False)
                 except ThresherError as error:
                     ended = TaskFailure(error=error, detail="")
                 except Exception as error:  # noqa: BLE001 - every task must get an outcome
