@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core import InputError
-from pipeline.console.console_models import DocumentView
+from pipeline.console.models.url_models import DocumentView
 from pipeline.console.stored_reader import StoredReader
 from pipeline.steps.process import NAME
 from storage import tables

@@ -1,6 +1,6 @@
 """`cost_view`: what a project cost, as the console shows it. Pure."""
 
-from pipeline.console.console_models import CostLine, CostView
+from pipeline.console.models.storage_models import CostLine, CostView
 from pipeline.reports.cost import ProjectCost, Usage, money
 
 

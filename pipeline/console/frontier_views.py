@@ -5,7 +5,9 @@ from typing import Literal
 
 from frontier import CrawlFigures, CrawlSettings, GateState, Hold, HostState, Stats, UrlState
 from frontier.fleet_state import FleetState
-from pipeline.console.console_models import (
+from pipeline.console.crawl_facts import CrawlFacts
+from pipeline.console.host_survey import seconds_to_finish
+from pipeline.console.models.crawl_models import (
     CrawlView,
     FleetView,
     GateView,
@@ -14,14 +16,12 @@ from pipeline.console.console_models import (
     HostCounts,
     HostView,
     MemberView,
-    PlaceView,
     RatesView,
     ReportView,
     SettingsView,
     UrlCounts,
 )
-from pipeline.console.crawl_facts import CrawlFacts
-from pipeline.console.host_survey import seconds_to_finish
+from pipeline.console.models.url_models import PlaceView
 from pipeline.console.sampler import Rates
 from pipeline.reports.status import wait_reason
 from pipeline.terminal.outage_line import outage_line

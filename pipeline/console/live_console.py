@@ -13,22 +13,6 @@ from frontier import Frontier, HostState, InvalidUrl, canonicalize
 from pipeline.console.actions.action_log import ActionLog
 from pipeline.console.actions.action_requests import Action, ActionRequest
 from pipeline.console.actions.action_runner import ActionRunner, Operator
-from pipeline.console.console_models import (
-    ActionResult,
-    CostView,
-    CrawlView,
-    ErrorView,
-    ExportView,
-    FunnelView,
-    HealthView,
-    HostPageView,
-    HostView,
-    PolitenessView,
-    StorageView,
-    UrlView,
-    WorkersView,
-    YieldView,
-)
 from pipeline.console.cost_view import cost_view
 from pipeline.console.crawl_facts import CrawlFacts, crawl_facts
 from pipeline.console.crawl_reader import CrawlReader, UnknownCrawl
@@ -44,6 +28,17 @@ from pipeline.console.frontier_views import (
 )
 from pipeline.console.host_survey import HostSurvey
 from pipeline.console.live_log import LiveLogs
+from pipeline.console.models.crawl_models import (
+    CrawlView,
+    ErrorView,
+    HostPageView,
+    HostView,
+    PolitenessView,
+    WorkersView,
+)
+from pipeline.console.models.service_models import ActionResult, HealthView
+from pipeline.console.models.storage_models import CostView, ExportView, FunnelView, StorageView, YieldView
+from pipeline.console.models.url_models import UrlView
 from pipeline.console.sampler import PERIOD_S, CrawlSamples, Sample
 from pipeline.console.slow_reading import FIRST_WAIT_S, Reading, SlowReading
 from pipeline.console.stored_reader import StoredReader

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from pipeline.console.console_models import LogLineView, LogView
+from pipeline.console.models.crawl_models import LogLineView, LogView
 from pipeline.terminal.reasons import describe
 from storage.crawllog.log_line import LogLine, files, read
 from storage.crawllog.log_reader import LogFollower

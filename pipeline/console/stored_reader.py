@@ -10,7 +10,7 @@ from collections import Counter
 from functools import lru_cache
 
 from core import InputError
-from pipeline.console.console_models import (
+from pipeline.console.models.storage_models import (
     DomainYield,
     ExportView,
     FunnelStage,

@@ -1,8 +1,8 @@
 """`source_view`: what one crawl or ingest knows about a URL, as the console shows it."""
 
-from pipeline.console.console_models import CaptureView, UrlInSource
 from pipeline.console.frontier_views import place_view
 from pipeline.console.live_log import line_view
+from pipeline.console.models.url_models import CaptureView, UrlInSource
 from pipeline.console.stored_reader import StoredReader
 from pipeline.reports.history import CaptureHistory, History
 

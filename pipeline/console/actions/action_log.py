@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core import Unavailable
-from pipeline.console.console_models import ActionRecord
+from pipeline.console.models.service_models import ActionRecord
 
 FILE = "console-actions.jsonl"
 TAIL_BYTES = 256 << 10

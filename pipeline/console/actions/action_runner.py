@@ -15,7 +15,7 @@ from typing import Literal
 from core import InputError, ThresherError, Unavailable
 from pipeline.console.actions.action_log import ActionLog
 from pipeline.console.actions.action_requests import Action, ActionRequest
-from pipeline.console.console_models import ActionRecord, ActionResult
+from pipeline.console.models.service_models import ActionRecord, ActionResult
 from pipeline.open_project import OpenProject
 
 LOGGER = logging.getLogger(__name__)

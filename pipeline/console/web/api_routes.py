@@ -11,32 +11,31 @@ from core import InputError
 from pipeline.console.actions.action_requests import ACTIONS, Action, ActionRequest
 from pipeline.console.actions.action_runner import Operator
 from pipeline.console.archived_copy import archived_copy, stored_document
-from pipeline.console.console_models import (
-    ActionRecord,
-    ActionResult,
-    CostView,
+from pipeline.console.frontier_views import rates_view
+from pipeline.console.live_console import Console
+from pipeline.console.models.crawl_models import (
     CrawlView,
-    DocumentView,
     ErrorView,
-    ExportView,
-    FunnelView,
-    HealthView,
     HostPageView,
     HostView,
     LogView,
-    ManifestPage,
-    ManifestView,
     Model,
     PolitenessView,
     RatesView,
+    WorkersView,
+)
+from pipeline.console.models.service_models import ActionRecord, ActionResult, HealthView
+from pipeline.console.models.storage_models import (
+    CostView,
+    ExportView,
+    FunnelView,
+    ManifestPage,
+    ManifestView,
     RunPage,
     StorageView,
-    UrlView,
-    WorkersView,
     YieldView,
 )
-from pipeline.console.frontier_views import rates_view
-from pipeline.console.live_console import Console
+from pipeline.console.models.url_models import DocumentView, UrlView
 from pipeline.console.sampler import PERIOD_S
 from pipeline.console.slow_reading import Reading, T
 from pipeline.console.web.archived_page import HEADERS as REPLAY_HEADERS

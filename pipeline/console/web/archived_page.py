@@ -1,4 +1,4 @@
-"""`archived_response`: the copy of a page as a browser may show it, so that nothing of it runs.
+"""`replay_body`: the copy of a page as a browser may show it, so that nothing of it runs.
 
 1. The response is in a sandbox of its own origin (CSP `sandbox`): no script, form, popup or navigation of the console.
 2. It loads nothing: no image, font, frame or style from anywhere, only what stands in the page itself.

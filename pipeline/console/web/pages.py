@@ -17,8 +17,8 @@ from pipeline.console.archived_copy import archived_copy, stored_document
 from pipeline.console.web.access import AccessRules
 from pipeline.console.web.api_routes import console_of, operator_of
 from pipeline.console.web.archived_page import replay_body
+from pipeline.console.web.page_rendering import STATIC, render
 from pipeline.console.web.request_guard import Client, session_cookie
-from pipeline.console.web.templates import STATIC, render
 
 T = TypeVar("T")
 MAX_FIELDS = 40

@@ -1,4 +1,4 @@
-"""`render`: a page from its template. Every value is made visible (`page_text.foreign`) and escaped; no template says
+"""`render`: a page from its template. Every value is made visible (`shown_text.foreign`) and escaped; no template says
 otherwise.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipeline.console.web import page_text
+from pipeline.console.web import shown_text
 from pipeline.console.web.sparkline import share_bar, sparkline
 from pipeline.terminal.reasons import describe
 
@@ -35,26 +35,26 @@ def _environment() -> Environment:
         loader=FileSystemLoader(FOLDER / "page_templates"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=page_text.foreign,
+        finalize=shown_text.foreign,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     found.filters.update(
-        number=page_text.number,
-        short=page_text.short,
-        rate=page_text.rate,
-        size=page_text.size,
-        duration=page_text.duration,
-        seconds=page_text.in_seconds,
-        moment=page_text.moment,
-        segment=page_text.segment,
-        long_text=page_text.long_text,
-        web_address=page_text.web_address,
+        number=shown_text.number,
+        short=shown_text.short,
+        rate=shown_text.rate,
+        size=shown_text.size,
+        duration=shown_text.duration,
+        seconds=shown_text.in_seconds,
+        moment=shown_text.moment,
+        segment=shown_text.segment,
+        long_text=shown_text.long_text,
+        web_address=shown_text.web_address,
         describe=describe,
     )
     found.globals.update(
-        share=page_text.share,
-        address=page_text.address,
+        share=shown_text.share,
+        address=shown_text.address,
         sparkline=sparkline,
         share_bar=share_bar,
         health_words=HEALTH_WORDS,
