@@ -185,8 +185,8 @@ def _health(facts: CrawlFacts, rates: Rates | None, *, waits: str, is_paused: bo
         return "drained"
     if is_paused:
         return "paused"
-    has_crawlers = facts.lease_holders or (
-        facts.fleet is not None and any(each.kind == "crawler" for each in facts.fleet.members)
+    has_crawlers = facts.lease_holders or any(
+        report.kind == "crawler" for report in facts.figures.workers.values()
     )
     is_moving = bool(has_crawlers or (rates and rates.requests_per_s > 0))
     if waits and waits != "process for crawl":

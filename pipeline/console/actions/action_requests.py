@@ -1,11 +1,14 @@
 """The actions of the console: what each asks for, what it does, and the function that the command line calls too."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from core import InputError
+from frontier import Frontier
+from frontier.verbs.fleet import Fleet
 from pipeline.crawls import operator_commands
 from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
 from pipeline.open_project import OpenProject
@@ -159,7 +162,7 @@ class PauseFleet(ActionRequest):
 
     def run(self, project: OpenProject, crawl: str) -> str:
         """Pause the fleet."""
-        operator_commands.query_frontier(project, crawl, lambda frontier: frontier.fleet.pause())
+        _order_fleet(project, crawl, lambda fleet: fleet.pause())
         return "the fleet is paused"
 
 
@@ -168,7 +171,7 @@ class ResumeFleet(ActionRequest):
 
     def run(self, project: OpenProject, crawl: str) -> str:
         """Resume the fleet."""
-        operator_commands.query_frontier(project, crawl, lambda frontier: frontier.fleet.resume())
+        _order_fleet(project, crawl, lambda fleet: fleet.resume())
         return "the fleet goes on"
 
 
@@ -182,9 +185,7 @@ class ScaleFleet(ActionRequest):
 
     def run(self, project: OpenProject, crawl: str) -> str:
         """Scale the fleet."""
-        operator_commands.query_frontier(
-            project, crawl, lambda frontier: frontier.fleet.scale(self.kind, self.number)
-        )
+        _order_fleet(project, crawl, lambda fleet: fleet.scale(self.kind, self.number))
         return f"{self.number} {self.kind}s should run"
 
 
@@ -202,6 +203,16 @@ class Action:
     def consequence(self) -> str:
         """What it does, in words for the operator."""
         return " ".join((self.request.__doc__ or "").split())
+
+
+def _order_fleet(project: OpenProject, crawl: str, order: Callable[[Fleet], Awaitable[None]]) -> None:
+    """Give an order, and return when it is on the disk of the frontier's server: nobody would repeat it."""
+
+    async def give(frontier: Frontier) -> None:
+        await order(frontier.fleet)
+        await frontier.crawl.sync()
+
+    operator_commands.query_frontier(project, crawl, give)
 
 
 ACTIONS: dict[str, Action] = {

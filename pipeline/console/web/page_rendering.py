@@ -38,6 +38,7 @@ def _environment() -> Environment:
         finalize=shown_text.foreign,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,  # an upgrade replaces the files of a console that runs
     )
     found.filters.update(
         number=shown_text.number,
@@ -50,7 +51,8 @@ def _environment() -> Environment:
         segment=shown_text.segment,
         long_text=shown_text.long_text,
         web_address=shown_text.web_address,
-        describe=describe,
+        describe=lambda reason: shown_text.words(describe(reason)),
+        words=shown_text.words,
     )
     found.globals.update(
         share=shown_text.share,

@@ -31,6 +31,11 @@ def long_text(value: str) -> Markup:
     return Markup.escape(printable(value))
 
 
+def words(value: str) -> str:
+    """Return the description of a reason without the marks around commands, which a terminal needs."""
+    return value.replace("`", "")
+
+
 def number(value: float | None) -> str:
     """Return `1,234,567`, or a dash for None."""
     return "–" if value is None else f"{value:,.0f}"
