@@ -37,7 +37,7 @@ def report_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how many records each filter dropped, and what it all cost.
+    """Show what each filter dropped, and what it cost.
 
     The funnel lists the filters in their order, with records, bytes and tokens. The cost is CPU, traffic and storage,
     by source and by step, at the [prices] of thresher.toml.

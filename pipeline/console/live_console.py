@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -40,7 +41,7 @@ from pipeline.console.models.service_models import ActionResult, HealthView
 from pipeline.console.models.storage_models import CostView, ExportView, FunnelView, StorageView, YieldView
 from pipeline.console.models.url_models import UrlView
 from pipeline.console.sampler import PERIOD_S, CrawlSamples, Sample
-from pipeline.console.slow_reading import FIRST_WAIT_S, Reading, SlowReading
+from pipeline.console.slow_reading import DUTY, FIRST_WAIT_S, Reading, SlowReading
 from pipeline.console.stored_reader import StoredReader
 from pipeline.console.url_search import UrlSearches
 from pipeline.console.url_view import source_view
@@ -55,8 +56,10 @@ FACTS_S = 1.0
 """Seconds for which the facts of a crawl are not asked for again, however many clients look."""
 SURVEY_S = 0.02
 """Seconds of a sampling period in which hosts are surveyed, for each crawl."""
-MAX_ENTRIES = 10_000
+MAX_ENTRIES = 5_000
 """Waiting URLs of a host that are searched for one URL."""
+METRICS_DUTY = 0.01
+"""Share of one CPU that metrics take at most: Prometheus asks every few seconds, and needs new figures."""
 MAX_READINGS = 400
 SHOWN_HOSTS = 20
 MAX_ERRORS = 200
@@ -196,7 +199,7 @@ class Console:
 
     async def metrics(self) -> Reading[str]:
         """Return the figures of `thresher status --metrics`, some seconds old at most."""
-        return await self._reading("metrics", "", self._read_metrics).get(wait_s=10.0)
+        return await self._reading("metrics", "", self._read_metrics, duty=METRICS_DUTY).get(wait_s=10.0)
 
     async def health(self) -> HealthView:
         """Return whether the frontier and the storage respond."""
@@ -251,6 +254,8 @@ class Console:
 
     async def run(self) -> None:
         """Sample every crawl each `PERIOD_S` seconds until cancelled. What fails is tried again next time."""
+        with suppress(ThresherError, OSError):  # the first page need not wait for it
+            await asyncio.to_thread(self.stored.refresh)
         while True:
             started = time.monotonic()
             try:
@@ -302,12 +307,14 @@ class Console:
         except (InputError, CorruptData):  # the crawl was made anew, with other partitions
             survey.restart()
 
-    def _reading(self, kind: str, key: str, read: Callable[[str], T]) -> SlowReading[T]:
+    def _reading(
+        self, kind: str, key: str, read: Callable[[str], T], *, duty: float = DUTY
+    ) -> SlowReading[T]:
         found = self._readings.get((kind, key))
         if found is None:
             while len(self._readings) >= MAX_READINGS:
                 del self._readings[next(iter(self._readings))]
-            found = self._readings[kind, key] = SlowReading(partial(read, key), self._executor)
+            found = self._readings[kind, key] = SlowReading(partial(read, key), self._executor, duty=duty)
         return found  # type: ignore[return-value]
 
     def _read_examples(self, crawl: str) -> dict[str, list[str]]:

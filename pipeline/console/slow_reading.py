@@ -1,8 +1,8 @@
 """`SlowReading`: a value that takes long to read, read in a thread and kept, however many clients ask for it.
 
 1. At most one thread reads a value at a time. Clients get the last value, with its age.
-2. A reading that took t seconds is not repeated for t / `DUTY` seconds. So readings cost at most that share of a CPU,
-   however large the project is.
+2. A reading that took t seconds of CPU is not repeated for t / `duty` seconds, and not for ten times the time that it
+   took. So readings cost at most that share of a CPU, however large the project is.
 3. Nothing is read unless a client asks.
 """
 
@@ -17,7 +17,9 @@ from core import ThresherError
 
 T = TypeVar("T")
 DUTY = 0.005
-"""Share of one CPU that the readings of one value take at most."""
+"""Share of one CPU that the readings of one value take at most, unless the caller says otherwise."""
+MAX_WALL_SHARE = 0.1
+"""Share of the time in which a value is being read: the storage has other readers."""
 MIN_AGE_S = 5.0
 FIRST_WAIT_S = 0.15
 """Seconds that a client waits for a value that was never read: a page opens in 0.3 s."""
@@ -43,13 +45,18 @@ class SlowReading(Generic[T]):
     """One value and the thread that reads it."""
 
     def __init__(
-        self, read: Callable[[], T], executor: Executor, *, clock: Callable[[], float] = time.monotonic
+        self,
+        read: Callable[[], T],
+        executor: Executor,
+        *,
+        duty: float = DUTY,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._read, self._executor, self._clock = read, executor, clock
+        self._read, self._executor, self._duty, self._clock = read, executor, duty, clock
         self._value: T | None = None
         self._error = ""
         self._read_at: float | None = None
-        self._rest_until = 0.0
+        self._rest_until = self._cpu_s = 0.0
         self._running: asyncio.Future[None] | None = None
 
     async def get(self, wait_s: float = FIRST_WAIT_S) -> Reading[T]:
@@ -70,7 +77,7 @@ class SlowReading(Generic[T]):
     async def _refresh(self) -> None:
         started = self._clock()
         try:
-            self._value = await asyncio.get_running_loop().run_in_executor(self._executor, self._read)
+            self._value = await asyncio.get_running_loop().run_in_executor(self._executor, self._timed)
             self._error = ""
         except ThresherError as error:
             self._error = str(error)
@@ -79,7 +86,15 @@ class SlowReading(Generic[T]):
         finally:
             ended = self._clock()
             self._read_at, self._running = ended, None
-            self._rest_until = ended + max(MIN_AGE_S, (ended - started) / DUTY)
+            rests = (MIN_AGE_S, self._cpu_s / self._duty, (ended - started) / MAX_WALL_SHARE)
+            self._rest_until = ended + max(rests)
+
+    def _timed(self) -> T:
+        began = time.thread_time()
+        try:
+            return self._read()
+        finally:
+            self._cpu_s = time.thread_time() - began
 
     def __repr__(self) -> str:
         return f"<reading of {self._read!r}>"

@@ -146,7 +146,7 @@ def test_a_document_has_its_text_and_its_verdict(served, history):
 def test_the_metrics_are_those_of_the_status_command(served):
     answer = served.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert 'thresher_settled_urls{outcome="fetched",source="main"}' in answer.text
+    assert 'thresher_settled_urls_total{outcome="fetched",source="main"}' in answer.text
 
 
 def test_health_says_whether_the_frontier_and_the_storage_respond(served):

@@ -16,6 +16,7 @@ from pipeline.console.crawl_reader import UnknownCrawl
 from pipeline.console.live_console import Console
 from pipeline.console.web.access import AccessRules
 from pipeline.console.web.api_routes import add_service_routes, api_router
+from pipeline.console.web.page_rendering import compile_templates
 from pipeline.console.web.pages import add_pages, error_page
 from pipeline.console.web.request_guard import RequestGuard
 
@@ -31,6 +32,7 @@ def create_app(console: Console, rules: AccessRules) -> RequestGuard:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(compile_templates)
         sampling = asyncio.create_task(console.run())
         try:
             yield

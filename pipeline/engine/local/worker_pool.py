@@ -15,8 +15,8 @@ from typing import Protocol
 
 from core import ThresherError, Unavailable
 from pipeline.engine.local.part_process import PartProcess
+from pipeline.engine.local.traced_part import make_traced
 from pipeline.engine.task import Task, TaskFailure, TaskOutcome
-from pipeline.engine.traced_part import make_traced
 
 
 class WorkerPool(Protocol):

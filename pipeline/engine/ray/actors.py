@@ -25,8 +25,8 @@ from core import InputError, ThresherError, Unavailable
 from isolation import probe_confinement
 from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
 from pipeline.engine.local.part_process import PartProcess
+from pipeline.engine.local.traced_part import make_traced
 from pipeline.engine.task import TaskFailure, TaskOutcome
-from pipeline.engine.traced_part import make_traced
 
 E = TypeVar("E", bound=Exception)
 
