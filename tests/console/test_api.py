@@ -243,3 +243,58 @@ def test_a_value_that_is_read_for_the_first_time_is_announced(site):
             assert len(reads) == 2
 
     asyncio.run(play())
+
+
+def test_a_fleet_is_shown_paused_and_resumed(site, served):
+    from tests.pipeline.crawl_projects import ask
+
+    usual = {"crawler": 2, "processor": 1, "exporter": 0}
+    ask(site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual))
+    served.run(served.console.sample())
+    fleet = served.api("/api/crawls/main/workers").json["fleet"]
+    assert (fleet["controller"], fleet["crawlers"], fleet["is_paused"]) == ("c1", 2, False)
+    assert served.post_json("/api/crawls/main/pause-fleet", {}).json["message"] == "the fleet is paused"
+    assert served.api("/api/crawls/main/workers").json["fleet"]["is_paused"]
+    assert served.post_json("/api/crawls/main/scale-fleet", {"kind": "crawler", "number": 5}).status == 200
+    assert served.post_json("/api/crawls/main/resume-fleet", {}).status == 200
+    fleet = served.api("/api/crawls/main/workers").json["fleet"]
+    assert (fleet["crawlers"], fleet["is_paused"]) == (5, False)
+    assert "crawlers, 1 processors" in served.get("/crawls/main").text
+
+
+@pytest.mark.parametrize(
+    ("action", "values"),
+    [
+        ("hold", {}),
+        ("hold", {"host": "a b"}),
+        ("hold", {"host": "a.test", "duration": "soon"}),
+        ("hold", {"host": "a.test", "nothing": 1}),
+        ("drop", {"scope": "everything"}),
+        ("settings", {"min_delay_s": -1}),
+        ("settings", {}),
+        ("rescrape", {"scope": "moon"}),
+        ("scale-fleet", {"kind": "pilot", "number": 1}),
+    ],
+)
+def test_wrong_values_are_refused_in_one_line(served, action, values):
+    answer = served.post_json(f"/api/crawls/main/{action}", values)
+    assert answer.status == 400
+    assert answer.json["error"]
+    assert "\n" not in answer.json["error"]
+
+
+def test_an_action_that_cannot_be_logged_is_not_done(site, served, monkeypatch):
+    from pathlib import Path
+
+    host = site.server.address
+    monkeypatch.setattr(served.console.actions.log, "path", Path("/proc/nobody/log"))
+    answer = served.post_json("/api/crawls/main/hold", {"host": host})
+    assert (answer.status, "cannot be logged" in answer.json["error"]) == (503, True)
+    assert served.api(f"/api/crawls/main/hosts/{host}").json["hold"] is None
+
+
+def test_the_log_of_actions_is_for_its_user_alone(served):
+    served.post_json("/api/crawls/main/resume", {"host": "nobody.test"})
+    assert served.console.actions.log.path.stat().st_mode & 0o777 == 0o600
+    newest = served.api("/api/actions").json[0]
+    assert (newest["action"], newest["state"]) == ("resume", "failed")
