@@ -56,7 +56,7 @@ FACTS_S = 1.0
 """Seconds for which the facts of a crawl are not asked for again, however many clients look."""
 SURVEY_S = 0.02
 """Seconds of a sampling period in which hosts are surveyed, for each crawl."""
-MAX_ENTRIES = 5_000
+MAX_ENTRIES = 3_000
 """Waiting URLs of a host that are searched for one URL."""
 METRICS_DUTY = 0.01
 """Share of one CPU that metrics take at most: Prometheus asks every few seconds, and needs new figures."""
@@ -256,6 +256,7 @@ class Console:
         """Sample every crawl each `PERIOD_S` seconds until cancelled. What fails is tried again next time."""
         with suppress(ThresherError, OSError):  # the first page need not wait for it
             await asyncio.to_thread(self.stored.refresh)
+            await asyncio.gather(self.storage(), self.cost(), self.exports())
         while True:
             started = time.monotonic()
             try:

@@ -219,6 +219,7 @@ def test_a_host_is_dropped(plain, site, served):
 
 def test_a_delay_and_a_budget_are_changed_for_all_workers(plain, served):
     plain.goto("/crawls/main/actions/settings")
+    assert plain.get_by_text("crawler.min_delay; now 0").is_visible()
     plain.get_by_label("Delay between two requests to one host").fill("2.5")
     plain.get_by_label("URLs of one host").fill("5000")
     plain.get_by_role("button", name="Change delays and budgets").click()

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -183,11 +184,11 @@ def _action_pages() -> APIRouter:
     @router.get("/crawls/{crawl}/actions/{name}")
     async def confirm(request: Request, crawl: str, name: str) -> HTMLResponse:
         action = _action(name)
-        await console_of(request).crawl(crawl)
+        settings = (await console_of(request).crawl(crawl)).settings
         values = {
             key: value for key, value in request.query_params.items() if key in action.request.model_fields
         }
-        return _confirm_page(request, crawl, action, values)
+        return _confirm_page(request, crawl, action, values, present=settings.model_dump())
 
     @router.post("/crawls/{crawl}/actions/{name}")
     async def act(request: Request, crawl: str, name: str) -> Response:
@@ -244,7 +245,12 @@ def _action(name: str) -> Action:
 
 
 def _confirm_page(
-    request: Request, crawl: str, action: Action, values: dict[str, str], problem: str = ""
+    request: Request,
+    crawl: str,
+    action: Action,
+    values: dict[str, str],
+    problem: str = "",
+    present: Mapping[str, object] = MappingProxyType({}),
 ) -> HTMLResponse:
     return _page(
         request,
@@ -256,6 +262,7 @@ def _confirm_page(
         required=action.request.model_json_schema().get("required", []),
         values=values,
         problem=problem,
+        present=present,
     )
 
 
