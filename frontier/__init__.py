@@ -85,7 +85,7 @@ from frontier.takeover import TakeoverError
 from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
 from frontier.verbs.crawl import crawl_names
-from frontier.verbs.inspection import Hold, HostState, UrlState
+from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
 from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
 
 __all__ = [
@@ -102,6 +102,7 @@ __all__ = [
     "FrontierSettlement",
     "GateState",
     "Hold",
+    "HostPage",
     "HostRelease",
     "HostState",
     "HostSwitch",

@@ -25,3 +25,7 @@ class MemoryBacklog:
     async def gate_state(self) -> GateState | None:
         """As `Backlog.gate_state`."""
         return self._crawl.gate.state(self._crawl.clock())
+
+    async def archived_bytes(self) -> int:
+        """As `Backlog.archived_bytes`."""
+        return self._crawl.gate.archived_bytes

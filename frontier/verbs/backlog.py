@@ -33,3 +33,9 @@ class Backlog:
         """Return how far the crawl is ahead of its follower; None if nobody follows it."""
         reply = await self._crawl.call("flow")
         return decode_gate_state(reply) if reply else None
+
+    async def archived_bytes(self) -> int:
+        """Return by how many bytes the crawl's archive has grown since the crawl was made, whether or not anybody
+        follows it. Bytes of a rebuilt frontier's former archive are not counted.
+        """
+        return int(await self._crawl.call("archived_bytes"))

@@ -18,6 +18,7 @@ from pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
 from pipeline.commands.project_commands import init
 from pipeline.commands.report_commands import report_command, status_command, verify_command
 from pipeline.commands.run_command import run
+from pipeline.commands.serve_command import serve_command
 from pipeline.commands.show import show_command
 from pipeline.commands.step_commands import dedup_command, export, export_wacz_command, process
 from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
@@ -111,6 +112,7 @@ app.command(name="export-wacz")(export_wacz_command)
 app.command(name="run")(run)
 app.command(name="report")(report_command)
 app.command(name="status")(status_command)
+app.command(name="serve")(serve_command)
 app.command(name="verify")(verify_command)
 app.command(name="log")(log_command)
 app.command(name="show")(show_command)

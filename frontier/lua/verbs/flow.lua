@@ -55,6 +55,11 @@ verb('flow', function(keys)
   return f and tell_flow(f) or {}
 end, READS)
 
+-- Bytes by which the archive has ever grown.
+verb('archived_bytes', function(keys)
+  return tonumber(call('HGET', look(keys).prefix .. 'flow', 'archived') or 0)
+end, READS)
+
 -- args: the revision of the settings that is known, the worker. Returns the version, whether the gate is shut, the
 -- revision, the settings if they are of another revision, and the creation id of the crawl.
 verb('gate', function(keys, args)

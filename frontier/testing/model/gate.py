@@ -13,6 +13,8 @@ class BackpressureGate:
 
     report: GateState | None = None
     until_ms: int = 0
+    archived_bytes: int = 0
+    """Bytes ever archived."""
 
     def state(self, now: int) -> GateState | None:
         """Return the newest report while it counts; None after that."""
@@ -43,7 +45,8 @@ class BackpressureGate:
             self.report = None
 
     def archived(self, size: int) -> None:
-        """Add archived bytes to the estimate."""
+        """Add archived bytes to their sum and to the estimate."""
+        self.archived_bytes += size
         if self.report is not None:
             estimate = self.report.estimate + size
             shut = self.report.shut or estimate > self.report.limit
