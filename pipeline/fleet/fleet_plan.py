@@ -27,7 +27,7 @@ GROW_AFTER_S = 10.0
 BACKLOG_SHARE = 0.25
 """Share of the backlog limit above which one more processor is started: far below the limit, where the crawl waits."""
 FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 300.0
+MAX_WAIT_S = 300.0
 CRASHES_FORGOTTEN_S = 120.0
 """Seconds without a crash, after the last wait, after which the next wait is the first one again."""
 
@@ -73,7 +73,7 @@ class Crashes:
         """When the next member of the kind may start."""
         if not self.number:
             return float("-inf")
-        return self.last_s + min(FIRST_WAIT_S * 2.0 ** min(self.number - 1, 32), LONGEST_WAIT_S)
+        return self.last_s + min(FIRST_WAIT_S * 2.0 ** min(self.number - 1, 32), MAX_WAIT_S)
 
     def after(self, crashes: list[MemberEnd], now_s: float) -> "Crashes":
         """Return the crashes with those that were seen now."""

@@ -15,7 +15,7 @@ SERVICES = yaml.safe_load(COMPOSE.read_text())["services"]
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 INTERNET = {"web", "edge"}
 """Networks of the compose file that are not internal."""
-MOST_EXPOSED = 3.0
+MAX_EXPOSED = 3.0
 """The exposure that `systemd-analyze security` may find, of 10."""
 
 
@@ -216,7 +216,7 @@ def test_units_are_understood_by_systemd_and_little_exposed(unit, unit_root):
         "security",
         "--offline=true",
         f"--root={unit_root}",
-        f"--threshold={MOST_EXPOSED * 10:.0f}",
+        f"--threshold={MAX_EXPOSED * 10:.0f}",
     ]
     found = subprocess.run([*security, name], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout[-300:] + found.stderr

@@ -14,7 +14,7 @@ from tests.deploy.programs import ENVIRONMENT, ROOT
 from tests.pipeline.test_first_process import _can_unshare
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-LONGEST_S = 240
+MAX_DURATION_S = 240
 NAMESPACES = [
     "--mount",
     "--pid",
@@ -84,7 +84,7 @@ def test_a_hardened_unit_crawls_renders_and_processes(tmp_path):
     boot = [ROOT / "tests/deploy/boot.sh", ROOT, ENVIRONMENT, sys.base_prefix, tmp_path]
     with (tmp_path / "boot.log").open("w") as log:
         subprocess.run(
-            ["timeout", "--signal=KILL", str(LONGEST_S), "unshare", *NAMESPACES, *map(str, boot)],
+            ["timeout", "--signal=KILL", str(MAX_DURATION_S), "unshare", *NAMESPACES, *map(str, boot)],
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,

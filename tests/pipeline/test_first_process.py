@@ -20,7 +20,7 @@ from tests.expect import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
-LONGEST_S = 60
+MAX_DURATION_S = 60
 
 
 def _can_unshare():
@@ -66,7 +66,7 @@ def first_process(unshare):
 
 
 def wait_for(condition):
-    until = time.monotonic() + LONGEST_S
+    until = time.monotonic() + MAX_DURATION_S
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -101,12 +101,12 @@ def test_a_signal_reaches_the_command_and_its_exit_code_comes_back(signum):
     assert process.stdout.readline() == "ready\n"
     first_process(process).send_signal(signum)
     assert process.stdout.readline() == "drained\n"
-    assert process.wait(timeout=LONGEST_S) == 7
+    assert process.wait(timeout=MAX_DURATION_S) == 7
 
 
 def test_a_command_that_a_signal_killed_ends_with_the_code_that_a_shell_would_give():
     process = start("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert process.wait(timeout=LONGEST_S) == 128 + signal.SIGKILL
+    assert process.wait(timeout=MAX_DURATION_S) == 128 + signal.SIGKILL
 
 
 def test_thresher_as_first_process_runs_its_command():
@@ -116,7 +116,7 @@ def test_thresher_as_first_process_runs_its_command():
         capture_output=True,
         text=True,
         check=False,
-        timeout=LONGEST_S,
+        timeout=MAX_DURATION_S,
     )
     assert (done.returncode, done.stdout.split()[0]) == (0, "thresher")
 
@@ -134,4 +134,4 @@ def test_sigterm_before_the_command_is_imported_ends_the_container():
     first = first_process(process)
     first.send_signal(signal.SIGTERM)
     stderr.read()
-    assert process.wait(timeout=LONGEST_S) == 130
+    assert process.wait(timeout=MAX_DURATION_S) == 130

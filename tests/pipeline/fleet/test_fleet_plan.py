@@ -14,7 +14,7 @@ from pipeline.fleet.fleet_plan import (
     CONCURRENCY,
     CRASHES_FORGOTTEN_S,
     GROW_AFTER_S,
-    LONGEST_WAIT_S,
+    MAX_WAIT_S,
     Memory,
     Observed,
     Rules,
@@ -273,11 +273,11 @@ def test_crashed_members_are_replaced_after_waits_that_grow_and_the_reason_is_sh
         assert [each.restarts for each in decided.starts] == [number + 1]
         waits.append(now_s - begun)
         memory = decided.memory
-    assert waits == [min(2.0**n, LONGEST_WAIT_S) for n in range(12)]
+    assert waits == [min(2.0**n, MAX_WAIT_S) for n in range(12)]
     calm = decide(
         fleet(1, 0, members=members(crawler=1)),
         memory=memory,
-        now_s=now_s + CRASHES_FORGOTTEN_S + LONGEST_WAIT_S,
+        now_s=now_s + CRASHES_FORGOTTEN_S + MAX_WAIT_S,
     )
     assert calm.memory.crashes["crawler"].number == 0
 
