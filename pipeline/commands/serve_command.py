@@ -41,7 +41,7 @@ def serve_command(
     ] = None,
     project: ProjectOption = CURRENT_DIRECTORY,
 ) -> None:
-    """Serve the web console: pages for people, a JSON API, and metrics for Prometheus.
+    """Serve the web console, a JSON API, and metrics.
 
     Whoever reaches a loopback address of this machine may use a console without token. See docs/guides/console.md.
 

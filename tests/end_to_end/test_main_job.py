@@ -123,6 +123,7 @@ def test_no_text_is_there_twice(job):
 def test_the_report_adds_up(job):
     user, said, _ = job
     funnel = user.run("report", "--json").json
+    assert funnel.pop("cost")["sources"]
     assert funnel == said["funnel"] == json.loads((user.directory / "out" / "report.json").read_text())
     stages = funnel["stages"]
     assert sum(stage["documents"] for stage in stages) == funnel["records"]
@@ -193,7 +194,8 @@ def test_other_filters_are_refused_until_redone(job):
     assert "filters" in line
     toml.write_text(before)
     user.run("process", "--redo")
-    assert user.run("report", "--json").json == said["funnel"]
+    again = user.run("report", "--json").json
+    assert {name: again[name] for name in said["funnel"]} == said["funnel"]
 
 
 def test_an_ingested_archive_gives_the_same_texts(job, tmp_path_factory):
