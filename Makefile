@@ -12,10 +12,10 @@ LOCK    = $(COMPILE) pyproject.toml
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here
 	$(BIN)/python -m demo
 
-test: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the whole suite but what is marked slow; COVERAGE=1 measures which branches it takes
+test: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## the whole suite but what is marked slow; COVERAGE=1 measures which branches it takes
 	$(BIN)/python -m pytest -m "not slow" $(if $(COVERAGE),--cov --cov-report=term)
 
-test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
+test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
 	$(BIN)/python -m pytest -m slow
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile random $(if $(SEED),--hypothesis-seed $(SEED))
 
@@ -43,8 +43,9 @@ lock:                               ## resolve again: requirements*.lock
 	$(BIN)/python -m pip install -q $(UV)
 	$(LOCK) --all-extras -o requirements-test.lock
 	$(LOCK) --extra plot --extra build -c requirements-test.lock -o requirements.lock
-	$(LOCK) --extra plot --extra postgres --extra ray --extra render --extra build -c requirements-test.lock -o requirements-all.lock
+	$(LOCK) --extra console --extra plot --extra postgres --extra ray --extra render --extra telemetry --extra build -c requirements-test.lock -o requirements-all.lock
 	$(COMPILE) --group pyproject.toml:audit -o requirements-audit.lock
+	$(COMPILE) --group pyproject.toml:deploy -o requirements-deploy.lock
 
 clean:
 	rm -rf $(VENV) demo-out
@@ -74,4 +75,17 @@ $(VENV)/chromium.stamp: | $(VENV)/test.stamp
 		as=; [ "$$(id -u)" = 0 ] || as="sudo -n"; export DEBIAN_FRONTEND=noninteractive; \
 		$$as timeout 300 apt-get update -qq && $$as timeout 600 apt-get install -y -qq --no-install-recommends chromium; \
 	} >$(VENV)/chromium.log 2>&1 || echo "no Chromium, and it cannot be installed ($(VENV)/chromium.log): its tests skip"
+	touch $@
+
+# The programs that check deploy/: from Python packages in an environment of their own, and from Debian's packages, which
+# are unpacked and not installed, because installed they would start servers. Tests of what cannot be had skip.
+DEBIAN = haproxy prometheus liblua5.3-0 libopentracing-c-wrapper0 libopentracing1
+$(VENV)/deploy.stamp: requirements-deploy.lock | $(VENV)/test.stamp
+	@{ $(PYTHON) -m venv $(VENV)/deploy && $(VENV)/deploy/bin/python -m pip install --quiet --retries 1 \
+		--disable-pip-version-check --require-hashes -r $<; } >$(VENV)/deploy.log 2>&1 \
+		|| echo "no programs that check deploy/ ($(VENV)/deploy.log): their tests skip"
+	@as=; [ "$$(id -u)" = 0 ] || as="sudo -n"; rm -rf $(VENV)/debian; mkdir -p $(VENV)/debian/packages; \
+	{ $$as timeout 300 apt-get update -qq; cd $(VENV)/debian/packages && timeout 300 apt-get download -q $(DEBIAN) \
+		&& for package in *.deb; do dpkg-deb -x $$package .. && rm $$package; done; } >>$(VENV)/deploy.log 2>&1 \
+		|| echo "no HAProxy and Prometheus ($(VENV)/deploy.log): their tests skip"
 	touch $@

@@ -37,7 +37,7 @@ from storage.directory_store import DirectoryStore
 SPAWN = multiprocessing.get_context("spawn")
 LEAD_S, TRAIL_S = 1.0, 2.0
 """Seconds after the first page and before the second one that `idle` leaves out."""
-LEAST_IDLE_S = LEAD_S + TRAIL_S + 1
+MIN_IDLE_S = LEAD_S + TRAIL_S + 1
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -88,10 +88,10 @@ def main() -> None:
     parser.add_argument("--delay", type=float, nargs="*", default=[0.02, 0.2, 1.0])
     parser.add_argument("--pages", type=int, default=30)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--idle", type=float, default=10.0, help=f"seconds, at least {LEAST_IDLE_S}")
+    parser.add_argument("--idle", type=float, default=10.0, help=f"seconds, at least {MIN_IDLE_S}")
     args = parser.parse_args()
-    if args.idle < LEAST_IDLE_S:
-        parser.error(f"--idle must be at least {LEAST_IDLE_S} s")
+    if args.idle < MIN_IDLE_S:
+        parser.error(f"--idle must be at least {MIN_IDLE_S} s")
     with tempfile.TemporaryDirectory() as name, embedded_server(Path(name) / "redis") as address:
         for delay in args.delay:
             with Host().served() as host:

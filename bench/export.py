@@ -1,13 +1,15 @@
 """Export many small documents: memory, files, and what a document costs.
 
 usage: python bench/export.py --tokenizer FILE [--documents N] [--words W] [--workers N] [--group SIZE] [--fan-in N]
-           [--format NAME ...] [--prose DIR]
+           [--format NAME ...] [--prose DIR] [--mix tokens|documents] [--part-rows N] [--slow] [--peer]
 
-The documents are made here: about W words each, drawn from a list by a seeded generator, in parts of 50,000. Their
-tables are sealed as `process` and `dedup` seal them; one document of a thousand is removed as a duplicate. With
-`--prose` the documents are those of the .jsonl.zst and .tar.zst files of a directory, cut at 4,000 characters. Prints
-one JSON line: documents and tokens a second of CPU time of all processes, start included; the largest resident memory
-of the command and of a worker; the number of working files and of shards.
+The documents are made here: about W words each, drawn from a list by a seeded generator, in parts of 50,000
+(`--part-rows`). Their tables are sealed as `process` and `dedup` seal them; one document of a thousand is removed as a
+duplicate. With `--prose` the documents are those of the .jsonl.zst and .tar.zst files of a directory, cut at 4,000
+characters. `--mix` exports a mix of the first 10,001 documents, twice at most, and the others, by tokens or documents.
+`--slow` encodes with the `tokenizers` library. `--peer` then gives the same documents to datatrove (`bench/peers`),
+whose line follows. Prints one JSON line: documents and tokens a second of CPU time of all processes, start included;
+the largest resident memory of the command and of a worker; the number of working files and of shards.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import io
 import json
 import os
 import resource
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -22,12 +25,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import zstandard
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.peers import environments
 from core import Verdict
 from core.settings import parse_size
 from pipeline.configuration import DedupConfig
@@ -35,6 +40,7 @@ from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.funnel import make_funnel
 from pipeline.steps import dedup, export, export_plan, sharding
 from pipeline.terminal.progress import LineProgress
+from shards.mix import Mix
 from shards.tokenizer import load_tokenizer_file
 from storage import tables
 from storage.directory_store import DirectoryStore
@@ -60,22 +66,30 @@ def main() -> None:
     parser.add_argument("--format", action="append", dest="formats")
     parser.add_argument("--shard-size", default="1GB")
     parser.add_argument("--prose", type=Path)
+    parser.add_argument("--mix", choices=["tokens", "documents"])
+    parser.add_argument("--part-rows", type=int, default=PART_ROWS)
     parser.add_argument("--dir", type=Path, help="work here instead of in a temporary directory")
+    parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--peer", action="store_true")
     args = parser.parse_args()
+    if args.slow:
+        vars(sharding)["is_fast_equal"] = lambda _: False
     export_plan.GROUP_TEXT_BYTES, sharding.FAN_IN = parse_size(args.group), args.fan_in
     with tempfile.TemporaryDirectory(dir=args.dir) as directory:
         root = Path(directory)
         store = DirectoryStore(root / "data")
-        texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words)
+        texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words, args.part_rows)
         removed = put_documents(store, texts)
         tokenizer = load_tokenizer_file(args.tokenizer)
         options = export_plan.ExportOptions(
-            formats=tuple(args.formats or ["tokens"]), shard_bytes=parse_size(args.shard_size)
+            formats=tuple(args.formats or ["tokens"]),
+            shard_bytes=parse_size(args.shard_size),
+            mix=None if args.mix is None else mix_of_halves(args.mix),
         )
         before, started = cpu_seconds(), time.monotonic()
         plan = export_plan.make_plan(store, [SOURCE], tokenizer, removed, options)
         planned = time.monotonic() - started
-        out = export.claim(plan, str(root / "out"))
+        out = export.open_directory(plan, str(root / "out"))
         with local_worker_pool(args.workers) as pool:
             shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())
         working = [path for path in (root / "out" / ".work").rglob("*") if path.is_file()]
@@ -89,6 +103,7 @@ def main() -> None:
             "text_mb": plan.text_bytes / 1e6,
             "groups": len(plan.groups),
             "fan_in": args.fan_in,
+            "parts": sum(len(group.parts) for group in plan.groups),
             "shards": len(dataset.shards),
             "working_files": len(working),
             "working_mb": working_bytes / 1e6,
@@ -107,6 +122,22 @@ def main() -> None:
             {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in line.items()}
         )
     )
+    if args.peer:
+        texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words, args.part_rows)
+        print(datatrove(args.tokenizer, texts))
+
+
+def datatrove(tokenizer: Path, parts: Iterator[list[str]]) -> str:
+    """Return the line that the peer prints."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "texts.jsonl"
+        with path.open("w") as file:
+            for number, text in enumerate(text for texts in parts for text in texts):
+                file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+        command = environments.command("export_datatrove.py", "datatrove")
+        words = [*command, "--texts", str(path), "--tokenizer", str(tokenizer)]
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()[-1]
 
 
 def cpu_seconds() -> float:
@@ -115,13 +146,27 @@ def cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def made_texts(count: int, words: int) -> Iterator[list[str]]:
+def mix_of_halves(unit: str) -> Mix:
+    """Return a mix of the earlier and the later documents, half of each."""
+    return msgspec.convert(
+        {
+            "by": unit,
+            "source": [
+                {"name": "early", "share": 1, "where": {"record_offset": {"max": 10_000}}, "repeat": 2},
+                {"name": "late", "share": 1},
+            ],
+        },
+        Mix,
+    )
+
+
+def made_texts(count: int, words: int, part_rows: int) -> Iterator[list[str]]:
     """Yield texts, a part at a time."""
     random = np.random.default_rng(0)
     letters = np.array(list("etaoinshrdlucmfwypvbgkqjxz"))
     known = ["".join(random.choice(letters, size=random.integers(2, 9))) for _ in range(20_000)]
-    for first in range(0, count, PART_ROWS):
-        rows = min(PART_ROWS, count - first)
+    for first in range(0, count, part_rows):
+        rows = min(part_rows, count - first)
         chosen = (random.pareto(1.2, size=(rows, words)) * 20).astype(np.int64) % len(known)
         yield [
             f"{first + row}: " + " ".join([known[at] for at in line])

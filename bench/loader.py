@@ -1,20 +1,28 @@
-"""Loaders: sequences of 2,048 tokens a second and a process, from the page cache and from an S3 server, and packing.
+"""Loaders: sequences of 2,048 tokens a second and a process, from the page cache and from an S3 server; packing.
 
 usage: loader.py build DIR [--sequences N]       the same tokens as an export and as one flat file (memmap)
-       loader.py run DIR TOOL,... [--sequences N]  TOOL: memmap, memmap-batch, or thresher and -concat, -mix, -window
+       loader.py run DIR TOOL,... [--sequences N] [--rounds N]
+                                                 TOOL: memmap, memmap-batch, thresher (-concat, -mix, -window), or
+                                                 one of bench/peers/loaders.py; the median of the rounds
+       loader.py one DIR TOOL                    one round, in this process
+       loader.py many DIR [--shards N]           as many shards of 12 documents, with 256 open files
        loader.py resume DIR                      a fresh process stands at 90 % and gives its first batch
        loader.py bucket DIR                      from an S3 server (SeaweedFS): cold, warm, resumed at 90 %
        loader.py shuffle .                       rank correlation of order and export, shards among 256 neighbours
        loader.py packing LENGTHS.npy             utilisation and seconds per million documents, of real lengths
 
-One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed. `lengths` of `build` are drawn from
-LENGTHS.npy if it is given (tokens of real documents), else from a lognormal distribution.
+One JSON line each. Batches are 8 rows, as int64 tensors where PyTorch is installed: with a peer among the tools, all
+run in the environment of the peers, which has it. The lengths of `build` are drawn from `--lengths LENGTHS.npy` if it
+is given (tokens of real documents), else from a lognormal distribution.
 """
 
 import argparse
 import json
 import os
+import resource
 import shutil
+import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -35,10 +43,14 @@ OPTIONS = {
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("verb", choices=["build", "run", "resume", "bucket", "shuffle", "packing"])
+    parser.add_argument(
+        "verb", choices=["build", "run", "one", "many", "resume", "bucket", "shuffle", "packing"]
+    )
     parser.add_argument("place", type=Path)
     parser.add_argument("tool", nargs="?")
     parser.add_argument("--sequences", type=int, default=48_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shards", type=int, default=5000)
     parser.add_argument("--lengths", type=Path)
     arguments = parser.parse_args()
     for line in globals()[arguments.verb](arguments):
@@ -66,7 +78,7 @@ def build(arguments):
         arguments.place / "out",
         {"web": documents[:cut], "books": documents[cut:]},
         shard_documents=int(SHARD_TOKENS / lengths.mean()),
-        plans=[LENGTH],
+        plan_length=LENGTH,
     )
     yield {
         "verb": "build",
@@ -129,15 +141,81 @@ def timed(batches, most):
 
 
 def run(arguments):
-    tensor, cache = to_tensors(), arguments.place / "cache"
-    for name in arguments.tool.split(","):
-        for _ in range(2):  # the first round checks the blocks' checksums and fills the page cache
-            if name in OPTIONS:
-                batches = thresher(arguments.place / "out", tensor, cache=cache, **OPTIONS[name])  # type: ignore[arg-type]
-            else:
-                batches = globals()[name.replace("-", "_")](arguments.place, tensor, arguments.sequences)
-            line = timed(batches, arguments.sequences)
-        yield {"verb": "run", "tool": name, **line}
+    tools = arguments.tool.split(",")
+    lines = {tool: [] for tool in tools}
+    for _ in range(arguments.rounds):
+        for tool in tools:
+            sequences = ["--sequences", str(arguments.sequences)]
+            command = [
+                interpreter(tools, arguments.place),
+                __file__,
+                "one",
+                arguments.place,
+                tool,
+                *sequences,
+            ]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            lines[tool].append(json.loads(done.stdout.splitlines()[-1]))
+    for tool, found in lines.items():
+        median = {
+            name: statistics.median(line[name] for line in found)
+            for name in ("per_s", "per_cpu_s", "first_s")
+        }
+        yield {"verb": "run", "tool": tool, "sequences": found[0]["sequences"], **median}
+
+
+def interpreter(tools, place):
+    """The Python that runs the tools. Writes the peers' layouts when they are first needed."""
+    from bench.peers import environments, loaders
+
+    if not loaders.TOOLS.keys() & tools:
+        return sys.executable
+    found = environments.python("loaders")
+    if not (place / "datasets").exists():
+        subprocess.run([found, loaders.__file__, place], check=True, stdout=sys.stderr)
+    return found
+
+
+def one(arguments):
+    from bench.peers import loaders
+
+    tensor, cache, name = to_tensors(), arguments.place / "cache", arguments.tool
+    for _ in range(2):  # the first round checks the blocks' checksums and fills the page cache
+        if name in OPTIONS:
+            batches = thresher(arguments.place / "out", tensor, cache=cache, **OPTIONS[name])  # type: ignore[arg-type]
+        elif name in loaders.TOOLS:
+            batches = loaders.TOOLS[name](arguments.place, tensor)
+        else:
+            batches = globals()[name.replace("-", "_")](arguments.place, tensor, arguments.sequences)
+        line = timed(batches, arguments.sequences)
+    yield {"verb": "one", "tool": name, **line}
+
+
+def many(arguments):
+    from tests.shards.loader.made_export import documents_of, make_export
+
+    out = arguments.place / f"many-{arguments.shards}"
+    if not (out / "manifest.json").exists():
+        make_export(
+            out, {"web": documents_of("web", 12 * arguments.shards, sizes=(200, 3000))}, shard_documents=12
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    for plans in ("computed", "cached"):
+        before, begin, cpu = resident_mb(), time.perf_counter(), time.process_time()
+        batches = thresher(out, lambda array: array, cache=out / "cache")
+        first = next(batches)
+        first_s, rows = time.perf_counter() - begin, BATCH + sum(count for _, count in batches)
+        yield {
+            "verb": "many", "shards": arguments.shards, "plans": plans, "first_s": round(first_s, 2), "sequences": rows,
+            "per_cpu_s": round(rows / (time.process_time() - cpu)), "memory_mb": resident_mb() - before,
+        }  # fmt: skip
+        del first
+
+
+def resident_mb():
+    """Memory of this process that is not the page cache's."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0]) // 1024
 
 
 def resume(arguments):

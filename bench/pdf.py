@@ -35,7 +35,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST_S = 20
+MAX_DURATION_S = 20
 ENOUGH = 200
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
@@ -146,7 +146,7 @@ def run(name: str, directory: Path, out: Path, skip: int) -> None:
         for path in paths[skip:]:
             row: dict[str, object] = {"file": str(path.relative_to(directory))}
             begun = cpu()
-            signal.alarm(LONGEST_S)
+            signal.alarm(MAX_DURATION_S)
             try:
                 row["text"] = read(path).encode(errors="replace").decode()
             except Exception as error:  # noqa: BLE001 - a peer's own, counted
@@ -230,7 +230,7 @@ def pdftotext() -> tuple[Peer, str]:
 
     def read(path: Path) -> str:
         ended = subprocess.run(
-            ["pdftotext", str(path), "-"], check=True, capture_output=True, timeout=LONGEST_S
+            ["pdftotext", str(path), "-"], check=True, capture_output=True, timeout=MAX_DURATION_S
         )
         return ended.stdout.decode(errors="replace")
 

@@ -1,11 +1,13 @@
 """Encode prose with the engine that an export would take, and with the `tokenizers` library.
 
-usage: python bench/tokenize.py --tokenizer FILE --prose DIR [--megabytes N] [--slow-megabytes N] [--one-document]
+usage: python bench/tokenizing.py --tokenizer FILE --prose DIR [--megabytes N] [--slow-megabytes N] [--one-document]
+           [--peer]
 
 The documents are those of the .jsonl.zst and .tar.zst files of DIR, cut at 4,000 characters; `--one-document` joins
 them into a single one. One thread, batches of 1,024. Prints one JSON line: MB and tokens a second of CPU time for
 both engines, the seconds of the comparison before an export, whether the ids of the first N `--slow-megabytes` are
-equal, and the largest resident memory, in MB, before and after the fast engine.
+equal, and the largest resident memory, in MB, before and after the fast engine. `--peer` then encodes the same texts
+with tiktoken (`bench/peers`), and says whether its ids are equal too.
 """
 
 import argparse
@@ -14,9 +16,12 @@ import itertools
 import json
 import os
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -26,6 +31,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench.export import prose
+from bench.peers import environments
 from shards.encoder import Encoder, is_fast_equal
 from shards.tokenizer import load_tokenizer_file
 
@@ -42,6 +48,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=50)
     parser.add_argument("--slow-megabytes", type=float, default=5)
     parser.add_argument("--one-document", action="store_true")
+    parser.add_argument("--peer", action="store_true")
     args = parser.parse_args()
     tokenizer = load_tokenizer_file(args.tokenizer).json
     texts = taken(args.prose, args.megabytes)
@@ -57,7 +64,7 @@ def main() -> None:
     fast = is_fast_equal(tokenizer)
     proof_s = time.process_time() - started
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    quick, tokens, _ = measured(Encoder(tokenizer, fast=fast), texts)
+    quick, tokens, ids = measured(Encoder(tokenizer, fast=fast), texts)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     slow, _, slow_ids = measured(Encoder(tokenizer, fast=False), few)
     _, _, quick_ids = measured(Encoder(tokenizer, fast=fast), few)
@@ -77,11 +84,29 @@ def main() -> None:
         "rss_after_mb": after,
         "load": os.getloadavg()[0],
     }
+    if args.peer:
+        peer = tiktoken(args.tokenizer, texts)
+        line["peer"] = peer["engine"]
+        line["peer_mb_s_core"] = peer["mb_s_core"]
+        line["peer_equal"] = peer["ids"] == ids
     print(
         json.dumps(
             {key: float(f"{value:.4g}") if type(value) is float else value for key, value in line.items()}
         )
     )
+
+
+def tiktoken(tokenizer: Path, texts: list[str]) -> dict[str, Any]:
+    """Return what the peer measured."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.writelines(f"{json.dumps(text)}\n" for text in texts)
+        file.flush()
+        command = environments.command("tokenize_tiktoken.py", "tokenization")
+        done = subprocess.run(
+            [*command, str(tokenizer), file.name], check=True, capture_output=True, text=True
+        )
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def taken(directory: Path, megabytes: float) -> list[str]:

@@ -19,7 +19,8 @@ What counts is what somebody who reads along has to follow:
    find the next lease (`SEARCH`) belongs to the next one.
 3. The calls of a task stand together, because it is chance to which task the event loop turns meanwhile.
 
-`every_call` is the count without these rules.
+`every_call` is the count without these rules. `with_packages` counts the calls of the other packages too, by the same
+rules: each of core, extract, frontier, isolation and storage is one place there, a library with a story of its own.
 
 With --show the stays are listed. Prints one JSON line.
 """
@@ -52,7 +53,9 @@ from frontier.link.embedded import embedded_server
 from storage.directory_store import DirectoryStore
 
 CRAWL = "walk"
-CRAWLER = f"{Path(__file__).resolve().parents[1] / 'crawler'}/"
+ROOT = f"{Path(__file__).resolve().parents[1]}/"
+CRAWLER = f"{ROOT}crawler/"
+PACKAGES = frozenset({"core", "extract", "frontier", "isolation", "storage"})
 HANDED_OVER = ("robots/robots_txt.py", "refusal")
 CLOSED = ("scheduling/lease_queue.py", "close_leases")
 SEARCH = frozenset({"_lease", "_pause", "_start_afresh"})
@@ -87,6 +90,7 @@ class Walk:
     def __init__(self) -> None:
         self.every_call: list[tuple[str, str]] = []
         self.by_task: dict[tuple[object, bool], list[tuple[str, str]]] = {}
+        self.by_task_with_packages: dict[tuple[object, bool], list[tuple[str, str]]] = {}
         self.is_open = False
         self.is_handed_over = False
         self.is_closed = False
@@ -96,20 +100,30 @@ class Walk:
         self.is_open = True
 
     def profile(self, frame: FrameType, event: str, _: object) -> None:
-        """Note a call of a function of `crawler/`."""
+        """Note a call of a function of `crawler/`, or of another package."""
         code = frame.f_code
-        if event != "call" or not self.is_open or not code.co_filename.startswith(CRAWLER):
+        if event != "call" or not self.is_open or not code.co_filename.startswith(ROOT):
             return
         if frame.f_lasti > entry(code):
             return  # a coroutine or a generator goes on
+        package = code.co_filename.removeprefix(ROOT).partition("/")[0]
+        if package in PACKAGES and self.by_task and self.counts(frame):
+            self.by_task_with_packages.setdefault(self.task(), []).append((package, code.co_name))
+        if package != "crawler":
+            return
         place = code.co_filename.removeprefix(CRAWLER)
         call = ("wire" if place.startswith("wire/") else place, code.co_name)
         self.every_call.append(call)
         self.is_handed_over |= (place, code.co_name) == HANDED_OVER
-        if is_call(frame) and not (self.is_handed_over and is_for_the_next(frame)):
+        if self.counts(frame):
             self.by_task.setdefault(self.task(), []).append(call)
+            self.by_task_with_packages.setdefault(self.task(), []).append(call)
         if (place, code.co_name) == CLOSED:
             self.is_open, self.is_closed = False, True
+
+    def counts(self, frame: FrameType) -> bool:
+        """Whether a call counts, by the rules above."""
+        return is_call(frame) and not (self.is_handed_over and is_for_the_next(frame))
 
     def task(self) -> tuple[object, bool]:
         """Whose call it is: a task's, before or after the hand-over. A call of a thread, or of the event loop itself,
@@ -131,6 +145,11 @@ class Walk:
     def calls(self) -> list[tuple[str, str]]:
         """The calls that count, task by task, in the order in which the tasks take the lease up."""
         return [call for calls in self.by_task.values() for call in calls]
+
+    @property
+    def calls_with_packages(self) -> list[tuple[str, str]]:
+        """The same, with those of the other packages."""
+        return [call for calls in self.by_task_with_packages.values() for call in calls]
 
 
 def is_call(frame: FrameType) -> bool:
@@ -197,6 +216,7 @@ def main() -> None:
         **counts(walk.calls),
         "rooms": counts([(folder(file), name) for file, name in walk.calls]),
     }
+    line["with_packages"] = counts(walk.calls_with_packages)
     line["every_call"] = counts(walk.every_call)
     if args.show:
         for file, calls in groupby(walk.calls, key=itemgetter(0)):

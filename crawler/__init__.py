@@ -11,20 +11,19 @@ every byte in both directions, and derives the response from those bytes; `wire`
 *released*: its delay begins.
 
 The exchange ends with a *capture* or a failure; both are data. `reading` reads a capture once, into outcome, links,
-rights and sketch, and decides how the lease ends. A page that may take long to read, or that may have killed a worker
-before, is read in another process (`page_process`). The result (`lease_result`) waits in the queue for the settler
+rights and sketch, and `lease_result` decides how the lease ends. A page that may take long to read, or that may have
+killed a worker before, is read in another process (`page_process`). The result waits in the queue for the settler
 (`settler`), which appends the capture to the archive and a line to the crawl's log (`log_entry`), waits until both are
-durable, and *settles* the lease. A worker with an `archive_filter` archives only a note of the
-pages that it drops. Whole decoded bodies come out of one budget (`decode_budget`). Redirects are never followed:
-their targets are discoveries like any other link. Only a robots.txt is followed through its redirects, because RFC
-9309 requires it.
+durable, and *settles* the lease. A worker with an `archive_filter` archives only a note of the pages that it drops.
+Whole decoded bodies come out of one budget (`decode_budget`). Redirects are never followed: their targets are
+discoveries like any other link. Only a robots.txt is followed through its redirects, because RFC 9309 requires it.
 
 **The life of a worker** (`worker`). A worker crawls until the frontier is drained, a limit is reached, or a signal
 drains it; then it seals its archive. It sends heartbeats all the while (`machine.heartbeat`), and it waits when the
 processing of the crawl is behind (`gate_monitor`, `rotation`). If it is killed, its last batch is in an archive file
 without a seal, and its leases are open. `replay` seals the file, settles every lease whose record is in it, and gives
-the other leases back. It can do so because lease and worker determine the id of a record (`lease_result.record_id`). So
-nothing archived is fetched again, and nothing is lost.
+the other leases back. It can do so because lease and worker determine the id of a record
+(`storage.archive.record_ids`). So nothing archived is fetched again, and nothing is lost.
 
 **The life of a crawl's record.** The frontier settles some pages without a worker, for example all waiting pages of a
 host that it gives up; `replay.outbox` writes them into the same log. A lost frontier is rebuilt from log and archive:

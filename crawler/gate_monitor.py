@@ -26,6 +26,8 @@ class GateMonitor:
         self._read_at: float | None = None
         self.state: GateState | None = None
         """None if nobody follows the crawl."""
+        self.shut_s = 0.0
+        """Seconds for which the gate was shut, as far as this worker read its state."""
 
     @property
     def is_shut(self) -> bool:
@@ -39,6 +41,8 @@ class GateMonitor:
         now = self._clock()
         is_due = self._read_at is None or now - self._read_at >= POLL_INTERVAL_S
         if is_due:
+            if self._read_at is not None and self.is_shut:
+                self.shut_s += now - self._read_at
             self.state = await self._read_state()
             self._read_at = now
         return is_due or not self.is_shut

@@ -22,11 +22,12 @@ from uuid import UUID
 
 from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
+from core.tracing import root_span
 from crawler.archive_filter import ArchiveFilter
 from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
-from crawler.lease_result import LeaseResult, PageResult, lease_result, page_result, record_id
+from crawler.lease_result import LeaseResult, PageResult, decide_page, read_and_decide, settlement_for
 from crawler.machine.activity import Activity
 from crawler.page_process import PageProcess
 from crawler.reading.conditional import conditional_headers
@@ -35,12 +36,12 @@ from crawler.reading.outcome import (
     READING_FAILED,
     READING_STEP,
     Judgement,
-    fault_of,
+    judge_capture,
     judge_failure,
 )
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import settlement_for
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, is_heavy, leased_response
+from crawler.reading.page_reading import leased_response, read_page
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, with_dom
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import RenderedPage
 from crawler.robots.robots_txt import (
@@ -48,7 +49,6 @@ from crawler.robots.robots_txt import (
     UNREADABLE,
     HopReading,
     RobotsFetch,
-    RobotsRetry,
     RobotsRuling,
     fetch_robots,
     read_hop,
@@ -57,6 +57,7 @@ from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduler import Scheduler
 from crawler.wire import FetchFailure, Postponement
 from frontier import Frontier, Kind, Lease, Settlement
+from storage.archive.record_ids import record_id
 from storage.warc.payload import TOO_LONG, decode_content
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class FetchResult:
 
     result: Capture | FetchFailure | RobotsFetch | Postponement | None
     """None if reading the answer raised an exception."""
+    judgement: Judgement | None = None
+    """What the response to a page means for its lease and its host; None if there is no response."""
     rendered: RenderedPage | None = None
     """The page as a browser rendered it; None if it was not rendered."""
     reading_failure: ReadingFailure | None = None
@@ -138,7 +141,8 @@ class LeaseHandler:
     async def exchange(self, lease: Lease) -> None:
         """Fetch the URL of a lease, and put the result into the queue. Never raise."""
         try:
-            result = await self.read(lease, await self.fetch(lease))
+            with root_span("page", url=lease.url.text, kind=str(lease.kind)):
+                result = await self.read(lease, await self.fetch(lease))
         except Exception as error:  # noqa: BLE001 - the same
             self.stop(error)
         else:
@@ -167,21 +171,26 @@ class LeaseHandler:
 
     async def _fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]]) -> FetchResult:
         exchange: Capture | FetchFailure | RobotsFetch | Postponement | None = None
-        rendered = None
+        judgement = rendered = None
         failure: ReadingFailure | None = None
         try:
             with failure_boundary(READING_STEP):
                 exchange = await self._request(lease, extra_headers)
-                if self._renderer is not None and isinstance(exchange, Capture):
-                    rendered = await self._renderer.render_page(lease, exchange)
+                if isinstance(exchange, Capture):
+                    judgement = judge_capture(exchange, lease.attempt)
+                    if self._renderer is not None:
+                        rendered = await self._renderer.render_page(lease, exchange)
         except ReadingFailure as raised:
             failure = raised
-        if isinstance(exchange, Postponement):
-            self.queue.postpone(lease, exchange.wait_ms, has_sent_request=exchange.has_sent_request)
-        elif not _is_failure(exchange):
-            # A robots.txt comes from a cache of the server: its time says nothing about pages.
-            self.queue.release_host(lease, exchange.elapsed_ms if isinstance(exchange, Capture) else None)
-        return FetchResult(result=exchange, rendered=rendered, reading_failure=failure)
+        match exchange:
+            case Postponement():
+                self.queue.postpone(lease, exchange.wait_ms, has_sent_request=exchange.has_sent_request)
+            case Capture() if judgement is not None and judgement.fault is None:
+                self.queue.release_host(lease, exchange.elapsed_ms)
+            case RobotsFetch(decision=RobotsRuling()):
+                # A robots.txt comes from a cache of the server: its time says nothing about pages.
+                self.queue.release_host(lease)
+        return FetchResult(result=exchange, judgement=judgement, rendered=rendered, reading_failure=failure)
 
     async def _request(
         self, lease: Lease, extra_headers: Sequence[tuple[str, str]]
@@ -215,8 +224,12 @@ class LeaseHandler:
         """Read the page of a lease in this context: an exception becomes a `Failure`, and the supervisor sees which
         page is read. The context must not await anything.
         """
-        with failure_boundary(READING_STEP), self._activity.reading_page(lease.token):
-            yield
+        with failure_boundary(READING_STEP):
+            idle, self._activity.page_token = self._activity.page_token, lease.token
+            try:
+                yield
+            finally:
+                self._activity.page_token = idle
 
     async def read(
         self, lease: Lease, fetched: FetchResult, page_record_id: UUID | None = None
@@ -246,7 +259,7 @@ class LeaseHandler:
             if fetched.reading_failure is not None:
                 raise fetched.reading_failure
             with failure_boundary(READING_STEP):
-                return await self._read(lease, exchange, page_record_id, fetched.rendered)
+                return await self._read_page(lease, exchange, fetched, page_record_id)
         except ReadingFailure as failure:
             records = ((exchange, page_record_id),)
             result = LeaseResult(
@@ -254,10 +267,12 @@ class LeaseHandler:
             )
             return _failed_result(result, failure)
 
-    async def _read(
-        self, lease: Lease, capture: Capture, page_record_id: UUID, rendered: RenderedPage | None
+    async def _read_page(
+        self, lease: Lease, capture: Capture, fetched: FetchResult, page_record_id: UUID
     ) -> LeaseResult:
-        options = self.options
+        judgement, rendered, options = fetched.judgement, fetched.rendered, self.options
+        assert judgement is not None
+        records = ((capture, page_record_id),)
         if not lease.is_recovered:
             with self.reading_page(lease):
                 with_digests = bool(lease.interval_s) or lease.state.has_capture
@@ -266,45 +281,27 @@ class LeaseHandler:
                 )
                 # Chromium wrote the DOM, and limited its size.
                 has_dom = rendered is not None and rendered.html
-                is_long = is_heavy(response.body) and not has_dom
+                is_long = response.is_heavy and not has_dom
                 # Whoever decides that a page is not archived reads its body, whatever its type.
                 decides = self.archive_filter is not None or "noarchive" in options.obey
                 if not is_long and not (decides and _decodes_to_heavy(capture)):
-                    return lease_result(
+                    if rendered is not None:
+                        response = with_dom(response, rendered.html, rendered.report)
+                    page = decide_page(
                         lease,
                         capture,
-                        page_record_id,
+                        read_page(lease, response, judgement, options),
                         archive_filter=self.archive_filter,
                         known_urls=self.queue.known_urls,
                         options=options,
-                        response=response,
-                        rendered=rendered,
                     )
+                    return page.to_lease_result(lease, records, self.queue.known_urls, rendered)
                 del response  # many pages may wait for the process
-        return await self._read_in_process(lease, capture, page_record_id, options, rendered)
-
-    async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
-        if not lease.is_recovered:
-            with self._activity.reading_page(lease.token):
-                return read_hop(lease, capture, base, follows)
-        answer = replace(capture, request=b"")  # it may hold a password for the site
-        return await self._page_process.call(
-            read_hop, lease, answer, base, follows, returns=HopReading
-        ) or HopReading(ruling=DEADLY)
-
-    async def _read_in_process(
-        self,
-        lease: Lease,
-        capture: Capture,
-        page_record_id: UUID,
-        options: PageOptions,
-        rendered: RenderedPage | None,
-    ) -> LeaseResult:
-        records = ((capture, page_record_id),)
-        result = await self._page_process.call(
-            page_result,
+        in_process = await self._page_process.call(
+            read_and_decide,
             lease,
             replace(capture, request=b""),  # it may hold a password for the site
+            judgement,
             page_record_id,
             self.archive_filter,
             options,
@@ -312,10 +309,19 @@ class LeaseHandler:
             returns=PageResult,
             accepts=lambda page: plausible(lease, page.settlement),
         )
-        if result is None:
+        if in_process is None:
             decision = settlement_for(lease, PARSER_CRASH)
             return LeaseResult(lease=lease, records=records, rendered=rendered, decision=decision)
-        return result.to_lease_result(lease, records, self.queue.known_urls, rendered)
+        return in_process.to_lease_result(lease, records, self.queue.known_urls, rendered)
+
+    async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
+        if not lease.is_recovered:
+            with self.reading_page(lease):
+                return read_hop(lease, capture, base, follows)
+        answer = replace(capture, request=b"")  # it may hold a password for the site
+        return await self._page_process.call(
+            read_hop, lease, answer, base, follows, returns=HopReading
+        ) or HopReading(ruling=DEADLY)
 
     def _record_id(self, lease: Lease, hop: int = 0) -> UUID:
         return record_id(self.crawl, self.worker, lease.token, hop)
@@ -339,12 +345,3 @@ def _failed_result(result: LeaseResult, failure: ReadingFailure) -> LeaseResult:
     """Return the result of a lease whose answer cannot be read, with the traceback of the exception."""
     LOGGER.warning("%s: %s", result.lease.url, failure)
     return replace(result, error=failure.traceback)
-
-
-def _is_failure(exchange: Capture | FetchFailure | RobotsFetch | None) -> bool:
-    match exchange:
-        case Capture(status=status):
-            return fault_of(status) is not None
-        case RobotsFetch(decision=answer):
-            return isinstance(answer, RobotsRetry)
-    return True

@@ -1,24 +1,36 @@
-"""`LeaseResult`: what is archived when a lease ends, and how the lease is settled. Pure.
+"""`LeaseResult`: how a lease ends: what is archived of it, and how it is settled. The decision over the reading of a
+page. Pure.
 
-`lease_result` makes it from the response to a page.
+1. Links are followed only on HTML pages, as deep as the lease allows, and within its scope. If the crawl obeys
+   `nofollow`, links of a page with that robots meta or X-Robots-Tag are not followed.
+2. A URL that looks like a trap (`frontier.urls.trap`) is no discovery. Like a URL out of scope it is left out and not
+   counted. A listed URL is no trap, and neither is its redirect target.
+3. The target of a redirect is a discovery (`crawler.reading.redirect_chain`). So are the entries of a sitemap or of a
+   list of seeds (`crawler.reading.sitemap_discoveries`), whose request state stays.
+4. If the page is visited again, the settlement carries the request state of the next visit.
+5. A page that is not archived (`crawler.archive_filter`) is settled as if it were.
 """
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
-from core import Capture
+from core import Capture, Url
 from crawler.archive_filter import ArchiveFilter, dropped_page
 from crawler.log_entry import LeaseDecision
-from crawler.reading.conditional import revisit_of
-from crawler.reading.outcome import REDIRECT_STATUSES
+from crawler.reading.conditional import next_visit_state, revisit_of
+from crawler.reading.outcome import REDIRECT_STATUSES, Judgement, judge_response
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import PageReading, decide, read_page
-from crawler.reading.page_response import PageResponse, leased_response, with_dom
+from crawler.reading.page_reading import PageReading, leased_response, read_page
+from crawler.reading.page_response import PageResponse, with_dom
+from crawler.reading.redirect_chain import redirect_discovery, redirect_refusal
 from crawler.reading.rendered_page import RenderedPage
+from crawler.reading.sitemap import SitemapEntry
+from crawler.reading.sitemap_discoveries import is_all_out_of_scope, sitemap_discoveries
 from extract.rights import Rights
-from frontier import Lease, Outcome, Settlement
+from frontier import Discovery, Lease, Outcome, Settlement
 from frontier.request_state import EMPTY_STATE
+from frontier.urls.link_targets import link_target
 from storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
 from storage.warc.dropped import DroppedPage
 from storage.warc.revisit import Revisit
@@ -75,49 +87,24 @@ class PageResult:
         )
 
 
-def lease_result(  # noqa: PLR0913 - the page, and what was read of it so far
+def decide_page(
     lease: Lease,
     capture: Capture,
-    record_id: UUID,
+    reading: PageReading,
     *,
     archive_filter: ArchiveFilter | None,
-    known_urls: Container[str],
-    options: PageOptions = DEFAULT_OPTIONS,
-    response: PageResponse | None = None,
-    rendered: RenderedPage | None = None,
-) -> LeaseResult:
-    """Return how the lease ends after a response to its page. The discoveries leave out URLs whose text is in
-    `known_urls`. `response` is the response in the capture, if the caller has read it already.
-    """
-    result = page_result(
-        lease, capture, record_id, archive_filter, options, rendered, response=response, known_urls=known_urls
-    )
-    return result.to_lease_result(lease, ((capture, record_id),), known_urls, rendered)
-
-
-def page_result(  # noqa: PLR0913 - as `lease_result`
-    lease: Lease,
-    capture: Capture,
-    record_id: UUID,
-    archive_filter: ArchiveFilter | None,
-    options: PageOptions,
-    rendered: RenderedPage | None = None,
-    *,
-    response: PageResponse | None = None,
     known_urls: Container[str] = frozenset(),
+    options: PageOptions = DEFAULT_OPTIONS,
 ) -> PageResult:
-    """Return what `lease_result` makes of the response to a page. The page is read once. The discoveries may hold URLs
-    whose text is in `known_urls`.
+    """Return how a lease ends after a response to its page. The discoveries may hold URLs whose text is in
+    `known_urls`.
     """
-    response = response or leased_response(lease, capture, record_id)
-    if rendered is not None:
-        response = with_dom(response, rendered.html, rendered.report)
-        if rendered.report.problem:  # a page that was rendered only in part is not filtered
-            archive_filter = None
-    reading = read_page(lease, response, options)
+    response = reading.response
+    if response.rendering is not None and response.rendering.problem:
+        archive_filter = None  # a page that was rendered only in part is not filtered
     may_drop = reading.forbids_archive or (archive_filter is not None and reading.is_page)
     # The record of a dropped page has all links that are followed, also those that the frontier has.
-    settlement = decide(lease, reading, frozenset() if may_drop else known_urls, options)
+    settlement = decide_settlement(lease, reading, frozenset() if may_drop else known_urls, options)
     dropped = dropped_page(capture, reading, settlement, archive_filter) if may_drop else None
     if dropped is not None:  # there is no record that a next visit could refer to
         settlement = replace(settlement, next_state=EMPTY_STATE)
@@ -129,6 +116,131 @@ def page_result(  # noqa: PLR0913 - as `lease_result`
         if dropped or not lease.state.has_capture
         else revisit_of(lease.state, response, lease.url),
         robots=reading.rights.robots,
+    )
+
+
+def read_and_decide(  # noqa: PLR0913 - all that another process needs to know of a page
+    lease: Lease,
+    capture: Capture,
+    judgement: Judgement,
+    record_id: UUID,
+    archive_filter: ArchiveFilter | None,
+    options: PageOptions,
+    rendered: RenderedPage | None = None,
+) -> PageResult:
+    """Read the response to a page whole, and decide: the work of another process."""
+    response = leased_response(lease, capture, record_id)
+    if rendered is not None:
+        response = with_dom(response, rendered.html, rendered.report)
+    reading = read_page(lease, response, judgement, options)
+    return decide_page(lease, capture, reading, archive_filter=archive_filter, options=options)
+
+
+def page_settlement(
+    lease: Lease,
+    response: PageResponse,
+    known_urls: Container[str] = frozenset(),
+    options: PageOptions = DEFAULT_OPTIONS,
+) -> Settlement:
+    """Read an archived response, and decide how its lease ends."""
+    judgement = judge_response(
+        response.status,
+        truncated=response.truncated,
+        retry_after=response.header("retry-after"),
+        now_ms=response.received_ms,
+        attempt=lease.attempt,
+    )
+    return decide_settlement(lease, read_page(lease, response, judgement, options), known_urls, options)
+
+
+def decide_settlement(
+    lease: Lease,
+    reading: PageReading,
+    known_urls: Container[str] = frozenset(),
+    options: PageOptions = DEFAULT_OPTIONS,
+) -> Settlement:
+    """Return how the lease of a page ends. The discoveries leave out URLs whose text is in `known_urls`."""
+    judgement = reading.judgement
+    if reading.entries is not None:
+        settlement = _settle_list(lease, reading, reading.entries, known_urls)
+    elif judgement.outcome is Outcome.REDIRECTED:
+        settlement = _settle_redirect(lease, reading, options)
+    else:
+        followed: tuple[Discovery, ...] = ()
+        if lease.follows_links and not ("nofollow" in options.obey and "nofollow" in reading.rights.robots):
+            links = (url for url in reading.links if url.text not in known_urls and lease.scope.admits(url))
+            followed = tuple(_link_discovery(lease, url) for url in links)
+        settlement = settlement_for(lease, judgement, followed, reading.sketch)
+    if lease.interval_s and not lease.state.is_list:
+        # No redirect leads to the next visit.
+        state = replace(next_visit_state(lease.state, reading.response), chain=b"", cookies=())
+        return replace(settlement, next_state=state)
+    return settlement
+
+
+def settlement_for(
+    lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), sketch: int | None = None
+) -> Settlement:
+    """Return the settlement that a judgement asks for."""
+    return Settlement(
+        lease=lease,
+        outcome=judgement.outcome,
+        reason=judgement.reason,
+        discoveries=discoveries,
+        retry_after_ms=judgement.retry_after_ms,
+        hold_ms=judgement.hold_ms,
+        fault=judgement.fault,
+        sketch=sketch,
+    )
+
+
+def settlement_of_dropped(
+    lease: Lease, dropped: DroppedPage, received_ms: int, options: PageOptions = DEFAULT_OPTIONS
+) -> Settlement:
+    """Return how the lease of a page ends that is not in the archive, from the record that took its place: the same way
+    as `decide_settlement` decided.
+    """
+    judgement = judge_response(
+        dropped.status,
+        truncated=dropped.truncated,
+        retry_after=dropped.retry_after,
+        now_ms=received_ms,
+        attempt=lease.attempt,
+    )
+    urls = (link_target(outlink, traps=options.traps) for outlink in dropped.outlinks)
+    links = tuple(_link_discovery(lease, url) for url in urls if url is not None)
+    return settlement_for(lease, judgement, links)
+
+
+def _settle_list(
+    lease: Lease, reading: PageReading, entries: tuple[SitemapEntry, ...], known_urls: Container[str]
+) -> Settlement:
+    judgement = reading.judgement
+    discoveries = sitemap_discoveries(lease, entries, reading.response.received_ms, known_urls)
+    if not (judgement.reason or discoveries) and is_all_out_of_scope(lease, entries):
+        judgement = replace(judgement, reason="out_of_scope")
+    return replace(settlement_for(lease, judgement, discoveries), next_state=lease.state)
+
+
+def _settle_redirect(lease: Lease, reading: PageReading, options: PageOptions) -> Settlement:
+    reason = reading.judgement.reason
+    discoveries: tuple[Discovery, ...] = ()
+    for url in reading.links:
+        reason = redirect_refusal(lease, url, options)
+        if not reason:
+            target = redirect_discovery(lease, reading.response, url, options)
+            reason, discoveries = (target, ()) if isinstance(target, str) else ("", (target,))
+    return settlement_for(lease, replace(reading.judgement, reason=reason), discoveries)
+
+
+def _link_discovery(lease: Lease, url: Url) -> Discovery:
+    return Discovery(
+        url=url,
+        scope=lease.scope,
+        depth=lease.depth + 1,
+        max_depth=lease.max_depth,
+        referrer=lease.url.wire,
+        interval_s=lease.interval_s,
     )
 
 
@@ -159,19 +271,3 @@ def _rights_facts(rights: Rights) -> tuple[tuple[str, str], ...]:
         ("tdmPolicy", rights.tdm_policy),
     )
     return tuple((name, value) for name, value in facts if value)
-
-
-def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
-    """Return the id of the response record of a lease. It is always the same, so whoever recovers the files of a dead
-    worker can tell which leases are archived. `hop` counts the redirects of a robots.txt; a page has none.
-    """
-    return uuid5(NAMESPACE_URL, f"thresher:{crawl}/{worker}/{token}/{hop}")
-
-
-def spider_record_id(crawl: str, worker: str, token: int) -> UUID:
-    """Return the id of the response record of a page that a user's spider reads (`crawler.spiders`).
-
-    `crawler.replay.replay` does not look for this id: the output of the spider is not in the archive, so a page whose
-    lease a dead worker held is fetched again.
-    """
-    return record_id(crawl, f"{worker}/guest", token)

@@ -1,7 +1,7 @@
 """`PageProcess`: read pages in a process of their own, one at a time.
 
 1. A page is read there if that may take longer than the event loop can wait
-   (`crawler.reading.page_response.is_heavy`), or if the page may have killed a worker before (`Lease.is_recovered`).
+   (`PageResponse.is_heavy`), or if the page may have killed a worker before (`Lease.is_recovered`).
 2. A page that makes its parser or decoder kill the process, or that takes longer than `PAGE_TIMEOUT_S`, fails with the
    reason `parser_crash`. It costs no other page: a new process reads the next one.
 3. If reading a page raises, `PageProcess.call` raises a `Failure`, and that page alone fails.

@@ -23,11 +23,10 @@ from uuid import UUID
 
 from core import Capture, Conflict, CorruptData, Failure, RecordRef, failure_boundary
 from crawler.gate_monitor import GateMonitor
-from crawler.lease_result import LeaseResult
+from crawler.lease_result import LeaseResult, settlement_for
 from crawler.log_entry import exchange_line
 from crawler.machine.heartbeat import Heartbeat
 from crawler.reading.outcome import NO_RECORD
-from crawler.reading.page_reading import settlement_for
 from crawler.render.rendering_archive import archive_rendering
 from crawler.robots.robots_txt import RobotsRetry, RobotsRuling, use_stale_rules
 from crawler.rotation import Rotation
@@ -71,7 +70,11 @@ class Settler:
         is_last = False
         while not is_last:
             is_last = self._queue.is_finished
-            await self._flush(await self._queue.next_batch())
+            if batch := await self._queue.next_batch():
+                # If this worker hangs from here on and another one takes over, the other one's lines have a later time.
+                now_ms = self._clock_ms()
+                self._heartbeat.check()
+                await self._settle(batch, now_ms)
             if self._is_due():
                 await self._seal(self._archive)
             if self._log.is_due:
@@ -79,12 +82,7 @@ class Settler:
         await self._seal(self._archive)
         await self._seal(self._log)
 
-    async def _flush(self, batch: Sequence[LeaseResult]) -> None:
-        if not batch:
-            return
-        # If this worker hangs from here on and another one takes over, the lines of the other one have a later time.
-        now_ms = self._clock_ms()
-        self._heartbeat.check()
+    async def _settle(self, batch: Sequence[LeaseResult], now_ms: int) -> None:
         before = self._archive.appended
         archived = await self._in_thread(lambda: self._store(batch, now_ms))
         self._heartbeat.check()

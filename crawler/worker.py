@@ -14,19 +14,24 @@
 import asyncio
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from core import Unavailable
+from core.tracing import identified, span
 from crawler.archive_filter import ArchiveFilter
 from crawler.archive_settings import ArchiveSettings
 from crawler.connectivity.address_limiter import AddressLimiter
+from crawler.connectivity.politeness_audit import PolitenessAudit
 from crawler.connectivity.uplink import Uplink
 from crawler.decode_budget import DecodeBudget
 from crawler.gate_monitor import GateMonitor
 from crawler.lease_handler import LeaseHandler
-from crawler.machine.activity import Activity
+from crawler.machine.activity import SPIDER, Activity
 from crawler.machine.heartbeat import Heartbeat
 from crawler.machine.system import REAL_SYSTEM, System
+from crawler.machine.worker_counters import WorkerCounters
 from crawler.reading.page_options import PageOptions
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.chromium.program import MAX_TABS, find_browser
@@ -41,7 +46,8 @@ from crawler.spiders import SpiderSpec
 from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
 from crawler.user_agent import user_agent
-from crawler.wire import Client, WireSettings
+from crawler.wire import SentExchange, WireSettings
+from crawler.wire.client import Client
 from crawler.wire.limits import TOTAL_FACTOR
 from frontier import Frontier, TakeoverError
 from frontier.link.connect import connect
@@ -108,7 +114,8 @@ def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
 async def _run(config: WorkerConfig, activity: Activity) -> bool:
     link = await connect(config.redis)
     try:
-        return await crawl(config, Frontier(link, config.crawl), activity, REAL_SYSTEM)
+        with identified(crawl=config.crawl, worker=config.worker), span("worker"):
+            return await crawl(config, Frontier(link, config.crawl), activity, REAL_SYSTEM)
     finally:
         await link.aclose()
 
@@ -129,6 +136,8 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         before_sync=log.commit,
     )
     identified: list[HasUserAgent] = [archive]
+    gate = GateMonitor(frontier.backlog.gate_state, system.clock)
+    counters = WorkerCounters()
 
     ttl_s = config.ttl_s + _blocked_s(config)
 
@@ -138,21 +147,38 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         since = config.store.unavailable_since_ms()
         stalled_ms = None if since is None else max(0, system.clock_ms() - since)
         ttl_ms = round(ttl_s * 1000)
+        report = counters.report(
+            bytes_stored=archive.appended,
+            gate_wait_s=gate.shut_s,
+            store=config.store.call_times(),
+            used=system.machine_use(),
+        )
         await frontier.workers.send_heartbeat(
-            config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage
+            config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage, report=report
         )
 
     heartbeat = Heartbeat(
         send_heartbeat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock
     )
     address_limiter = AddressLimiter(frontier, system.boot_clock, check_liveness=heartbeat.check)
-    client = system.client(user_agent=name, settings=config.wire, on_request=address_limiter.start_request)
+    audit = PolitenessAudit(frontier, counters, system.clock)
+
+    def end_exchange(exchange: SentExchange) -> None:
+        counters.add_exchange(exchange)
+        audit.add_exchange(exchange)
+
+    client = system.client(
+        user_agent=name,
+        settings=config.wire,
+        on_request=address_limiter.start_request,
+        on_exchange=end_exchange,
+    )
     decode_budget = DecodeBudget()
     renderer = _renderer(config, frontier, client, address_limiter, decode_budget)
     identified += [client, *([renderer] if renderer else [])]
     uplink = Uplink(client, frontier.origins.responsive, heartbeat.send_now, clock=system.clock)
     await heartbeat.send()
-    background = [asyncio.create_task(work) for work in (heartbeat.run(), activity.run())]
+    background = [asyncio.create_task(work) for work in (heartbeat.run(), activity.run(), audit.run())]
     try:
         if renderer is not None:
             await renderer.start()
@@ -162,6 +188,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
             system,
             archive,
             log,
+            gate,
             uplink,
             address_limiter,
             heartbeat,
@@ -176,6 +203,9 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         if renderer is not None:
             await renderer.close()
         await client.close()
+    await audit.close()
+    with suppress(Unavailable):
+        await heartbeat.send_now()  # with the last figures
     # A drain may leave leases that were granted but never started. All others are settled by now.
     await frontier.workers.reclaim(config.worker)
     await frontier.workers.deregister(config.worker)
@@ -188,6 +218,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
     system: System,
     archive: ArchiveWriter,
     log: CrawlLogWriter,
+    gate: GateMonitor,
     uplink: Uplink,
     address_limiter: AddressLimiter,
     heartbeat: Heartbeat,
@@ -196,7 +227,6 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
     decode_budget: DecodeBudget,
 ) -> bool:
     """Return whether the user's spider has closed the crawl."""
-    gate = GateMonitor(frontier.backlog.gate_state, system.clock)
     lease_ms = (
         round(config.wire.timeout * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
         + MAX_TURN_WAIT_MS
@@ -255,7 +285,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
         if config.spider is None:
             await lease_handler.run()
         else:
-            activity.set_spider_active()
+            activity.page_token = SPIDER
             from crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for spiders alone
 
             is_closed_early = await run_spider(

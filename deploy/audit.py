@@ -14,7 +14,7 @@ from typing import Any
 
 BUILD = Path("build")
 LOCK = "requirements-all.lock"
-LONGEST_S = 120
+MAX_DURATION_S = 120
 """Seconds for all packages. Each takes one request."""
 NOT_AUDITED = "audit: NOT audited for known vulnerabilities"
 
@@ -42,9 +42,9 @@ def audit(program: Sequence[str], report: Path) -> tuple[int, list[str]]:
     """Run pip-audit, which writes `report` after a response for every package. Return the result of `audit_result`."""
     report.unlink(missing_ok=True)
     try:
-        done = subprocess.run(program, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+        done = subprocess.run(program, capture_output=True, text=True, timeout=MAX_DURATION_S, check=False)
     except subprocess.TimeoutExpired:
-        return 0, [f"{NOT_AUDITED}: no response of the registry within {LONGEST_S} s"]
+        return 0, [f"{NOT_AUDITED}: no response of the registry within {MAX_DURATION_S} s"]
     try:
         return audit_result(json.loads(report.read_text(encoding="utf-8")))
     except (OSError, ValueError):

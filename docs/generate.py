@@ -1,5 +1,5 @@
-"""Write docs/reference/commands.md, configuration.md, reasons.md and rooms.md from the code. With --check, write
-nothing, and fail if one of them differs.
+"""Write the pages of docs/reference that are generated from the code. With --check,
+write nothing, and fail if one of them differs.
 """
 
 import ast
@@ -10,13 +10,15 @@ import sys
 import tomllib
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pipeline import configuration
 from pipeline.commands.app import app
 from pipeline.configuration_template import default_text, template
+from pipeline.console.web.console_app import api_app
+from pipeline.reports.metric_families import FAMILIES
 from pipeline.terminal import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -106,14 +108,87 @@ def rooms() -> str:
     return "\n".join([*lines, ""])
 
 
+def api() -> str:
+    """Every route of the console's JSON API with its parameters, and every value with its fields."""
+    found = api_app().openapi()
+    lines = [
+        "# The console's API\n",
+        "Generated from the code by `make docs`. `thresher serve` has the same as OpenAPI at `/openapi.json`.\n",
+        f"{found['info']['description']}\n",
+        "## Routes\n",
+        "| route | parameters | returns | |",
+        "|---|---|---|---|",
+    ]
+    for path, methods in found["paths"].items():
+        for method, operation in methods.items():
+            returned = (
+                operation["responses"]["200"].get("content", {}).get("application/json", {}).get("schema")
+            )
+            words = " ".join(operation["description"].split())
+            kind = _type(returned) if returned else "text"
+            lines.append(f"| `{method.upper()} {path}` | {_parameters(operation)} | {kind} | {words} |")
+    lines += ["", "## Values\n"]
+    for name, schema in sorted(found["components"]["schemas"].items()):
+        if name in {"HTTPValidationError", "ValidationError"}:
+            continue
+        lines += [f"### {name}\n", f"{' '.join(schema.get('description', '').split())}\n"]
+        lines += ["| field | type | meaning |", "|---|---|---|"]
+        lines += [
+            f"| `{field}` | {_type(value)} | {value.get('description', '')} |"
+            for field, value in schema.get("properties", {}).items()
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _parameters(operation: dict[str, Any]) -> str:
+    names = [f"`{each['name']}`" for each in operation.get("parameters", []) if each["in"] == "query"]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    return ", ".join([*names, *([_type(body)] if body else [])])
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(f"`{each}`" for each in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}"
+    if schema.get("type") == "object" and "additionalProperties" in schema:
+        return f"map to {_type(schema['additionalProperties'])}"
+    return str(schema.get("const") or schema.get("type", "any"))
+
+
+def metrics() -> str:
+    """Every metric with its type, its labels and its meaning."""
+    lines = [
+        "# Metrics\n",
+        "Generated from the code by `make docs`. `thresher status --metrics` and `/metrics` of the console export",
+        "these to Prometheus. `source` is the name of a crawl or an ingest; `kind` is that of a worker: `crawler`,",
+        "`processor` or `exporter`.",
+        "No label holds a URL or a host. Counters of a crawl start anew only when the crawl is forgotten or rebuilt.\n",
+        "| metric | type | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    for family in FAMILIES:
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        lines.append(f"| `{family.name}` | {family.type} | {labels} | {family.help} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
     """Write the pages, or compare them with the code. Return the exit code."""
     stale = []
     pages = (
         ("commands.md", commands()),
         ("configuration.md", configuration_keys()),
+        ("metrics.md", metrics()),
         ("reasons.md", reason_codes()),
         ("rooms.md", rooms()),
+        ("api.md", api()),
     )
     for path, text in ((REFERENCE / name, text) for name, text in pages):
         if "--check" in sys.argv:

@@ -11,13 +11,18 @@ batch is the same for any number of ranks, so the loss of each step is, too, up 
 import argparse
 import json
 import os
+import sys
 from pathlib import Path
 
-import torch
-import torch.distributed as dist
-from torch import nn
+from thresher import Loader, ThresherError
 
-from thresher import Loader
+try:
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+except ModuleNotFoundError as error:
+    print(f"train.py needs PyTorch ({error}): pip install torch", file=sys.stderr)
+    raise SystemExit(2) from None
 
 WIDTH, HEADS, LAYERS, SAVE_EVERY = 64, 4, 2, 20
 
@@ -70,26 +75,25 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--global-batch", type=int, default=12)
     arguments = parser.parse_args()
-
     rank, world_size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    try:
+        loader = Loader(
+            arguments.export,
+            length=arguments.length,
+            batch_size=arguments.global_batch // world_size,
+            rank=rank,
+            world_size=world_size,
+            epochs=None,
+        )
+    except ThresherError as error:
+        parser.error(str(error))
     if world_size > 1:
         dist.init_process_group("gloo")
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that the order of additions shows late
-
-    vocabulary = json.loads((Path(arguments.export) / "manifest.json").read_text())["recipe"]["tokenizer"][
-        "vocabulary"
-    ]
-    model = Model(vocabulary, arguments.length)
+    manifest = json.loads((Path(arguments.export) / "manifest.json").read_text())
+    model = Model(manifest["recipe"]["tokenizer"]["vocabulary"], arguments.length)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    loader = Loader(
-        arguments.export,
-        length=arguments.length,
-        batch_size=arguments.global_batch // world_size,
-        rank=rank,
-        world_size=world_size,
-        epochs=None,
-    )
     step = 0
     if arguments.checkpoint.exists():
         saved = torch.load(arguments.checkpoint, weights_only=True)

@@ -9,10 +9,10 @@ import re
 
 LONGEST = 10_000_000
 """Characters of a page at most."""
-MOST_STEPS = 100_000_000
+MAX_STEPS = 100_000_000
 """Open elements that the parser may pass for end tags that close none of them: about a quarter of a second."""
 FEW_TAGS = 14_000
-"""Number of tags up to which nothing is counted: half of them closing and half open cannot exceed `MOST_STEPS`."""
+"""Number of tags up to which nothing is counted: half of them closing and half open cannot exceed `MAX_STEPS`."""
 
 _NAMES = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _VOID = frozenset(
@@ -26,7 +26,7 @@ def exceeded_bound(html: str) -> str | None:
     """
     if len(html) > LONGEST:
         return "too_large"
-    if html.count("<") > FEW_TAGS and _steps(html) > MOST_STEPS:
+    if html.count("<") > FEW_TAGS and _steps(html) > MAX_STEPS:
         return "too_complex"
     return None
 

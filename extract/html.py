@@ -2,7 +2,7 @@
 
 1. A page is parsed once, into boxes and blocks (`extract.page`). Every decision uses these.
 2. There is no time limit, and nothing is remembered of other pages. The page alone bounds the work (`bounds`,
-   `MOST_ELEMENTS`).
+   `MAX_ELEMENTS`).
 3. If the parser fails on a page, the result is a `Skip`; the run continues.
 """
 
@@ -12,7 +12,7 @@ from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.extraction import Extraction
 from extract.page import content, layout, page_reader
-from extract.page.boxes import MOST_ELEMENTS
+from extract.page.boxes import MAX_ELEMENTS
 from extract.rights import METAS
 from extract.skip import Skip
 
@@ -33,7 +33,7 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
     page = page_reader.read_page(body)
     if page is None:
         return Skip(reason="no_text")
-    if page.elements > MOST_ELEMENTS:
+    if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
     facts = page_facts.read_page_facts(page.metadata, url, METAS)
     chosen = content.choose_content(page, facts.title, facts.kind)
@@ -45,7 +45,9 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
         extractor=EXTRACTOR,
         route=facts.kind,
         title=facts.title
-        or next((block.text for block in page.blocks if block.tag == "h1"), "")[: page_facts.LONGEST_TITLE],
+        or next((block.text for block in page.blocks if block.tag == "h1"), "")[
+            : page_facts.MAX_TITLE_LENGTH
+        ],
         author=facts.author,
         date=facts.date,
         declared_language=facts.language,

@@ -27,7 +27,7 @@ LIMIT = 50_000
 """Links of one page at most; a page with more is a trap or a dump."""
 LONGEST = 8_192
 """Bytes of a link as written at most: a longer one is data, and its URL would be refused for its length anyway."""
-MOST_META = 256
+MAX_META = 256
 """`<meta>` elements of one page that are returned at most."""
 _SHORT = 256
 """Bytes up to which the facts of a tag are cached."""
@@ -173,7 +173,7 @@ def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
                 _read_element(kind, rest) if len(rest) <= _SHORT else _read_element.__wrapped__(kind, rest)
             )
             base = base or facts.base
-            if facts.meta and len(metas) < MOST_META:
+            if facts.meta and len(metas) < MAX_META:
                 metas.append(facts.meta)
             href = facts.href
         if not href:

@@ -16,13 +16,13 @@ from extract.fact_formats import LANGUAGE, creative_commons, day
 from extract.page.boxes import MetadataElement
 from extract.page.page_kind import PageKind, page_kind
 
-LONGEST_TITLE = 1_000
+MAX_TITLE_LENGTH = 1_000
 """Characters of a title at most."""
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Characters of an author's name at most."""
-LONGEST_ADDRESS = 2_000
-MOST_AUTHORS = 20
-LONGEST_JSON = 1_000_000
+MAX_ADDRESS_LENGTH = 2_000
+MAX_AUTHORS = 20
+MAX_JSON_LENGTH = 1_000_000
 """Characters of one script of JSON-LD at most; a longer one is ignored."""
 DEEPEST_JSON = 8
 DATES = (
@@ -127,16 +127,16 @@ def _title(elements: list[MetadataElement], meta: dict[str, str]) -> str:
         meta.get("og:title", ""),
         meta.get("twitter:title", ""),
     ]
-    return next((found[:LONGEST_TITLE] for text in stated if (found := " ".join(text.split()))), "")
+    return next((found[:MAX_TITLE_LENGTH] for text in stated if (found := " ".join(text.split()))), "")
 
 
 def _author(stated: Iterable[str]) -> str:
     names: dict[str, str] = {}
     for written in stated:
         name = _BY.sub("", " ".join(written.split()))
-        if 0 < len(name) <= LONGEST_NAME:
+        if 0 < len(name) <= MAX_NAME_LENGTH:
             names.setdefault(name.casefold(), name)
-    return "; ".join(list(names.values())[:MOST_AUTHORS])
+    return "; ".join(list(names.values())[:MAX_AUTHORS])
 
 
 def _date(elements: list[MetadataElement], meta: dict[str, str], json_ld: list[dict[str, Any]]) -> str:
@@ -176,7 +176,7 @@ def _canonical(elements: list[MetadataElement], meta: dict[str, str], url: str) 
             usable = urlsplit(found).scheme in {"http", "https"}
         except ValueError:
             continue
-        if written.strip() and usable and len(found) <= LONGEST_ADDRESS:
+        if written.strip() and usable and len(found) <= MAX_ADDRESS_LENGTH:
             return found
     return ""
 
@@ -184,7 +184,7 @@ def _canonical(elements: list[MetadataElement], meta: dict[str, str], url: str) 
 def _json_ld_nodes(elements: Iterable[MetadataElement]) -> Iterator[dict[str, Any]]:
     """Yield the nodes of the page's JSON-LD (schema.org), outer nodes first."""
     for element in elements:
-        if element.tag == "script" and len(element.text) <= LONGEST_JSON:
+        if element.tag == "script" and len(element.text) <= MAX_JSON_LENGTH:
             try:
                 yield from _nodes(json.loads(element.text, strict=False), DEEPEST_JSON)
             except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ LanguagePrecheck = Callable[[str], str | None]
 
 LOOKED_AT = 65_536
 """Characters that are checked to decide whether a payload is text at all."""
-MOST_UNREADABLE = 0.1
+MAX_UNREADABLE = 0.1
 """Share of control characters and U+FFFD beyond which a payload is not text: pictures have a third, the worst real page
 has 2 %.
 """
@@ -188,4 +188,4 @@ def rights_of(document: Document) -> Rights:
 
 def _is_binary(text: str) -> bool:
     start = text[:LOOKED_AT]
-    return len(UNREADABLE.findall(start)) > MOST_UNREADABLE * len(start)
+    return len(UNREADABLE.findall(start)) > MAX_UNREADABLE * len(start)

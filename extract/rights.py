@@ -27,7 +27,7 @@ OBEYABLE = (*sorted(DIRECTIVES - {"nofollow"}), RESERVED, EXPIRED)
 """Statements for which a document may be dropped."""
 METAS = frozenset(("robots", PRODUCT_TOKEN, RESERVED, "tdm-policy"))
 """Names of the <meta>s that are read."""
-LONGEST_POLICY = 2_000
+MAX_POLICY_LENGTH = 2_000
 """Characters of a policy's URL at most."""
 
 _SYNONYMS = {"none": ("noindex", "nofollow"), "nocache": ("noarchive",)}
@@ -74,7 +74,7 @@ def rights(
     return Rights(
         robots=tuple(sorted(robots)),
         tdm_reservation=reservation if reservation in {"0", "1"} else "",
-        tdm_policy=tdm.get("tdm-policy", "")[:LONGEST_POLICY],
+        tdm_policy=tdm.get("tdm-policy", "")[:MAX_POLICY_LENGTH],
     )
 
 

@@ -27,7 +27,7 @@ LITTLE_BUT_A_CAPTCHA = 500
 LITTLE_BUT_MENUS = 3_000
 """Bytes of text on a soft 404 at most: such a page may have the menus of the site."""
 BEGINNING = 16 << 10
-MOST_TAGS = 500
+MAX_TAGS = 500
 """Tags, including end tags, on a block page or login page at most."""
 
 _HEADERS: tuple[tuple[str, str], ...] = (
@@ -110,7 +110,7 @@ def detect_soft_error(header: Callable[[str], str | None], html: bytes) -> SoftE
     if any(map(_MISSING.fullmatch, parts)) and _text(start, html) < LITTLE_BUT_MENUS:
         return "soft_404"
     # Count the beginning first: on an ordinary page it already has too many tags.
-    if start.count(b"<", 0, BEGINNING) > MOST_TAGS or start.count(b"<") > MOST_TAGS:
+    if start.count(b"<", 0, BEGINNING) > MAX_TAGS or start.count(b"<") > MAX_TAGS:
         return None
     signs = _BLOCKED.search(title) is not None or any(mark in start for mark in _MARKS)
     if (signs and _text(start, html) < LITTLE) or (

@@ -38,7 +38,10 @@ limit the gate is shut, and `lease` grants nothing to anybody until a report say
 as often as it must. A worker without a heartbeat in time is not `workers.alive`, and another may recover its work once
 it has taken over its name (`workers.take_over`). If the first worker lives after all, everything that it asks for under
 that name is refused (`TakeoverError`). A worker that a fault on its own side keeps from the web says so with its
-heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on.
+heartbeat (`Outage`): it leases nothing and gives back its leases, and the others go on. With its heartbeat a worker
+also reports its figures (`frontier.worker_figures`), whose sums never fall. And it reports when its requests truly were
+(`politeness.check_exchanges`): the frontier counts every one that came before its host's delay was over, whatever
+planned it.
 
 **The life of a crawl.** The first to open a crawl makes it, with the settings and the storage that hold for all who
 come later (`frontier.crawl_settings`). A frontier that was lost is made again (`rebuild`) by telling it which URLs were
@@ -46,15 +49,17 @@ settled (`restore`) and which were found; nothing is leased until that is finish
 
 `Frontier` adds, leases and settles URLs, and has one client each for the rest: `crawl` (the crawl as a whole),
 `politeness` (turns of hosts and addresses), `origins` (robots.txt), `workers`, `backlog`, `rebuild`, `operator` (hold,
-resume, prefer, drop) and `inspection` (hosts, find). Everything lives in Redis or Valkey, on one server or a cluster
-(`frontier.link.call`). A crawl is spread over partitions (`frontier.link.partition`), and the functions in `lua/` are
-the only writers, each atomic and of one partition. Time is the server's (`lua/state/clock.lua`). `link.embedded` runs
-such a server for one machine. `testing.MemoryFrontier` is the same frontier for one process, without a server: its
-promises in plain Python.
+resume, prefer, drop), `inspection` (hosts, find) and `fleet` (what runs on which machine). Everything lives in Redis or
+Valkey, on one server or a cluster (`frontier.link.call`). A crawl is spread over partitions
+(`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is
+the server's (`lua/state/clock.lua`). `link.embedded` runs such a server for one machine. `testing.MemoryFrontier` is
+the same frontier for one process, without a server: its promises in plain Python.
 """
 
 from frontier.crawl_frontier import Frontier
 from frontier.crawl_settings import CrawlSettings, StorageId
+from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
+from frontier.fleet_state import FleetState, Member, Wanted
 from frontier.gate_state import GateState
 from frontier.lease import (
     AddResult,
@@ -80,18 +85,24 @@ from frontier.takeover import TakeoverError
 from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
 from frontier.verbs.crawl import crawl_names
-from frontier.verbs.inspection import Hold, HostState, UrlState
+from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
+from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
 
 __all__ = [
     "AddResult",
     "Budget",
+    "CrawlFigures",
     "CrawlSettings",
     "Discovery",
+    "ExchangeCheck",
+    "ExchangeTimes",
     "Fault",
+    "FleetState",
     "Frontier",
     "FrontierSettlement",
     "GateState",
     "Hold",
+    "HostPage",
     "HostRelease",
     "HostState",
     "HostSwitch",
@@ -99,6 +110,7 @@ __all__ = [
     "Kind",
     "Lease",
     "Leases",
+    "Member",
     "Outage",
     "Outcome",
     "Rank",
@@ -112,6 +124,11 @@ __all__ = [
     "UnloggedBatch",
     "UrlPolicy",
     "UrlState",
+    "Violation",
+    "Wanted",
+    "WorkerFigures",
+    "WorkerKind",
+    "WorkerReport",
     "canonicalize",
     "crawl_names",
 ]

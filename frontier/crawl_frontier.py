@@ -42,6 +42,7 @@ from frontier.link.call import Arg, Call, Link
 from frontier.link.lost_frontier import lost_frontier_error
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
+from frontier.verbs.fleet import Fleet
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
 from frontier.verbs.origins import Origins
@@ -52,7 +53,7 @@ from frontier.verbs.workers import Workers
 
 T = TypeVar("T")
 
-_LONGEST_NAME = 255  # of a worker: a byte says how long it is
+_MAX_NAME_LENGTH = 255  # of a worker: a byte says how long it is
 
 
 class Frontier:
@@ -70,6 +71,7 @@ class Frontier:
         self.origins = Origins(self.crawl)
         self.operator = Operator(self.crawl)
         self.inspection = Inspection(self.crawl)
+        self.fleet = Fleet(self.crawl)
         self._next = 0
 
     async def open(
@@ -150,8 +152,8 @@ class Frontier:
         and down to a thirtieth, every rest that no server asked for. Raise `CorruptData` if the crawl is no longer
         there, and `TakeoverError` if the worker's name was taken over.
         """
-        if len(worker.encode()) > _LONGEST_NAME:
-            raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
+        if len(worker.encode()) > _MAX_NAME_LENGTH:
+            raise InputError(f"worker {worker[:40]!r}: a name has at most {_MAX_NAME_LENGTH} bytes")
         if not await self.crawl.is_gate_open(worker):
             return Leases(soonest_ms=None)
         number = self.crawl.partitions.number

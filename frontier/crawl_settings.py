@@ -108,6 +108,18 @@ def differences(own: CrawlSettings, crawl: CrawlSettings) -> list[str]:
     ]
 
 
+def changes(before: CrawlSettings, after: CrawlSettings) -> list[str]:
+    """Return what changes from one settings to others, by the names in thresher.toml: `crawler.min_delay was 1, is 2
+    now`.
+    """
+    old, new = _values(before), _values(after)
+    return [
+        f"{key} was {old.get(key, _NOT_SET)}, is {new.get(key, _NOT_SET)} now"
+        for key in dict.fromkeys((*old, *new))
+        if old.get(key) != new.get(key)
+    ]
+
+
 def _values(settings: CrawlSettings) -> dict[str, str]:
     """Return each field under its name in thresher.toml, and its value as written there."""
     budget, policy = settings.budget, settings.policy

@@ -26,3 +26,5 @@ class GateState:
     """The time of the report: milliseconds since the epoch, by the server's clock."""
     shut: bool
     """Whether the crawl waits: nothing is leased."""
+    oldest_ms: int = 0
+    """Milliseconds for which the oldest file of the backlog had been sealed at the report; 0 if there is none."""

@@ -24,6 +24,8 @@ from crawler.render.render_settings import RenderSettings
 from crawler.wire.wire_settings import WireSettings
 from extract.rights import OBEYABLE
 from frontier.pace import BudgetSettings, PaceSettings
+from pipeline.fleet_settings import FleetSettings
+from pipeline.prices import Prices
 from pipeline.url_policy import PolicySettings
 
 FILE = "thresher.toml"
@@ -212,6 +214,8 @@ class Config:
     ingest: IngestConfig = field(default_factory=IngestConfig)
     filters: FiltersConfig = field(default_factory=FiltersConfig)
     dedup: DedupConfig = field(default_factory=DedupConfig)
+    fleet: FleetSettings = field(default_factory=FleetSettings)
+    prices: Prices = field(default_factory=Prices)
 
     @property
     def contact(self) -> str:
@@ -230,6 +234,8 @@ SECTIONS: Mapping[str, type] = {
     "ingest": IngestConfig,
     "filters": FiltersConfig,
     "dedup": DedupConfig,
+    "fleet": FleetSettings,
+    "prices": Prices,
 }
 
 

@@ -13,13 +13,14 @@ from pipeline.crawls.seed import SeedPlan, SeedSummary, seed_file
 from pipeline.crawls.seed_files import RefusedLine
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel, TokenCounts
 from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.runs import record_run
-from pipeline.steps import blocklist, dedup, export, export_plan, process
+from pipeline.steps import blocklist, dedup, export, export_directory, export_plan, process
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import Progress
 from shards import Dataset
@@ -60,7 +61,7 @@ def run_all(  # noqa: PLR0913 - the options of the command
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
     process.step(project.config.filters)
     vocabulary = load_tokenizer_file(tokenizer)
-    export.check_free(out)
+    export_directory.check_free(out)
     names = (plan.crawl,)
 
     seeded = seed_file(project, seeds, plan, on_refused, update=update)
@@ -102,6 +103,23 @@ def find_duplicates(
     return manifest
 
 
+def export_crawl(
+    project: OpenProject,
+    name: str,
+    out: str,
+    tokenizer: TokenizerFile,
+    pool: WorkerPool,
+    progress: Progress,
+) -> None:
+    """Process what a crawl has sealed, find its duplicates, and write its shards. Raise `InputError` if the crawl seals
+    more meanwhile.
+    """
+    names = (name,)
+    process_sources(project, names, pool, progress).require_all()
+    find_duplicates(project, names, pool, progress)
+    export_dataset(project, names, out, tokenizer, pool, progress)
+
+
 def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     project: OpenProject,
     names: tuple[str, ...],
@@ -115,8 +133,13 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     process.require_processed(project.store, names, project.config.filters)
     removed = dedup.require_run(project.store, names, project.config.dedup)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
-    directory = export.claim(plan, out)
-    with export.write_lock(directory), record_run(project, export.step(plan), names) as record:
+    directory = export.open_directory(plan, out)
+    if options is not None and options.eos is None and plan.eos is None:
+        progress.print_line(
+            f"{tokenizer.name} names no end token, so nothing marks where a document ends; "
+            "give one with --eos TOKEN, or say that you want none with --eos none"
+        )
+    with export_directory.write_lock(directory), record_run(project, export.step(plan), names) as record:
         shards = export.make_shards(plan, directory, pool=pool, progress=progress)
         record.summary = shards.summary
         counted = TokenCounts(

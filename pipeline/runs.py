@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from core import ThresherError
+from core.tracing import identified, span
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Step
 from pipeline.engine.task import cpu_seconds
@@ -23,6 +24,7 @@ from storage.run import Outcome, Run, put
 class RunRecord:
     """What is recorded about a run in progress."""
 
+    id: str = field(default_factory=lambda: os.urandom(16).hex())
     summary: StepSummary = field(default_factory=lambda: StepSummary(made=0, already=0))
 
 
@@ -34,7 +36,8 @@ def record_run(project: OpenProject, step: Step, sources: tuple[str, ...]) -> It
     outcome: Outcome = "failed"
     message = ""
     try:
-        yield record
+        with identified(run=record.id), span("step", step=str(step), sources=", ".join(sources)):
+            yield record
         outcome = "done"
     except ThresherError as error:
         message = str(error)
@@ -49,7 +52,7 @@ def record_run(project: OpenProject, step: Step, sources: tuple[str, ...]) -> It
         ended_ms = time.time_ns() // 1_000_000
         ran = record.summary
         run = Run(
-            id=os.urandom(16).hex(),
+            id=record.id,
             step=step.name,
             version=step.version,
             started_ms=started_ms,

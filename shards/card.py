@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shards.dataset import ShardFile, count_documents, count_tokens
+from shards.dataset import ShardFile, count_documents, count_tokens, counted_shards
 
 CARD_NAME = "README.md"
 FRONT_MATTER = """---
@@ -43,7 +43,7 @@ def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema:
     readers = "\n".join(READERS[name] for name in formats)
     return f"""{front}# Dataset of {", ".join(recipe["sources"])}
 
-{count_documents(shards):,} documents and {count_tokens(shards):,} tokens in {len(shards):,} shards of Thresher \
+{count_documents(shards):,} documents and {count_tokens(shards):,} tokens in {counted_shards(len(shards))} of Thresher \
 ({", ".join(formats)}). The
 tokenizer is {tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`).
 Rows stand in the order of a seeded permutation. The texts are those of the pages that `url` names; rights in them are

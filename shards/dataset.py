@@ -7,11 +7,14 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from core import CorruptData
 
-FORMAT = "thresher-export@3"
+FORMAT = "thresher-export@4"
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +22,10 @@ class SideFile:
     """A file of the export directory that is not a shard: the report, a README, an index."""
 
     name: str
-    bytes: int
+    bytes: Count
     sha256: str
+    frame_sha256: str | None = None
+    """Of a packing plan: the SHA-256 of its header and checksums, which a reader compares when it opens the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,21 +34,26 @@ class ShardFile:
 
     name: str
     """Path relative to the export directory: `data/shard-00000.parquet`."""
-    bytes: int
+    bytes: Count
     sha256: str
-    documents: int
-    tokens: int
+    documents: Count
+    tokens: Count
     """Token ids without padding."""
     format: str = "parquet"
     """The value of `--format`."""
+    frame_sha256: str | None = None
+    """Of a shard of token ids: the SHA-256 of its header and checksums, which a reader compares when it opens the file.
+    """
     source: str | None = None
     """The component of the mix that all documents of the shard belong to; None if it holds documents of several."""
-    sequences: int = 0
+    sequences: Count = 0
     """Packed sequences; 0 if documents are not packed."""
-    placed_tokens: int = 0
+    placed_tokens: Count = 0
     """Tokens in sequences; the others were cut off."""
-    cut_documents: int = 0
+    cut_documents: Count = 0
     """Documents that are not whole in one sequence."""
+    data_bytes: Count = 0
+    """Bytes of its rows before compression, as Arrow holds them."""
     companions: tuple[SideFile, ...] = ()
     """Files that belong to this shard alone, such as its index."""
 
@@ -105,14 +115,8 @@ class Dataset:
                     f"{where}: format {body['format']!r} is not {FORMAT!r}; export into another directory"
                 )
             digest = body.pop("digest")
-            dataset = Dataset(
-                fingerprint=body["fingerprint"],
-                recipe=body["recipe"],
-                shards=tuple(shard_file(shard) for shard in body["shards"]),
-                files=tuple(SideFile(**file) for file in body["files"]),
-                mix=tuple(body["mix"]),
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            dataset = msgspec.convert(body, Dataset)
+        except (ValueError, KeyError, TypeError, AttributeError, msgspec.MsgspecError) as error:
             raise CorruptData(f"{where}: not the manifest of an export ({error!r}); {remedy}") from None
         if digest != _digest(body):
             raise CorruptData(f"{where} was changed after it was sealed; {remedy}")
@@ -131,6 +135,11 @@ def count_tokens(shards: Sequence[ShardFile]) -> int:
 
 def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
     return (shard for shard in shards if shard.format == shards[0].format)
+
+
+def counted_shards(count: int) -> str:
+    """Return a number of shards for people."""
+    return f"{count:,} shard" if count == 1 else f"{count:,} shards"
 
 
 def shard_file(body: Mapping[str, Any]) -> ShardFile:

@@ -14,6 +14,7 @@ import logging
 import random
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import gigatoken
@@ -102,9 +103,11 @@ class Encoder:
         return f"<encoder, {'slow' if self._fast is None else 'fast'}>"
 
 
+@lru_cache(maxsize=2)
 def is_fast_equal(json: str) -> bool:
     """Return whether Gigatoken reads the tokenizer and gives the ids of the `tokenizers` library for all probes: every
-    kind of character between letters, digits, signs and spaces, and random texts. Takes about a second.
+    kind of character between letters, digits, signs and spaces, and random texts. Takes about a second; the answers for
+    the tokenizers of the last calls are kept.
     """
     try:
         fast = gigatoken.Tokenizer.from_json(json)

@@ -8,6 +8,8 @@
    difference is at most about one document.
 """
 
+import difflib
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +26,17 @@ from shards.permutation import Permutation
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CLUSTER_SIZE = "cluster_size"
-CANDIDATES, PASSES = 64, 6
-"""Factors that one pass over the documents tries, and passes: together they find a factor to 1 in 10^10."""
+MAX_SOURCES = 1_000
+MAX_SHARE, MAX_REPEATS, MOST = 1e12, 10_000, 10**15
+"""The largest share, number of repeats, and size or cap. Products of them still are exact enough."""
+TRIES, PASSES = 16, 9
+"""Factors that one pass over the documents tries, and passes: together they divide the range of a factor, some 30
+decades at most, into 4 * 10^10 steps.
+"""
+ABOVE = 1 + 1e-9
+"""So much above the factor with which all documents occur as often as they may, against rounding."""
+TOLERANCE = 0.001
+"""Part of the wanted amount by which a source may miss it without being called coarse."""
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -53,7 +64,7 @@ class MixSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cap: int | None = None
     """Tokens or documents that the source may have at most."""
     weight: str | None = None
-    """`cluster_size` or a measurement: documents with more of it occur more often."""
+    """A column of numbers: documents with more of it occur more often."""
 
 
 class Mix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,48 +95,84 @@ class RealisedSource:
     rows: int
     """Documents that it has, copies included."""
     limit: str = ""
-    """`dry` if its documents and repeats do not suffice, `cap` if its cap does not; otherwise empty."""
+    """`dry` if its documents and repeats do not suffice, `cap` if its cap does not, `coarse` if no number of whole
+    documents comes within 0.1 % of what it was to have; otherwise empty.
+    """
 
 
 def load_mix(path: Path) -> Mix:
     """Return the mix of a TOML file. Raise `InputError` of one line if the file cannot be read or is wrong."""
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
-        mix = msgspec.convert(body, Mix)
     except FileNotFoundError:
         raise InputError(f"--mix {path}: no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"--mix {path}: cannot be read as TOML ({error})") from None
-    except msgspec.ValidationError as error:
-        raise InputError(f"--mix {path}: {error}; see docs/guides/exports.md") from None
-    fault = _fault(mix)
+    fault = _shape_fault(body)
+    if not fault:
+        try:
+            mix = msgspec.convert(body, Mix)
+        except msgspec.ValidationError as error:
+            raise InputError(f"--mix {path}: {error}; see docs/guides/exports.md") from None
+        fault = _fault(mix)
     if fault:
         raise InputError(f"--mix {path}: {fault}")
     return mix
 
 
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return the part of a message that names the known word which is like `name`, or an empty text."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _shape_fault(body: Mapping[str, object]) -> str:
+    """Return what is wrong with the keys of a mix file, or an empty text."""
+    sources = body.get("source", ())
+    if isinstance(sources, Mapping) or not isinstance(sources, Sequence):
+        return "source is not a list of tables; begin each source with the line [[source]]"
+    tables = [("the file", body, Mix), *(("a source", source, MixSource) for source in sources)]
+    for where, table, kind in tables:
+        known = kind.__struct_fields__
+        unknown = (
+            next((key for key in table if key not in known), None) if isinstance(table, Mapping) else None
+        )
+        if unknown is not None:
+            return f"{where} has the unknown key {unknown!r}{nearest(unknown, known)}; known are {', '.join(known)}"
+    return "" if sources else "has no [[source]]"
+
+
 def _fault(mix: Mix) -> str:
     names = [source.name for source in mix.source]
     repeated = next((name for name in names if names.count(name) > 1), None)
-    if not names:
-        return "has no [[source]]"
     if repeated is not None:
         return f"source {repeated!r} occurs twice"
-    if mix.size is not None and mix.size < 1:
-        return "size must be at least 1"
+    if len(names) > MAX_SOURCES:
+        return f"has {len(names):,} sources; {MAX_SOURCES:,} are possible"
+    if mix.size is not None and not 1 <= mix.size <= MOST:
+        return "size must be at least 1 and at most 10^15"
     return next(filter(None, map(_source_fault, mix.source)), "")
 
 
 def _source_fault(source: MixSource) -> str:
-    rules = (
+    rules = [
         (
             NAME.fullmatch(source.name),
             "a name has up to 100 letters, digits, '-', '_' and '.', a letter or digit first",
         ),
-        (0 < source.share < float("inf"), "share must be more than 0"),
-        (source.repeat >= 1, "repeat must be at least 1"),
-        (source.cap is None or source.cap >= 1, "cap must be at least 1"),
-    )
+        (1 / MAX_SHARE <= source.share <= MAX_SHARE, "share must be more than 0, from 1e-12 to 1e12"),
+        (1 <= source.repeat <= MAX_REPEATS, f"repeat must be at least 1 and at most {MAX_REPEATS:,}"),
+        (source.cap is None or 1 <= source.cap <= MOST, "cap must be at least 1 and at most 10^15"),
+    ]
+    for column, condition in source.where.items():
+        rules.append((condition != [], f"where.{column} is an empty list, which no document meets"))
+        if isinstance(condition, Bounds):
+            given = [each for each in (condition.min, condition.max) if each is not None]
+            rules += [
+                (bool(given), f"where.{column} has neither min nor max"),
+                (all(map(math.isfinite, given)), f"where.{column}: min and max must be finite numbers"),
+                (given == sorted(given), f"where.{column}: min is more than max"),
+            ]
     return next((f"source {source.name!r}: {wording}" for holds, wording in rules if not holds), "")
 
 
@@ -164,27 +211,44 @@ def wanted_amounts(mix: Mix, most: Sequence[int]) -> tuple[list[int], list[str]]
     return wanted, reasons
 
 
-def solve_factors(
-    amounts: Callable[[FloatArray], FloatArray], targets: Sequence[float], highest: Sequence[float]
-) -> list[float]:
-    """Return for each source the factor with which its amount is nearest to the target, and not more if possible.
+def coarseness(wanted: int, realised: int) -> str:
+    """Return `coarse` if an amount is not within 0.1 % of the wanted one, or if the wanted one is nothing."""
+    return "coarse" if not wanted or abs(realised - wanted) > TOLERANCE * wanted else ""
 
-    `amounts` takes factors of shape (sources, candidates) and returns the amounts with them; they never fall when a
-    factor grows. Each call reads all documents once.
+
+def factor_bounds(lightest: float, heaviest: float, count: int, repeat: int) -> tuple[float, float]:
+    """Return a factor with which none of `count` documents occurs, and one with which all do `repeat` times, given the
+    smallest and the largest weight.
     """
-    low, high = np.zeros(len(targets)), np.array(highest, dtype=np.float64)
+    # A document occurs if f * w + u is 1 or more, and the largest rank u is 1 - 1 / (2 * count).
+    return 0.25 / (heaviest * max(count, 1)), repeat / lightest * ABOVE
+
+
+def solve_factors(
+    amounts: Callable[[FloatArray], FloatArray],
+    targets: Sequence[float],
+    bounds: Sequence[tuple[float, float]],
+    capped: Sequence[bool],
+) -> list[float]:
+    """Return for each source the factor with which its amount is nearest to the target; where `capped` is set, the
+    amount is not more than the target.
+
+    `amounts` takes factors of shape (sources, tries) and returns the amounts with them. They never fall when a factor
+    grows, are 0 with the lower bound, and the largest with the upper one. Each call reads all documents once. Factors
+    are tried in steps of equal ratio, so their precision does not suffer from weights of a wide range.
+    """
+    low, high = (np.array(each, dtype=np.float64) for each in zip(*bounds, strict=True))
     goal = np.array(targets, dtype=np.float64)[:, None]
-    steps = np.linspace(0.0, 1.0, CANDIDATES)
+    at = np.arange(len(targets))
     for _ in range(PASSES):
-        tried = low[:, None] + (high - low)[:, None] * steps
-        found = amounts(tried)
-        below = (found <= goal).sum(axis=1) - 1
-        at = np.arange(len(targets))
+        tried = np.geomspace(low, high, TRIES, axis=1)
+        below = (amounts(tried) <= goal).sum(axis=1) - 1
         low = tried[at, np.maximum(below, 0)]
-        high = tried[at, np.minimum(below + 1, CANDIDATES - 1)]
+        high = tried[at, np.minimum(below + 1, TRIES - 1)]
     both = np.stack([low, high], axis=1)
     distance = np.abs(amounts(both) - goal)
-    return [float(both[row, int(distance[row].argmin())]) for row in range(len(targets))]
+    nearest = np.where(np.array(capped), 0, distance.argmin(axis=1))
+    return [float(each) for each in both[at, nearest]]
 
 
 def mix_line(source: RealisedSource, total: int, by: str) -> str:
@@ -199,12 +263,22 @@ def mix_line(source: RealisedSource, total: int, by: str) -> str:
         line += f"; it ran dry at {source.realised:,} of {source.wanted:,} {by}"
     if source.limit == "cap":
         line += f"; its cap holds it below {source.wanted:,} {by}"
+    if source.limit == "coarse" and source.realised:
+        line += f"; whole documents come no nearer to {source.wanted:,} {by}"
+    if source.limit == "coarse" and not source.realised:
+        line += "; its share is too small for one document"
     return line
 
 
 def sources_of(mix: Mix) -> tuple[str, ...]:
     """Return the names of the sources."""
     return tuple(source.name for source in mix.source)
+
+
+def named_columns(mix: Mix) -> set[str]:
+    """Return the columns that the conditions and weights name."""
+    named = {column for source in mix.source for column in source.where}
+    return named | {source.weight for source in mix.source if source.weight is not None}
 
 
 def mix_recipe(mix: Mix) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from shards.dataset import ShardFile
 from shards.formats.row_groups import RowGroups
 from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
-from shards.packed_rows import assemble
+from shards.packed_rows import assemble, id_bytes_view
 from shards.packing import (
     WINDOW_DOCUMENTS,
     PackingLoss,
@@ -29,6 +29,8 @@ from shards.packing import (
 WINDOW_BYTES = 64 << 20
 """A window of documents has at most so many bytes of token ids (16 million tokens), and at least one document."""
 ROWS_AT_ONCE = 256
+TOKENS_AT_ONCE = 1 << 20
+"""Rows are built together up to so many tokens, at least one row: some 16 bytes of memory for each token."""
 NEEDED = pa.schema([DOCUMENT_ROW.field("input_ids"), DOCUMENT_ROW.field("id")])
 
 Packings = Literal["best-fit", "concat", "none"]
@@ -105,8 +107,9 @@ class Packer:
         count, length = len(pieces.counts), self._packing.length
         self._sequences += count
         first_pieces = np.concatenate([np.zeros(1, np.int64), np.cumsum(pieces.counts)])
-        for start in range(0, count, ROWS_AT_ONCE):
-            stop = min(start + ROWS_AT_ONCE, count)
+        at_once = min(ROWS_AT_ONCE, max(1, TOKENS_AT_ONCE // length))
+        for start in range(0, count, at_once):
+            stop = min(start + at_once, count)
             first, last = int(first_pieces[start]), int(first_pieces[stop])
             part = Pieces(
                 counts=pieces.counts[start:stop],
@@ -114,7 +117,14 @@ class Packer:
                 lengths=pieces.lengths[first:last],
             )
             rows = stop - start
-            (batch,) = assemble([self._ids] * rows, part, length, self._packing.pad_id, rows)
+            (batch,) = assemble(
+                [id_bytes_view(self._ids)] * rows,
+                part,
+                length,
+                self._packing.pad_id,
+                rows,
+                self._ids.itemsize,
+            )
             # An empty document begins where the next one does; a piece of none of them is the last that begins there.
             documents = np.searchsorted(ends, part.starts.astype(np.uint64), side="right")
             if self._packing.kind == "none":

@@ -13,6 +13,7 @@ equal documents give equal sequences.
 """
 
 import itertools
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 PACKINGS = ("best-fit", "concat", "none")
+MAX_LENGTH = 1 << 22
+"""Tokens of the longest sequence, 4,194,304: a worker that writes such rows takes up to 1 GB, and ten times as much for
+ten times the length.
+"""
 WINDOW_DOCUMENTS = 1 << 16
 """Documents of a window of best-fit: some 20 MB of memory. Larger windows leave less padding."""
 
@@ -62,28 +67,32 @@ def best_fit(lengths: IntArray, capacity: int) -> IntArray:
     """Return for each piece the number of its bin: best-fit decreasing, bins of `capacity`, numbers from 0.
 
     Every length must be in 1..capacity. Pieces of one length are placed together, so the time grows with the number of
-    different lengths and not with the number of pairs: O(n + capacity**2) at worst.
+    different lengths and not with the number of pairs. Memory grows with the number of pieces and not with `capacity`.
     """
     order = np.argsort(-lengths, kind="stable")
     ordered = lengths[order]
     edges = np.flatnonzero(np.diff(ordered, prepend=0, append=0)).tolist()
     bins = np.empty(len(lengths), np.int64)
-    # Bins by their room, and one bit for each room that some bin has: the tightest fit is the lowest bit that is set.
-    free: list[deque[IntArray]] = [deque() for _ in range(capacity + 1)]
-    rooms = opened = 0
+    # Bins by their room, and the rooms that some bin has in order: the tightest fit is the first that is large enough.
+    free: dict[int, deque[IntArray]] = {}
+    rooms: list[int] = []
+    opened = 0
 
-    def release(room: int, emptied: IntArray) -> int:
-        if room and len(emptied):
-            free[room].append(emptied)
-            return 1 << room
-        return 0
+    def release(room: int, emptied: IntArray) -> None:
+        if not room or not len(emptied):
+            return
+        if room not in free:
+            free[room] = deque()
+            insort(rooms, room)
+        free[room].append(emptied)
 
     for first, stop in itertools.pairwise(edges):
         size, place = int(ordered[first]), first
         while place < stop:
-            fitting = rooms >> size
-            if fitting:
-                room = size + (fitting & -fitting).bit_length() - 1
+            at = bisect_left(rooms, size)
+            fits = at < len(rooms)
+            if fits:
+                room = rooms[at]
                 candidates = free[room].popleft()
             else:
                 room = capacity
@@ -96,12 +105,15 @@ def best_fit(lengths: IntArray, capacity: int) -> IntArray:
             if len(taken) < len(candidates):
                 free[room].appendleft(candidates[len(taken) :])
             count = min(stop - place, each * len(taken))
-            bins[order[place : place + count]] = np.repeat(taken, each)[:count]
-            place += count
-            if fitting and not free[room]:
-                rooms &= ~(1 << room)
             in_last = count - each * (len(taken) - 1)
-            rooms |= release(room - each * size, taken[:-1]) | release(room - in_last * size, taken[-1:])
+            taking = np.full(len(taken), each)
+            taking[-1] = in_last
+            bins[order[place : place + count]] = np.repeat(taken, taking)
+            place += count
+            if fits and not free[room]:
+                del free[room], rooms[at]
+            release(room - each * size, taken[:-1])
+            release(room - in_last * size, taken[-1:])
     return bins
 
 

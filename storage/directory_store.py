@@ -16,6 +16,8 @@ from io import BufferedReader
 from pathlib import Path
 
 from core import CorruptData, Unavailable
+from core.call_times import CallTimes
+from storage.call_timer import CallTimer
 from storage.store import Staged, check_name
 
 STAGING = ".staging"
@@ -29,10 +31,17 @@ FILE_MODE = 0o666  # less the umask, as any created file
 class DirectoryStore:
     """The objects under one root directory. Many processes may use one root at the same time."""
 
-    __slots__ = ("root",)
+    __slots__ = ("_timer", "root", "setting")
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self, root: Path, timer: CallTimer | None = None, *, setting: str = "project.storage"
+    ) -> None:
+        """`timer` counts the calls; the default is a new one. `setting` is what the user set to this directory; errors
+        of the disk name it.
+        """
         self.root = root
+        self._timer = timer or CallTimer()
+        self.setting = setting
 
     @property
     def uri(self) -> str:
@@ -53,7 +62,7 @@ class DirectoryStore:
         at the end of the context, published or not. Raise `Unavailable` if the disk has no room for the bytes.
         """
         self.path(name)
-        with disk_errors_as_unavailable(self.root):
+        with disk_errors_as_unavailable(self.root, self.setting):
             path, lock = self._new_staging_file()
             try:
                 yield Staged(self, name, path)
@@ -66,7 +75,7 @@ class DirectoryStore:
         if the object was created, False if the name was taken.
         """
         target = self.path(name)
-        with disk_errors_as_unavailable(self.root):
+        with disk_errors_as_unavailable(self.root, self.setting), self._timer.time():
             sync(path)
             make_directory(target.parent)
             try:
@@ -83,13 +92,17 @@ class DirectoryStore:
         """Return None: a directory answers or fails at once, and nobody waits for it."""
         return
 
+    def call_times(self) -> CallTimes:
+        """Return the puts of this process and how long they took."""
+        return self._timer.times
+
     def sweep(self) -> int:
         """Remove the staged files of killed programs, and return how many. What a living program stages stays."""
         directory = self.root / STAGING
         if not directory.is_dir():
             return 0
         removed = 0
-        with disk_errors_as_unavailable(self.root), _staging_lock(directory, fcntl.LOCK_EX):
+        with disk_errors_as_unavailable(self.root, self.setting), _staging_lock(directory, fcntl.LOCK_EX):
             for path in sorted(directory.iterdir()):
                 if path.name != _STAGING_LOCK and _is_abandoned(path):
                     path.unlink(missing_ok=True)
@@ -115,11 +128,11 @@ class DirectoryStore:
 
     def substore(self, directory: str) -> "DirectoryStore":
         """Return the directory of that name as a store of its own."""
-        return DirectoryStore(self.root / directory)
+        return DirectoryStore(self.root / directory, self._timer, setting=self.setting)
 
     def clear(self) -> None:
         """Remove the whole directory."""
-        with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root):
+        with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root, self.setting):
             shutil.rmtree(self.root)
 
     def exists(self, name: str) -> bool:
@@ -181,7 +194,7 @@ class DirectoryStore:
     def delete(self, name: str) -> None:
         """Remove the object, durably. Do nothing if it is not there."""
         path = self.path(name)
-        with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root):
+        with suppress(FileNotFoundError), disk_errors_as_unavailable(self.root, self.setting):
             path.unlink()
             sync(path.parent)
 
@@ -223,20 +236,23 @@ class DirectoryStore:
 
 
 @contextmanager
-def disk_errors_as_unavailable(root: Path) -> Iterator[None]:
-    """Raise `Unavailable`, in one line for the user, if the disk has no room or denies access."""
+def disk_errors_as_unavailable(root: Path, setting: str = "project.storage") -> Iterator[None]:
+    """Raise `Unavailable`, in one line for the user, if the disk has no room or denies access. `setting` names what the
+    user can set to another directory.
+    """
+    elsewhere = f"give another {setting}" if setting.startswith("--") else f"move {setting}"
     try:
         yield
     except OSError as error:
         if error.errno in NO_SPACE_ERRNOS:
             raise Unavailable(
-                f"no room left for the storage at {root} ({os.strerror(error.errno or 0)}): free some, or move "
-                "project.storage, and run the command again"
+                f"no room left for the storage at {root} ({os.strerror(error.errno or 0)}): free some, or "
+                f"{elsewhere}, and run the command again"
             ) from error
         if error.errno in NO_ACCESS_ERRNOS and str(error.filename).startswith(str(root)):
             raise Unavailable(
                 f"the storage at {root} cannot be written ({os.strerror(error.errno or 0)}): change its owner or "
-                "move project.storage"
+                f"{elsewhere}"
             ) from error
         raise
 

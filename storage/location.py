@@ -32,4 +32,4 @@ def open_store(uri: str, base: Path, *, key: str = "project.storage", cache: Cac
         )
     if not rest.strip("/"):
         raise InputError(f'{key} = "{printable_address(uri)}" names no directory: write "file:data"')
-    return DirectoryStore(base / (rest.removeprefix("//") if rest.startswith("///") else rest))
+    return DirectoryStore(base / (rest.removeprefix("//") if rest.startswith("///") else rest), setting=key)

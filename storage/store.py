@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core import InputError
+from core.call_times import CallTimes
 
 
 class Readable(Protocol):
@@ -114,6 +115,12 @@ class Store(Readable, Protocol):
     def unavailable_since_ms(self) -> int | None:
         """Return since when the storage does not answer this process, in milliseconds since 1970; None if it
         answers.
+        """
+        ...
+
+    def call_times(self) -> CallTimes:
+        """Return how many calls this process has sent to the storage, and how long they took. A directory counts what
+        it puts; object storage counts every request.
         """
         ...
 

@@ -1,14 +1,25 @@
 """Hypothesis for every test: the same examples each time, and no deadlines, for the machine may be busy.
 
 `make test-slow` tries other examples, and more of them, with `--hypothesis-profile random`.
+
+Here are the fixtures that folders share and that are expensive: a session has one of each, whoever asks for it.
 """
 
+from __future__ import annotations
+
+import gc
 import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.storage.s3server import Server
 
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None, max_examples=500, print_blob=True)
@@ -24,3 +35,38 @@ if (
     and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collected tests, some million objects, out of every garbage collection to come, and collect all the others
+    seldom: with Python's own thresholds that takes a twentieth of the time of the tests.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session")
+def s3_keys() -> Iterator[None]:
+    """The keys of the servers that tests start, as the AWS_* variables, and nothing else of their kind."""
+    from tests.storage.s3server import KEYS
+
+    with pytest.MonkeyPatch.context() as environment:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            environment.delenv(name)
+        for name, value in {**KEYS, "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": os.devnull}.items():
+            environment.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="session")
+def s3_server(s3_keys: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The S3 server of this test process: started when the first test asks for it, killed at the end."""
+    from tests.storage.s3server import running_server
+
+    with running_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server

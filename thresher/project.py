@@ -17,7 +17,8 @@ from pipeline.commands.options import check_name, require_sources
 from pipeline.crawls import seed_files
 from pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
 from pipeline.engine.run_step import StepSummary
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.fleet.crawl_summary import CrawlSummary
 from pipeline.funnel import Funnel
 from pipeline.inputs.ingest import IngestSummary, ingest

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import zstandard
 
-LONGEST_S = 20
+MAX_DURATION_S = 20
 DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")
 
 Extract = Callable[[bytes], str | None]
@@ -121,7 +121,7 @@ def main() -> None:
 def extracted(extract: Extract, page: bytes) -> dict[str, object]:
     """Return the text and the cost of one page."""
     begun, text, error = time.process_time(), None, ""
-    signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
+    signal.setitimer(signal.ITIMER_REAL, MAX_DURATION_S)
     try:
         text = extract(page)
     except Exception as raised:  # noqa: BLE001 - whatever a peer raises is its result

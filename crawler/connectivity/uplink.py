@@ -30,7 +30,8 @@ from crawler.connectivity.failure_attribution import (
     probe_delay_s,
     proves_connectivity,
 )
-from crawler.wire import Acquire, Client, FailureReason, FetchFailure, Postponement, acquire_at_once
+from crawler.wire import Acquire, FailureReason, FetchFailure, Postponement, acquire_at_once
+from crawler.wire.client import Client
 from crawler.wire.http.request import HeaderList
 from frontier import Outage, canonicalize
 from frontier.urls.scope import registered_domain

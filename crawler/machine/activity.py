@@ -9,8 +9,6 @@
 """
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -29,7 +27,6 @@ class Activity:
     def __init__(self, ticks: SharedInt, page_token: SharedInt) -> None:
         """Hold the activity that these two shared numbers store; `make` creates new ones."""
         self._ticks, self._page_token = ticks, page_token
-        self._idle_value = NO_PAGE
 
     @classmethod
     def make(cls) -> "Activity":
@@ -54,8 +51,14 @@ class Activity:
 
     @property
     def page_token(self) -> int:
-        """Token of the lease whose page is read now, or `NO_PAGE`, or `SPIDER`."""
+        """Token of the lease whose page is read now, or `NO_PAGE`, or `SPIDER`: whenever no page is read, a user's
+        spider may be at work.
+        """
         return self._page_token.value
+
+    @page_token.setter
+    def page_token(self, token: int) -> None:
+        self._page_token.value = token
 
     async def run(self) -> None:
         """Count the ticks of the event loop until cancelled."""
@@ -65,19 +68,6 @@ class Activity:
                 await asyncio.sleep(TICK_S)
         finally:
             self._ticks.value = 0
-
-    def set_spider_active(self) -> None:
-        """Show from now on that a user's spider may be at work whenever no page is read."""
-        self._idle_value = self._page_token.value = SPIDER
-
-    @contextmanager
-    def reading_page(self, token: int) -> Iterator[None]:
-        """Show that the page of a lease is read in this context. The event loop does not turn meanwhile."""
-        self._page_token.value = token
-        try:
-            yield
-        finally:
-            self._page_token.value = self._idle_value
 
     def __repr__(self) -> str:
         return f"<activity: {self.ticks} ticks, reads {self.page_token}>"

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from crawler.machine.boot_clock import boot_s
+from crawler.machine.worker_counters import MachineUse, machine_use
 from crawler.page_process import PageProcess
-from crawler.wire import Client, utc_ms
+from crawler.wire import utc_ms
+from crawler.wire.client import Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class System:
     """Makes the client from the arguments of `Client`."""
     page_process: Callable[[], PageProcess] = PageProcess
     """Makes the process in which pages are read."""
+    machine_use: Callable[[], MachineUse] = machine_use
+    """Returns the CPU and the memory that this process has taken."""
     unique_name: Callable[[], str] = lambda: uuid4().hex
     """Makes a part of a name that no other worker has."""
 

@@ -2,7 +2,7 @@
 
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
-| 301 302 303 307 308             | REDIRECTED (to where: `reading.page_reading`)       |                      |
+| 301 302 303 307 308             | REDIRECTED (to where: `reading.redirect_chain`)     |                      |
 | 304                             | RETRY `status_304`: the request had no condition     |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
@@ -47,9 +47,9 @@ REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 RETRY_STATUSES = frozenset({304, 408, 425, 429})
 GONE_STATUSES = frozenset({404, 410})
 BUSY_STATUSES = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
-LONGEST_WAIT_MS = 3_600_000
+MAX_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
-SHORTEST_WAIT_MS = 1_000
+MIN_WAIT_MS = 1_000
 """Milliseconds that a host rests at least after 429 or 503, also if it names a time that has passed."""
 FAULT_BY_REASON: Mapping[FailureReason, Fault] = {
     "dns": Fault.DNS,
@@ -132,7 +132,7 @@ def judge_response(
         wait = retry_after_ms(retry_after, now_ms)
         fault = fault_of(status)
         if fault is Fault.BUSY and wait is not None:
-            wait = max(wait, SHORTEST_WAIT_MS)
+            wait = max(wait, MIN_WAIT_MS)
         return Judgement(
             outcome=Outcome.RETRY,
             reason=f"status_{status}",
@@ -150,17 +150,20 @@ def judge_response(
     )
 
 
-def too_busy(capture: Capture) -> Judgement | None:
-    """Return what a response means whose server is too busy (429, 503); None for any other response."""
-    if capture.status not in BUSY_STATUSES:
-        return None
+def judge_capture(capture: Capture, attempt: int = 0) -> Judgement:
+    """Return what the response in a capture means. `attempt` is the lease's."""
     return judge_response(
         capture.status,
         truncated=capture.truncated,
         retry_after=capture.header("retry-after"),
         now_ms=capture.started_ms + capture.elapsed_ms,
-        attempt=0,
+        attempt=attempt,
     )
+
+
+def too_busy(capture: Capture) -> Judgement | None:
+    """Return what a response means whose server is too busy (429, 503); None for any other response."""
+    return judge_capture(capture) if capture.status in BUSY_STATUSES else None
 
 
 def fault_of(status: int) -> Fault | None:
@@ -178,13 +181,13 @@ def retry_after_ms(retry_after: str | None, now_ms: int) -> int | None:
     """
     text = (retry_after or "").strip()
     if text.isascii() and text.isdecimal():
-        return min(int(text[:9]) * 1000, LONGEST_WAIT_MS)
+        return min(int(text[:9]) * 1000, MAX_WAIT_MS)
     try:
         date = parsedate_to_datetime(text)
         until_ms = round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
-    return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
+    return min(max(until_ms - now_ms, 0), MAX_WAIT_MS)
 
 
 def decode_location(location: str) -> str:

@@ -8,7 +8,7 @@ its next visit, which `frontier.request_state` cuts to its size. It must not
 3. make up reasons that cannot be shown, or hold its host for longer than a server may ask for.
 """
 
-from crawler.reading.outcome import LONGEST_WAIT_MS
+from crawler.reading.outcome import MAX_WAIT_MS
 from crawler.reading.sitemap_discoveries import may_read_sitemap
 from frontier import Discovery, InvalidUrl, Lease, Settlement, canonicalize
 from storage.warc.dropped import REASON
@@ -23,7 +23,7 @@ def plausible(lease: Lease, settlement: Settlement) -> bool:
         (not settlement.reason or REASON.fullmatch(settlement.reason) is not None)
         and settlement.has_sent_request
         and 0 <= (settlement.sketch or 0) < SKETCHES
-        and all(0 <= wait <= LONGEST_WAIT_MS for wait in waits)
+        and all(0 <= wait <= MAX_WAIT_MS for wait in waits)
         and all(_is_discovery_of(lease, each) for each in settlement.discoveries)
     )
 

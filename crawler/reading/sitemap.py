@@ -29,7 +29,7 @@ MAX_TOKEN_CHARS = 64 << 10
 """Characters of one tag, text or comment."""
 MAX_TAGS = 2_000_000
 """Tags of one file; the rest is not read. 50,000 entries of 40 tags each."""
-LONGEST_URL = 8_192
+MAX_URL_LENGTH = 8_192
 """Characters of a URL as written."""
 _PIECE = 64 << 10
 _GZIP = b"\x1f\x8b"
@@ -133,7 +133,7 @@ def _of_lines(texts: Iterable[str]) -> Iterator[SitemapEntry]:
         *lines, rest = re.split(r"[\r\n]", rest + text)
         for line in lines:
             written = line.strip()
-            if written.lower().startswith(("http://", "https://")) and len(written) <= LONGEST_URL:
+            if written.lower().startswith(("http://", "https://")) and len(written) <= MAX_URL_LENGTH:
                 yield SitemapEntry(url=written)
         rest = rest[: MAX_TOKEN_CHARS + 1]  # longer than any URL, however it goes on
 
@@ -195,7 +195,7 @@ class _Reader:
 
     def add_text(self, text: str) -> None:
         """Add text without character references, if the open tag needs it."""
-        if self._collecting and self._length <= LONGEST_URL:
+        if self._collecting and self._length <= MAX_URL_LENGTH:
             self._text.append(text)
             self._length += len(text)
 
@@ -258,7 +258,7 @@ class _Reader:
         if not href:
             if parent == "item":
                 self._collect("link")
-        elif len(href) <= LONGEST_URL and attributes.get("rel", "alternate").lower() == "alternate":
+        elif len(href) <= MAX_URL_LENGTH and attributes.get("rel", "alternate").lower() == "alternate":
             if parent == "url":
                 self._others.append(href)
             else:
@@ -270,7 +270,7 @@ class _Reader:
     def _close(self, local: str) -> None:
         if local == self._collecting:
             text = "".join(self._text).strip()
-            if self._length <= LONGEST_URL:
+            if self._length <= MAX_URL_LENGTH:
                 if local in _TIMES:
                     self._modified = self._modified or text
                 elif local == "guid":

@@ -6,9 +6,9 @@
    like links of that page: one deeper, and admitted by the scope. So no sitemap is read whose entries would not be
    followed. If the page is requested again, the sitemap is too, but only its new entries are.
 3. Indexes may list indexes, `MAX_INDEX_DEPTH` in a row.
-4. The entries of a list of seeds (a request state of kind `seeds`, or `crawler.reading.page_response.is_seed_list`) are
-   seeds, as deep as the list itself, however deep links are followed. If the list is requested again, its entries are
-   too; of a list that is re-scraped, only the new ones.
+4. The entries of a list of seeds (a request state of kind `seeds`, or
+   `crawler.reading.page_response.PageResponse.is_url_list`) are seeds, as deep as the list itself, however deep links
+   are followed. If the list is requested again, its entries are too; of a list that is re-scraped, only the new ones.
 5. A listed URL is no trap, whatever it looks like (`Discovery.listed`), because lists end.
 """
 

@@ -95,7 +95,7 @@ class Interceptor:
             return
         else:
             self.refuse("navigation")
-            if len(self.navigations) < MAX_NAVIGATIONS and len(url) <= request_rules.LONGEST_URL:
+            if len(self.navigations) < MAX_NAVIGATIONS and len(url) <= request_rules.MAX_URL_LENGTH:
                 self.navigations[url] = None
         await self._fail(key, "Aborted")
 

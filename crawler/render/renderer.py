@@ -26,7 +26,8 @@ from crawler.render.subresource_robots import SubresourceRobots
 from crawler.render.subresources import HostLocks, SubresourceFetcher
 from crawler.render.tab import BrowserGoneError, render
 from crawler.robots.robots_txt import RobotsCache
-from crawler.wire import Client, WireSettings, utc_ms
+from crawler.wire import WireSettings, utc_ms
+from crawler.wire.client import Client
 from frontier import Frontier, Lease
 from storage.warc.payload import decode_content
 from storage.warc.records import mime_of

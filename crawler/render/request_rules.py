@@ -33,7 +33,7 @@ REFUSAL_REASONS: Mapping[str, str] = {
     "websocket": "websocket",
 }
 """Reasons by Chromium's resource type; any other type has the reason `other`."""
-LONGEST_URL = 8 << 10
+MAX_URL_LENGTH = 8 << 10
 """Bytes; a longer URL is data in disguise."""
 
 _WITHHELD_REQUEST_HEADERS = frozenset(
@@ -112,7 +112,7 @@ def refusal(*, method: str, kind: str, url: str) -> str | None:
         return "method"
     if kind not in ALLOWED_KINDS:
         return REFUSAL_REASONS.get(kind, "other")
-    return "long_url" if len(url) > LONGEST_URL else None
+    return "long_url" if len(url) > MAX_URL_LENGTH else None
 
 
 def request_headers(headers: Mapping[str, str], *, with_cookies: bool) -> list[tuple[str, str]]:

@@ -32,7 +32,8 @@ from crawler.render.page_lease import PageLease
 from crawler.render.same_site import allows_credentialed_read, site
 from crawler.render.subresource_cache import SHARED_KINDS, SubresourceCache
 from crawler.robots.robots_txt import RobotsFetch, RobotsRuling
-from crawler.wire import Acquire, Client, FetchFailure, Postponement, acquire_at_once, is_public
+from crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
+from crawler.wire.client import Client
 from crawler.wire.http.request import HeaderList
 from frontier import InvalidUrl, canonicalize
 
@@ -87,6 +88,7 @@ class _RobotsClient:
 
     client: Client
     page_address: str
+    in_burst: bool
 
     async def get(
         self,
@@ -103,6 +105,7 @@ class _RobotsClient:
             max_body=max_body,
             with_credentials=False,
             page_address=self.page_address,
+            in_burst=self.in_burst,
         )
 
 
@@ -195,6 +198,7 @@ class SubresourceFetcher:
                 timeout_s=self._left_s(),
                 with_credentials=with_credentials,
                 page_address=self._address,
+                in_burst=self._lease.holds(url.host),
             )
 
         async with self._queue_lock(url.host):
@@ -215,7 +219,9 @@ class SubresourceFetcher:
 
     async def _fetch_robots(self, url: Url) -> RobotsFetch | str:
         """Fetch the robots.txt of another origin."""
-        client = _RobotsClient(client=self._client, page_address=self._address)
+        client = _RobotsClient(
+            client=self._client, page_address=self._address, in_burst=self._lease.holds(url.host)
+        )
 
         async def ask(waited: bool) -> RobotsFetch | Postponement:
             return await self._lease.fetch_robots(url, client, has_waited=waited)

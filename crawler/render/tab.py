@@ -45,7 +45,7 @@ MAX_REQUESTS = 300
 """Requests, refused ones included, after which a page counts as one that never rests."""
 FRAMES_S = 0.1
 """Seconds for some frames, which come in real time."""
-LONGEST_FRAMES_S = 1.0
+MAX_FRAMES_S = 1.0
 TWO_FRAMES = (
     "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
 )
@@ -226,7 +226,7 @@ class _Tab:
             is_tall = True
             await page.set_viewport_size(TALL)
             with suppress(TimeoutError):  # the next frames tell the page which elements are in view
-                async with asyncio.timeout(LONGEST_FRAMES_S):
+                async with asyncio.timeout(MAX_FRAMES_S):
                     await call_function(session, world, TWO_FRAMES)
 
     async def _on_dialog(self, dialog: Dialog) -> None:

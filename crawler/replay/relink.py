@@ -1,6 +1,6 @@
 """`archived_links`: the links of the archived pages of a file, for a frontier that is rebuilt from the archive.
 
-1. A page is read by the rules by which it was settled (`crawler.reading.page_reading`), under the lease that its line
+1. A page is read by the rules by which it was settled (`crawler.lease_result`), under the lease that its line
    in the crawl's log describes. So it has the same links as then. The frontier leaves out the URLs that it knows
    already.
 2. If the payload of a page is in another record (a revisit), its links are the outlinks in the metadata record beside
@@ -18,16 +18,16 @@ from functools import partial
 from uuid import UUID
 
 from core import CorruptData, Failure, Url, failure_boundary
+from crawler.lease_result import page_settlement, settlement_of_dropped
 from crawler.log_entry import discovery_from_line, lease_of_discovery
 from crawler.page_process import PageProcess
-from crawler.reading.link_targets import link_target
 from crawler.reading.outcome import READING_STEP
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import page_settlement, settlement_of_dropped
 from crawler.reading.plausibility import plausible
 from crawler.render.rendering_archive import RENDERING_TYPES
 from crawler.replay.replay import archived_response
 from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from frontier.urls.link_targets import link_target
 from storage.crawllog.log_line import LogLine
 from storage.store import Store
 from storage.warc.capture_metadata import decode as decode_metadata

@@ -5,8 +5,8 @@
    that is in the files that are read now.
 2. Their open archive files, and their open files of the crawl's log, are sealed first
    (`storage.archive.archive_writer.recover_archives`, `storage.crawllog.log_writer.recover_log`).
-3. A lease that a dead worker still holds determines the id of its record (`crawler.lease_result.record_id`). If that
-   record is in the archive, it is read by the same rules as a fresh response, and settled.
+3. A lease that a dead worker still holds determines the id of its record (`storage.archive.record_ids.record_id`). If
+   that record is in the archive, it is read by the same rules as a fresh response, and settled.
    - A revisit record has the payload of the record that it refers to. If that record is missing, the page is fetched
      again.
    - Payloads are in memory for one lease at a time, because a worker has dozens of leases, and each payload may have
@@ -34,13 +34,12 @@ from uuid import UUID
 
 from core import Failure, RecordRef, failure_boundary
 from core.capture import Truncation
-from crawler.lease_result import LeaseResult, record_id
+from crawler.lease_result import LeaseResult, page_settlement, settlement_for, settlement_of_dropped
 from crawler.log_entry import record_line
 from crawler.machine.system import REAL_SYSTEM, System
 from crawler.page_process import PageProcess
 from crawler.reading.outcome import PARSER_CRASH, READING_FAILED, READING_STEP, retry_after_ms
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import page_settlement, settlement_for, settlement_of_dropped
 from crawler.reading.page_response import PageResponse, with_dom
 from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import decode_report, dom_id, report_id
@@ -59,6 +58,7 @@ from frontier import Frontier, Kind, Lease, Settlement
 from storage.archive.archive_writer import recover_archives
 from storage.archive.open_files import open_archive_files, writer_and_serial
 from storage.archive.originals import find_originals
+from storage.archive.record_ids import record_id
 from storage.crawllog import log_writer
 from storage.crawllog.log_line import LogLine
 from storage.store import Store

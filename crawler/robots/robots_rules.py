@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 MAX_ROBOTS_BYTES = 500 << 10
 """Octets that are read at most (section 2.5). A line that the limit cuts is ignored."""
-LONGEST_LINE = 2083 * 8
+MAX_LINE_LENGTH = 2083 * 8
 """Octets of a line that are read at most, as in Google's parser: eight times the longest URL of an old browser."""
 MAX_STEPS = 4_000_000
 """Octets of URLs that are compared with rules with `*` or `$`, for one decision: some 20 ms."""
@@ -46,7 +46,7 @@ The parts follow, with `*` between them. In normal form neither `*` nor a line b
 _ALLOWS, _ANCHORED = "aA", "DA"
 _OVERHEAD = 60
 """Bytes of an object besides its text."""
-_LONGEST_DELAY_S = 1e9
+_MAX_DELAY_S = 1e9
 
 # RFC 3986, sections 2.2 and 2.3, without `#`, which ends a URL, and without `*`, which has a meaning in rules.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@!$&'()+,;=[]")
@@ -116,7 +116,7 @@ class ParsedRobots:
             rule = f"{pattern[1:]}$" if pattern[0] in _ANCHORED else _unanchored(pattern[1:])
             lines.append(f"{verb}: {rule}")
         if self.delay_s is not None:
-            lines.append(f"crawl-delay: {min(self.delay_s, _LONGEST_DELAY_S):.9f}")
+            lines.append(f"crawl-delay: {min(self.delay_s, _MAX_DELAY_S):.9f}")
         lines += [f"sitemap: {each}" for each in self.sitemaps]
         return "".join(f"{line}\n" for line in lines).encode()
 
@@ -277,7 +277,7 @@ def _in_query(found: re.Match[str]) -> str:
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
     """Yield the keys, in lower case, and the values."""
     for line in _LINE_END.split(_text(whole_lines(body))):
-        text = line[:LONGEST_LINE].partition("#")[0].strip(" \t\v\f\0")
+        text = line[:MAX_LINE_LENGTH].partition("#")[0].strip(" \t\v\f\0")
         key, colon, value = text.partition(":")
         if not colon:
             words = text.split(None, 1)

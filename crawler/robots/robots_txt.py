@@ -29,10 +29,10 @@ from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.connectivity.uplink import Fetcher
 from crawler.reading.outcome import (
     FAULT_BY_REASON,
+    MIN_WAIT_MS,
     PARSER_CRASH,
     READING_STEP,
     REDIRECT_STATUSES,
-    SHORTEST_WAIT_MS,
     Judgement,
     decode_location,
     fault_of,
@@ -46,7 +46,7 @@ from storage.warc.payload import decode_content
 
 MAX_REDIRECTS = 5
 ATTEMPTS = 3
-LONGEST_DELAY_S = 300
+MAX_DELAY_S = 300
 CACHE_TTL_MS = 24 * 3_600_000
 """How long rules are cached (RFC 9309, section 2.4)."""
 STALE_MS = 7 * CACHE_TTL_MS
@@ -281,7 +281,7 @@ def split_timestamp(body: bytes) -> tuple[bytes, int]:
 
 def delay_ms(rules: ParsedRobots) -> int | None:
     """Return the milliseconds between two requests that the rules ask us for; None if they ask for none."""
-    return round(min(rules.delay_s, LONGEST_DELAY_S) * 1000) if rules.delay_s else None
+    return round(min(rules.delay_s, MAX_DELAY_S) * 1000) if rules.delay_s else None
 
 
 class RobotsCache:
@@ -375,6 +375,6 @@ def _unreachable(
 ) -> RobotsRuling | RobotsRetry:
     # The frontier gives up a host that never answers, with all that waits there; it does not rest for an hour.
     if lease.attempt + 1 < ATTEMPTS or fault in FAULT_BY_REASON.values():
-        after_ms = None if wait is None else max(wait, SHORTEST_WAIT_MS)
+        after_ms = None if wait is None else max(wait, MIN_WAIT_MS)
         return RobotsRetry(retry_after_ms=after_ms, fault=fault, reason=reason)
     return RobotsRuling(rule="disallow", ttl_ms=UNREACHABLE_MS)

@@ -8,8 +8,9 @@ puts in what has ended (an exchange, a reading), and the settler closes them.
    kills this worker too, the others are not blamed.
 4. A lease goes back if its registered domain holds its share of the slots, or if the domain is slow and slow domains
    hold their share. Its host waits (`crawler.scheduling.slot_share`).
-5. Results wait for the settler for `BATCH_INTERVAL_S`, or until there are `BATCH` of them. Releases and leases that go
-   back wait for the scheduler's next call of the frontier.
+5. Results wait for the settler until there are `BATCH` of them, for `BATCH_INTERVAL_S` at most. `SMALL_BATCH` of them
+   are enough if no other lease is being worked on: nothing would come to them, and they hold slots. Releases and leases
+   that go back wait for the scheduler's next call of the frontier.
 """
 
 import asyncio
@@ -29,6 +30,8 @@ RECOVERED_WAIT_MS = 500
 BATCH_INTERVAL_S = 0.1
 BATCH = 32
 """Results that are settled together."""
+SMALL_BATCH = 8
+"""Fewer results wait for the interval. Each settlement costs a request to the store, in which a bucket is paid for."""
 MAX_KNOWN_URLS = 100_000
 """URLs of which a worker remembers that the frontier has them: some 20 MB."""
 
@@ -54,6 +57,8 @@ class LeaseQueue:
         self._clock = clock
         self._open: dict[int, Lease] = {}
         self._fetching: set[int] = set()
+        self._unfinished: set[int] = set()
+        """Tokens of leases that were started and have no result yet."""
         self._shares = SlotShares()
         self._recovered_token: int | None = None
         self._releases: list[HostRelease] = []
@@ -83,6 +88,7 @@ class LeaseQueue:
         self._open.update((lease.token, lease) for lease in granted)
         admitted = [lease for lease in granted if self._admit(lease, slots)]
         self._fetching.update(lease.token for lease in admitted if not lease.failure)
+        self._unfinished.update(lease.token for lease in admitted)
         return admitted
 
     def take_ended(self) -> EndedExchanges:
@@ -128,14 +134,14 @@ class LeaseQueue:
         `has_sent_request` says whether a request may have reached the host.
         """
         self._close(lease)
+        self._finish_work(lease)
         self._postponements.append((HostRelease(lease=lease, has_sent_request=has_sent_request), wait_ms))
         self._changed.set()
 
     def add_result(self, result: LeaseResult) -> None:
         """Add the result of a lease to the settler's next batch."""
         self._results.append(result)
-        if len(self._results) >= BATCH:
-            self._is_batch_full.set()
+        self._finish_work(result.lease)
 
     def finish(self) -> None:
         """Say that no more results come."""
@@ -184,6 +190,11 @@ class LeaseQueue:
                 return False
             self._recovered_token = lease.token
         return True
+
+    def _finish_work(self, lease: Lease) -> None:
+        self._unfinished.discard(lease.token)
+        if len(self._results) >= (BATCH if self._unfinished else SMALL_BATCH):
+            self._is_batch_full.set()
 
     def _queue_release(self, release: HostRelease) -> None:
         self._fetching.discard(release.lease.token)

@@ -26,13 +26,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from core import Failure, failure_boundary
+from core.tracing import root_span
 from crawler.connectivity.uplink import Uplink
 from crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
 from crawler.machine.heartbeat import Heartbeat
 from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
 from crawler.reading.sitemap_discoveries import robots_sitemaps
 from crawler.robots.robots_txt import RobotsCache
-from crawler.scheduling.lease_queue import LeaseQueue
+from crawler.scheduling.lease_queue import EndedExchanges, LeaseQueue
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from frontier import Frontier, Kind, Lease, Outcome
 
@@ -88,21 +89,20 @@ class Scheduler:
     async def leases(self) -> AsyncIterator[tuple[Lease, Judgement | None]]:
         """Yield every lease as soon as it is granted, with the judgement that forbids its request, or None."""
         while not self._should_stop():
-            await self._report()
-            granted = await self._lease()
+            await self._report(self._queue.take_ended())
+            admitted = await self._lease()
             await self._start_afresh()
-            for lease in granted:
+            for lease in admitted:
                 if self._should_stop():
                     return
                 yield lease, await self._refusal(lease)
-            if not granted and not len(self._queue) and await self._is_crawl_complete():
+            if not admitted and not len(self._queue) and await self._is_crawl_complete():
                 return
             await self._pause()
-        await self._report()
+        await self._report(self._queue.take_ended())
 
-    async def _report(self) -> None:
+    async def _report(self, ended: EndedExchanges) -> None:
         """Report to the frontier what has ended."""
-        ended = self._queue.take_ended()
         if ended.has_closed:
             self._poll.poll_now()
         if ended.releases:
@@ -117,15 +117,17 @@ class Scheduler:
         if room <= 0 or self._poll.wait_s(self._clock()) or not await self._gate.may_lease():
             return []
         self._heartbeat.check()
-        granted = await self._frontier.lease(
-            room,
-            worker=self._worker,
-            lease_ms=self._lease_ms(),
-            max_pages=self._settings.max_pages,
-            max_requests=self._settings.max_requests,
-        )
+        with root_span("lease batch", room=room):
+            granted = await self._frontier.lease(
+                room,
+                worker=self._worker,
+                lease_ms=self._lease_ms(),
+                max_pages=self._settings.max_pages,
+                max_requests=self._settings.max_requests,
+            )
+        admitted = self._queue.open_leases(granted, slots=slots)
         self._poll.record_grant(self._clock(), granted=len(granted), soonest_ms=granted.soonest_ms)
-        return self._queue.open_leases(granted, slots=slots)
+        return admitted
 
     async def _start_afresh(self) -> None:
         """Forget what a restarted server may have forgotten, and send a heartbeat at once."""

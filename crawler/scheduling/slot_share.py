@@ -34,8 +34,8 @@ time has to take it again after this time, and others may be quicker."""
 SLOW_S = 600.0
 """Seconds: five times as long as an exchange may last (`wire.limits`, with the usual time-out). A domain that stalls
 once is trusted again when the others had four fifths of the time."""
-SHORTEST_WAIT_S = 0.05
-LONGEST_WAIT_S = 300.0
+MIN_WAIT_S = 0.05
+MAX_WAIT_S = 300.0
 """Seconds that a host waits at most, however many hosts of its domain wait: their servers may have become quicker."""
 MAX_IDLE_DOMAINS = 10_000
 """Domains without an open lease whose speed is remembered."""
@@ -83,9 +83,7 @@ class SlotShares:
         domain.waiting_host = host
         oldest_s = now - domain.slot_starts[0] if domain.slot_starts else 0.0
         step_s = max(domain.mean_s, oldest_s / 2) / max(len(domain.slot_starts), 1)
-        domain.next_turn_at = min(
-            max(domain.next_turn_at, now) + max(step_s, SHORTEST_WAIT_S), now + LONGEST_WAIT_S
-        )
+        domain.next_turn_at = min(max(domain.next_turn_at, now) + max(step_s, MIN_WAIT_S), now + MAX_WAIT_S)
         return domain.next_turn_at - now
 
     def over(self, token: int, now: float, elapsed_s: float | None = None) -> None:

@@ -34,7 +34,6 @@ from twisted.python.failure import Failure as Trouble
 
 from core import Failure, InputError, ThresherError
 from crawler.lease_handler import LeaseHandler
-from crawler.lease_result import spider_record_id
 from crawler.spiders import spider_settings
 from crawler.spiders.blocking_watch import BlockingWatch, source_location
 from crawler.spiders.delivery import delivery
@@ -53,6 +52,7 @@ from crawler.spiders.visit import (
     visit_result,
 )
 from frontier import Kind
+from storage.archive.record_ids import spider_record_id
 
 RENEW_S = 60.0
 """Seconds between renewals. A lease lasts minutes longer, whatever the limits of an exchange are (`crawler.worker`)."""

@@ -30,10 +30,10 @@ from scrapy.http import Response
 
 from core import Capture, Failure, InputError, Url
 from crawler.lease_handler import FetchResult
-from crawler.lease_result import LeaseResult
+from crawler.lease_result import LeaseResult, settlement_for
 from crawler.reading.outcome import READING_FAILED, REDIRECT_STATUSES, Judgement
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import MAX_REDIRECTS, settlement_for
+from crawler.reading.redirect_chain import MAX_REDIRECTS
 from crawler.spiders.spider_request import decode_request, encode_redirected, encode_request
 from crawler.wire import Postponement
 from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize

@@ -26,9 +26,10 @@
 The life of an exchange: `client` resolves the name, acquires the address, and takes a connection from the pool or dials
 one. The connection (`http.http1`, `http.http2`) speaks, an `ExchangeTimer` (`http.exchange`) watches the clock, and
 `http.response_reader` and `http.message` read what arrives.
+
+The package does not import its own `client.Client`: commands read `WireSettings` and send no request.
 """
 
-from crawler.wire.client import Client
 from crawler.wire.fetch_failure import (
     Acquire,
     FailureReason,
@@ -40,16 +41,17 @@ from crawler.wire.fetch_failure import (
 )
 from crawler.wire.http.message import Headers
 from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
+from crawler.wire.sent_exchange import SentExchange
 from crawler.wire.wire_settings import WireSettings
 
 __all__ = [
     "Acquire",
-    "Client",
     "FailureReason",
     "FetchFailure",
     "Headers",
     "Network",
     "Postponement",
+    "SentExchange",
     "Symptom",
     "WireSettings",
     "acquire_at_once",

@@ -32,6 +32,7 @@ from crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
 from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
 from crawler.wire.network.probes import Probes
 from crawler.wire.network.tls import TlsContexts
+from crawler.wire.sent_exchange import SentExchange
 from crawler.wire.wire_settings import WireSettings
 
 MAX_ADDRESSES_TRIED = 2
@@ -62,6 +63,11 @@ class _Exchange:
     dns_ms: int
     with_credentials: bool
     page_address: str | None
+    in_burst: bool
+    sent_at: float | None = None
+    """When the first request was sent."""
+    requests: int = 0
+    bytes_received: int = 0
 
 
 class Client:
@@ -78,18 +84,19 @@ class Client:
         clock_ms: Callable[[], int] = utc_ms,
         tls: ssl.SSLContext | None = None,
         on_request: Callable[[str], None] | None = None,
+        on_exchange: Callable[[SentExchange], None] | None = None,
     ) -> None:
         """Raise `InputError` if a name server, the proxy or a table of credentials in `settings` is malformed.
 
         `clock_ms` dates the captures. `tls` verifies certificates in place of the system's authorities. `on_request` is
         called with the address immediately before a request is sent to it; if it raises, nothing is sent, and `get`
-        raises the same.
+        raises the same. `on_exchange` is called at the end of each `get` that sent a request.
         """
         self._limits = Limits(max_body=settings.max_body, timeout_s=settings.timeout)
         self._clock_ms, self._allow = clock_ms, parse_networks(settings.allow_networks)
         self.user_agent = user_agent
         self._credentials = credentials(settings.auth)
-        self._on_request = on_request
+        self._on_request, self._on_exchange = on_request, on_exchange
         self._cookies = CookieJar(lambda: clock_ms() / 1000) if settings.cookies else None
         self._proxy = proxies.parse_proxy(settings.proxy) if settings.proxy else None
         self._trust, self._accept_untrusted = TlsContexts(tls), not settings.verify_tls
@@ -116,6 +123,7 @@ class Client:
         timeout_s: float | None = None,
         with_credentials: bool = True,
         page_address: str | None = None,
+        in_burst: bool = False,
     ) -> Capture | FetchFailure | Postponement:
         """Request `url.wire`. Never raise for what a server or the network does; raise only what `acquire` and
         `on_request` raise.
@@ -124,7 +132,7 @@ class Client:
         limits of the other parts follow from it (`crawler.wire.limits`). The wait for `acquire` does not count. With
         `with_credentials` false the server receives neither cookies nor the credentials of its domain, and sets no
         cookie. `page_address` is the address of the page on whose behalf the request is sent; empty if that is unknown,
-        None if there is no such page (`crawler.wire.network.address`).
+        None if there is no such page (`crawler.wire.network.address`). `in_burst` goes into the `SentExchange`.
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:
@@ -147,13 +155,30 @@ class Client:
             dns_ms=round(elapsed_s * 1000),
             with_credentials=with_credentials,
             page_address=page_address,
+            in_burst=in_burst,
         )
         if wait := await acquire(effective_address(found[0])):
             return Postponement(wait_ms=wait)
-        result = await self._send_on_pooled(exchange, found)
+        try:
+            result = await self._send_on_pooled(exchange, found)
+        finally:
+            self._report_exchange(exchange)
         if isinstance(result, Capture) and result.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
             return FetchFailure(reason="proxy", detail="the proxy wants a password (407)", symptom="no_proxy")
         return result
+
+    def _report_exchange(self, exchange: _Exchange) -> None:
+        if self._on_exchange is not None and exchange.sent_at is not None:
+            self._on_exchange(
+                SentExchange(
+                    host=exchange.url.host,
+                    started_at=exchange.sent_at,
+                    ended_at=time.monotonic(),
+                    requests=exchange.requests,
+                    bytes_received=exchange.bytes_received,
+                    in_burst=exchange.in_burst,
+                )
+            )
 
     def add_cookies(self, cookies: Iterable[tuple[str, str]]) -> None:
         """Store cookies that another client received: the URL whose response set one, and its Set-Cookie header. A
@@ -305,6 +330,8 @@ class Client:
         try:
             if self._on_request is not None:
                 self._on_request(effective_address(address))
+            exchange.requests += 1
+            exchange.sent_at = exchange.sent_at or started_at
             result = await connection.exchange(exchange.request, exchange.limits, exchange.remaining_s)
         except BaseException:
             connection.close()
@@ -316,6 +343,7 @@ class Client:
         message = result.message
         if message is None:
             return result
+        exchange.bytes_received += len(message.response)
         if self._cookies is not None and exchange.with_credentials:
             self._cookies.store(exchange.request.target, message.headers)
         return Capture(

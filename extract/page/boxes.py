@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-MOST_ELEMENTS = 300_000
+MAX_ELEMENTS = 300_000
 """Elements of a page at most. Each takes about 7 microseconds to read, and as long again in each pass over the page. Of
 2,675 real pages, the largest has 10,534 elements.
 """
@@ -85,4 +85,4 @@ class ParsedPage:
     metadata: list[MetadataElement]
     """Elements that state facts about the page, in their order."""
     elements: int
-    """Number of elements. If it exceeds `MOST_ELEMENTS`, the page was not read to its end."""
+    """Number of elements. If it exceeds `MAX_ELEMENTS`, the page was not read to its end."""

@@ -21,7 +21,7 @@ PASSES = ((True, True, True), (False, True, True), (False, False, True), (False,
 """For each pass: whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned."""
 LONG, FAIR = 80, 40
 """Minimum characters of a block that reads like text: in general, and if it ends like a sentence."""
-MOST_LINKED = 0.33
+MAX_LINKED = 0.33
 """Maximum share of links in the characters of a block that reads like text."""
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Tags of boxes that may be clutter within the content."""
@@ -78,7 +78,7 @@ def _is_text(block: Block) -> bool:
     """Return whether a block reads like running text."""
     return (
         (block.length >= LONG or (block.length >= FAIR and cues.is_sentence(block.text)))
-        and block.link < MOST_LINKED * block.length
+        and block.link < MAX_LINKED * block.length
         and not cues.is_junk(block.text)
     )
 

@@ -5,11 +5,11 @@ The words are those of about fifteen languages; a line in any other language cou
 
 import re
 
-MOST_CUE = 200
+MAX_CUE_LENGTH = 200
 """Characters of a line that introduces comments or recommendations, at most."""
-MOST_NOTICE = 600
+MAX_NOTICE_LENGTH = 600
 """Characters of a cookie notice at most."""
-MOST_JUNK = 120
+MAX_JUNK_LENGTH = 120
 """Characters of a line of the site itself (tags, sharing, copyright) at most."""
 
 _COMMENTS = re.compile(
@@ -97,7 +97,7 @@ _STOP = re.compile(r"[.!?。！？:;\"”)]\s*$")
 
 def ends_content(line: str, *, comments: bool = True) -> bool:
     """Return whether the line introduces recommendations, or readers' comments if `comments` is set."""
-    if len(line) >= MOST_CUE:
+    if len(line) >= MAX_CUE_LENGTH:
         return False
     lower = line.lower()
     return (comments and _COMMENTS.fullmatch(lower) is not None) or _MORE.fullmatch(lower) is not None
@@ -105,12 +105,12 @@ def ends_content(line: str, *, comments: bool = True) -> bool:
 
 def is_junk(line: str) -> bool:
     """Return whether the line belongs to the site and not to the content: tags, sharing, copyright."""
-    return len(line) < MOST_JUNK and _JUNK.fullmatch(line.lower()) is not None
+    return len(line) < MAX_JUNK_LENGTH and _JUNK.fullmatch(line.lower()) is not None
 
 
 def is_notice(line: str) -> bool:
     """Return whether the line is a cookie notice."""
-    return len(line) < MOST_NOTICE and "ookie" in line and _NOTICE.search(line.lower()) is not None
+    return len(line) < MAX_NOTICE_LENGTH and "ookie" in line and _NOTICE.search(line.lower()) is not None
 
 
 def has_date(line: str) -> bool:

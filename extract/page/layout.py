@@ -17,7 +17,7 @@ from extract.page.boxes import Block, Box
 MAX_CELL_CHARACTERS = 200
 """A row with a longer cell is not written as a row."""
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-SHORTEST_FENCE = 3
+MIN_FENCE_LENGTH = 3
 
 _BACKTICKS = re.compile("`+")
 
@@ -177,7 +177,7 @@ def _marked(block: Block) -> str:
         return f"{'#' * HEADINGS[block.tag]} {_one_line(block)}"
     if block.tag == "pre":
         longest = max(map(len, _BACKTICKS.findall(block.text)), default=0)
-        fence = "`" * max(SHORTEST_FENCE, longest + 1)
+        fence = "`" * max(MIN_FENCE_LENGTH, longest + 1)
         return f"{fence}\n{block.text}\n{fence}"
     return block.text.replace("\n", "  \n")
 

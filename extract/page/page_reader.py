@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Block, Box, MetadataElement, ParsedPage
+from extract.page.boxes import DEEPEST, MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
 from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, class_hints
 
 INLINE = frozenset((
@@ -41,7 +41,7 @@ UNLIKELY_ROLES = frozenset(
     )
 )
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
-LONGEST_LINE_NUMBER = 9
+MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
 NEW_LINE = "\v"
 """Marks a line break of the page among white space without meaning."""
@@ -106,7 +106,7 @@ class Reader:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle the start of an element. Raise `TooManyError` if the page has too many."""
         self.elements += 1
-        if self.elements > MOST_ELEMENTS:
+        if self.elements > MAX_ELEMENTS:
             raise TooManyError
         if self._hidden_depth:
             self._hidden_depth += 1
@@ -382,7 +382,7 @@ def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
 def _numbers_lines(text: str) -> bool:
     """Return whether a text is the line numbers of a listing: at least three consecutive numbers."""
     words = text.split()
-    if len(words) < 3 or len(words[0]) > LONGEST_LINE_NUMBER or not all(map(str.isdecimal, words[:3])):
+    if len(words) < 3 or len(words[0]) > MAX_LINE_NUMBER_LENGTH or not all(map(str.isdecimal, words[:3])):
         return False
     first = int(words[0])
     return words == [str(number) for number in range(first, first + len(words))]

@@ -9,11 +9,11 @@ from extract.page.headline import AHEAD, headline
 
 BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
-LEAST_BEFORE = 100
+MIN_BEFORE = 100
 """Minimum number of characters before a line that can end the content."""
 MANY = 3
 """Number of such lines from which on they belong to several articles on one page; then none ends the content."""
-LONGEST_LEAD = 700
+MAX_LEAD_LENGTH = 700
 """Characters of a teaser between headline and content at most."""
 DATELINE = 80
 """Characters of a line with a date at most."""
@@ -35,7 +35,7 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
         if taken[number] and cues.ends_content(block.text, comments=comments)
     ]
     if len(ends) < MANY:
-        enough = max(BEFORE * _size(blocks, taken), LEAST_BEFORE)
+        enough = max(BEFORE * _size(blocks, taken), MIN_BEFORE)
         sizes = [
             0,
             *accumulate(
@@ -77,7 +77,7 @@ def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
 def _is_lead(block: Block) -> bool:
     """Return whether a block before the content is a teaser, and not a byline, a date or a line of the site."""
     return (
-        block.length < LONGEST_LEAD
+        block.length < MAX_LEAD_LENGTH
         and block.link < 0.3 * block.length
         and (block.tag[0] == "h" or block.length > 40)
         and not cues.is_junk(block.text)

@@ -22,7 +22,7 @@ from extract.pdf.reading_order import LineBlock
 
 LEADING = 1.35
 """Multiple of the usual distance between lines beyond which a new paragraph begins."""
-LEAST_STEP = 1.2
+MIN_STEP = 1.2
 """Distance in line heights up to which lines are of one paragraph, as the lines of a heading are."""
 INDENT = 0.7
 """Minimum indentation in line heights."""
@@ -99,7 +99,7 @@ def _begins_paragraph(above: Line, line: Line, usual: float, edge: float, *, fro
     """Return whether `line` begins a paragraph."""
     high, low = line.bottom - line.top, above.bottom - above.top
     step = line.top - above.top
-    if step <= 0 or step > max(LEADING * usual, LEAST_STEP * max(high, low)) or step > 2.2 * max(high, low):
+    if step <= 0 or step > max(LEADING * usual, MIN_STEP * max(high, low)) or step > 2.2 * max(high, low):
         return True
     if max(high, low) > OTHER_SIZE * min(high, low) > 0:
         return True

@@ -14,7 +14,7 @@ from extract.references import unescape
 
 LONGEST = 1_000
 """Characters of a title or of names at most."""
-LONGEST_PACKET = 64 << 10
+MAX_PACKET_LENGTH = 64 << 10
 """Bytes of an XMP packet at most."""
 
 _FILE = re.compile(
@@ -35,7 +35,7 @@ def packet(payload: bytes) -> str:
     begin = payload.find(b"<x:xmpmeta")
     if begin < 0 or payload.find(b"<x:xmpmeta", begin + 1) >= 0:
         return ""
-    end = payload.find(b"</x:xmpmeta>", begin, begin + LONGEST_PACKET)
+    end = payload.find(b"</x:xmpmeta>", begin, begin + MAX_PACKET_LENGTH)
     return payload[begin:end].decode(errors="replace") if end > 0 else ""
 
 

@@ -2,7 +2,7 @@
 
 1. If the library fails on a document, the result is a `Skip`; the run continues. (This module cannot catch a native
    crash.)
-2. No time is measured. The document alone bounds the work: `LONGEST`, `MOST_PAGES`, and the counts of `bombs` and
+2. No time is measured. The document alone bounds the work: `LONGEST`, `MAX_PAGES`, and the counts of `bombs` and
    `pdfium`.
 3. A page is text, or blank, or left out and counted by its reason. If all pages that are not blank are left out, the
    result is a `Skip` with the most frequent reason.
@@ -19,7 +19,7 @@ from extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
 from extract.pdf.paragraphs import join_continued, paragraphs
 from extract.pdf.pdf_extraction import PdfExtraction
 from extract.pdf.pdf_lines import build_lines
-from extract.pdf.pdfium import MOST_STEPS, PdfDocument, PdfPage, open_document
+from extract.pdf.pdfium import MAX_STEPS, PdfDocument, PdfPage, open_document
 from extract.pdf.quality import is_garbled, normal
 from extract.pdf.reading_order import reading_order
 from extract.skip import Skip
@@ -27,14 +27,14 @@ from extract.skip import Skip
 EXTRACTOR = f"pypdfium2@{version('pypdfium2')}"
 LONGEST = 64 << 20
 """Bytes of a document at most, as of every payload (`storage.warc.records`)."""
-MOST_PAGES = 5_000
-MOST_CHARACTERS = 10_000_000
+MAX_PAGES = 5_000
+MAX_CHARACTERS = 10_000_000
 """Characters of a document at most, as of an HTML page. Each line counts as `LINE` more, because ordering lines takes
 time.
 """
 LINE = 20
-"""Characters that a line counts as, besides its own (`MOST_CHARACTERS`)."""
-MOST_OBJECTS = 5_000_000
+"""Characters that a line counts as, besides its own (`MAX_CHARACTERS`)."""
+MAX_OBJECTS = 5_000_000
 """Objects of a document at most: they take 10 s. Of 1,002 real pages, the fullest has 66,357 objects."""
 MIN_PAGE_CHARACTERS = 40
 """Characters on a page below which its pictures decide its kind: they may be a page number or the stamp of a scanner.
@@ -115,7 +115,7 @@ def is_cut_off(payload: bytes) -> bool:
 def _pages(document: PdfDocument) -> Iterator[PdfPageText]:
     """Yield the pages until the document exceeds a bound."""
     steps = objects = characters = 0
-    for number in range(min(document.pages, MOST_PAGES)):
+    for number in range(min(document.pages, MAX_PAGES)):
         with document.page(number) as sheet:
             if sheet is None:
                 yield PdfPageText(kind="lost")
@@ -123,7 +123,7 @@ def _pages(document: PdfDocument) -> Iterator[PdfPageText]:
             content = sheet.content()
             steps += content.text_objects**2
             objects += content.objects
-            if steps > MOST_STEPS or objects > MOST_OBJECTS or characters > MOST_CHARACTERS:
+            if steps > MAX_STEPS or objects > MAX_OBJECTS or characters > MAX_CHARACTERS:
                 return
             if content.beyond:
                 yield PdfPageText(kind="beyond")

@@ -20,23 +20,23 @@ import pypdfium2.raw as pdfium
 
 from extract.pdf.page_text import HYPHEN, Word
 
-MOST_OBJECTS = 200_000
+MAX_OBJECTS = 200_000
 """Objects on a page at most, including those in its forms: they take 0.4 s. The fullest of 1,002 real pages, a map, has
 66,357.
 """
-MOST_TEXT_OBJECTS = 20_000
+MAX_TEXT_OBJECTS = 20_000
 """Text objects on a page at most: they take 4 s if all run backwards in one line. Of the same pages, the fullest has
 4,129.
 """
-MOST_STEPS = 2_000_000_000
+MAX_STEPS = 2_000_000_000
 """Squares of the text objects of each page, summed over a document, at most: they take 20 s if all objects run
 backwards.
 """
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 """Characters on a page at most."""
-MOST_NOTES = 1_000
+MAX_NOTES = 1_000
 """Annotations on a page that are checked for visible text at most."""
-LONGEST_FACT = 4_096
+MAX_FACT_LENGTH = 4_096
 """Bytes of a title or a date at most."""
 
 _WORD = re.compile(rf"[^\s\x00{HYPHEN}]+{HYPHEN}?|{HYPHEN}")
@@ -72,11 +72,11 @@ class PdfPage:
         """Degrees clockwise by which the page is rotated before it is shown."""
 
     def content(self) -> PageObjects:
-        """Return counts of the objects on the page. Counting stops at `MOST_OBJECTS`."""
+        """Return counts of the objects on the page. Counting stops at `MAX_OBJECTS`."""
         return _content(self._page, max(1.0, self.width * self.height))
 
     def words(self) -> tuple[Word, ...] | None:
-        """Return the words in the order of the content stream; return None if there are more than `MOST_CHARACTERS`.
+        """Return the words in the order of the content stream; return None if there are more than `MAX_CHARACTERS`.
 
         Do not call it for a page whose `content` is beyond a bound: it could take minutes.
         """
@@ -85,7 +85,7 @@ class PdfPage:
             return ()
         try:
             count = pdfium.FPDFText_CountChars(text_page)
-            if count > MOST_CHARACTERS:
+            if count > MAX_CHARACTERS:
                 return None
             return tuple(_words(text_page, count)) if count > 0 else ()
         finally:
@@ -202,7 +202,7 @@ def _content(page: Any, area: float) -> PageObjects:
         holder, count_of, get, matrix = pending.pop()
         count = count_of(holder)
         objects += max(0, count)
-        if objects > MOST_OBJECTS:
+        if objects > MAX_OBJECTS:
             beyond = True
             break
         for place in range(count):
@@ -225,7 +225,7 @@ def _content(page: Any, area: float) -> PageObjects:
         objects=objects,
         text_objects=text_objects,
         image_share=min(1.0, pictured),
-        beyond=beyond or text_objects > MOST_TEXT_OBJECTS,
+        beyond=beyond or text_objects > MAX_TEXT_OBJECTS,
     )
 
 
@@ -251,7 +251,7 @@ def _within(one: Any, outer: tuple[float, ...]) -> tuple[float, ...]:
 
 def _has_visible_annotations(page: Any) -> bool:
     """Return whether the page shows fields of a form, stamps or text typed onto it."""
-    for place in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_NOTES)):
+    for place in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_NOTES)):
         note = pdfium.FPDFPage_GetAnnot(page, place)
         if note:
             kind = pdfium.FPDFAnnot_GetSubtype(note)
@@ -264,7 +264,7 @@ def _has_visible_annotations(page: Any) -> bool:
 def _read_utf16(ask: Callable[[Any, int], int]) -> str:
     """Return a text that the library writes into a buffer as UTF-16 with a NUL at its end."""
     size = ask(None, 0)
-    if not 2 < size <= LONGEST_FACT:
+    if not 2 < size <= MAX_FACT_LENGTH:
         return ""
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
     ask(ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)

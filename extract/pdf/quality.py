@@ -13,15 +13,15 @@
 import re
 import unicodedata
 
-MOST_UNREADABLE = 0.2
+MAX_UNREADABLE = 0.2
 """Share of characters of private use, U+FFFD and control characters beyond which a page is garbled."""
-MOST_UNMAPPED = 0.5
+MAX_UNMAPPED = 0.5
 """Share of words with an unmapped font beyond which a page is suspect. Fonts of the standard encodings need no map."""
 ENOUGH_LETTERS = 150
 """Latin letters in the distinct words of a page from which on the share of vowels is significant."""
 FEW_LETTERS = 12
 """The same number for a page whose fonts have no map."""
-FEWEST_VOWELS = 0.25
+MIN_VOWELS = 0.25
 """Minimum share of vowels in the Latin letters. Of 310 languages in Latin script, the smallest share is 0.33. With
 letters shifted by three, as in the most common fonts without a map, most languages have 0.13.
 """
@@ -61,12 +61,12 @@ def is_garbled(text: str, *, unmapped: float) -> bool:
     if not characters:
         return False
     unreadable = sum(len(found[0]) for found in _UNREADABLE.finditer(text))
-    if unreadable > MOST_UNREADABLE * characters:
+    if unreadable > MAX_UNREADABLE * characters:
         return True
     # Each word counts once, because words that a page repeats distort the statistic.
     latin = _LATIN.findall(" ".join(sorted(set(_WORD.findall(text.lower())))))
     enough = ENOUGH_LETTERS
-    if unmapped > MOST_UNMAPPED:
+    if unmapped > MAX_UNMAPPED:
         # Glyph numbers were taken for characters, which is right only if the font numbers its glyphs by a common
         # encoding.
         if max(len(_LATIN.findall(text)), len(_WIDE.findall(text))) < 0.5 * characters:
@@ -75,7 +75,7 @@ def is_garbled(text: str, *, unmapped: float) -> bool:
     if len(latin) < enough:
         return False
     bare = unicodedata.normalize("NFD", "".join(latin))
-    return sum(letter in _VOWELS for letter in bare) < FEWEST_VOWELS * len(latin)
+    return sum(letter in _VOWELS for letter in bare) < MIN_VOWELS * len(latin)
 
 
 def normal(text: str) -> str:

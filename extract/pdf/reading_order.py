@@ -20,13 +20,13 @@ GUTTER = 0.55
 """Minimum distance between columns, in line heights."""
 MAX_INDENT_GUTTERS = 4.0
 """Gutters by which a line of a column may be indented or outdented."""
-FEWEST_LINES = 3
+MIN_LINES = 3
 """Minimum number of lines of a column."""
-FEWEST_WORDS = 2.5
+MIN_WORDS = 2.5
 """Minimum number of words of a column's line on average; cells of tables have fewer."""
 WIDE = 8.0
 """Minimum width of a column's line on average, in line heights, if spaces do not separate words."""
-MOST_GAPS = 16
+MAX_GAPS = 16
 """Vertical white spaces through a row or a band that are considered: the widest."""
 ALIGNED = 0.15
 """Line heights by which the cells of a row may differ in height."""
@@ -144,9 +144,9 @@ def _free(lines: list[Line], left: float, right: float, gutter: float) -> list[G
 
 
 def _widest(gaps: list[Gap]) -> list[Gap]:
-    if len(gaps) <= MOST_GAPS:
+    if len(gaps) <= MAX_GAPS:
         return gaps
-    return sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS])
+    return sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:MAX_GAPS])
 
 
 def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
@@ -192,7 +192,7 @@ def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
 def _are_apart(one: list[Line], other: list[Line]) -> bool:
     """Return whether two parts are columns: both are text, or their lines are not in the same rows."""
     left, right = rows(one), rows(other)
-    if min(len(left), len(right)) < FEWEST_LINES:
+    if min(len(left), len(right)) < MIN_LINES:
         return False
     return (_is_text(one) and _is_text(other)) or not _is_aligned(left, right)
 
@@ -211,7 +211,7 @@ def _is_aligned(left: list[list[Line]], right: list[list[Line]]) -> bool:
 def _is_text(column: list[Line]) -> bool:
     words = sum(line.text.count(" ") + 1 for line in column) / len(column)
     width = sum(line.right - line.left for line in column) / len(column)
-    return words >= FEWEST_WORDS or (words < 1.5 and width >= WIDE * height(column))
+    return words >= MIN_WORDS or (words < 1.5 and width >= WIDE * height(column))
 
 
 def _across(lines: list[Line]) -> list[LineBlock]:

@@ -7,7 +7,7 @@ from extract.wikitext.marks import LINE_BREAK_MARK, LITERAL_MARK
 from extract.wikitext.names import APPENDICES
 from extract.wikitext.wiki_tables import Table, start_table
 
-MOST_TABLES = 20
+MAX_TABLES = 20
 """Levels of nested tables at most; a deeper table is text of the table around it."""
 DEEPEST_LIST = 12
 """Marks before a list item at most."""
@@ -93,7 +93,7 @@ class _Page:
             self.heading(*heading)
         elif self.leaving_out:
             return
-        elif (table := _TABLE.match(bare)) and len(self.tables) < MOST_TABLES:
+        elif (table := _TABLE.match(bare)) and len(self.tables) < MAX_TABLES:
             self.tables.append(start_table(bare[table.end() :]))
         elif not self.tables:
             self.line(line, bare)

@@ -132,7 +132,7 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("formatnum: nse: plural: padleft: padright:", template_text.argument("1")),
     ("#if:", template_text.if_function),
 )
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 """Characters of a template's name that are read ($wgMaxTitleLength); a longer name may be a function with its argument.
 """
 TEMPLATE_RULES: Mapping[str, Rule] = MappingProxyType(
@@ -146,7 +146,7 @@ _PREFIX = re.compile(
 
 def render_template(call: TemplateCall) -> str:
     """Return the text that a template or parser function shows; return `REMOVED_MARK` if it shows nothing."""
-    name = call.name[:LONGEST_NAME].strip().replace("_", " ").lower()
+    name = call.name[:MAX_NAME_LENGTH].strip().replace("_", " ").lower()
     if rule := TEMPLATE_RULES.get(name):
         return rule(call)
     if name.startswith("lang-"):

@@ -110,7 +110,7 @@ def decode_stats(rows: Sequence[Sequence[Any]]) -> Stats:
 
 def decode_gate_state(reply: Sequence[Any]) -> GateState:
     """Return the state in a reply to `follow` or `flow`."""
-    follower, backlog, limit, estimate, reported_ms, shut = reply
+    follower, backlog, limit, estimate, reported_ms, shut, oldest_ms = reply
     return GateState(
         follower=follower.decode(),
         backlog=backlog,
@@ -118,6 +118,7 @@ def decode_gate_state(reply: Sequence[Any]) -> GateState:
         estimate=estimate,
         reported_ms=reported_ms,
         shut=bool(shut),
+        oldest_ms=oldest_ms,
     )
 
 

@@ -3,6 +3,8 @@
 1. One deadline holds for all calls that are made together, whatever fails and on how many servers.
 2. Waits are drawn evenly from zero to a bound that doubles ("full jitter", Brooker, AWS Architecture Blog, 2015), so
    that the thousand calls that a failing server has turned away do not come back to it in step.
+3. A server is given up only when an attempt that began after the deadline has failed. So a process that was stopped
+   until after the deadline, or a machine that slept, gives up no server that works.
 """
 
 import asyncio
@@ -10,6 +12,7 @@ import random
 import time
 
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from core import Unavailable
 from frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
@@ -17,10 +20,16 @@ from frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
 RETRY_TIMEOUT_S = 30.0
 """Seconds: a cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""
 _FIRST_S = 0.02
-_LONGEST_S = 1.0
+_MAX_PAUSE_S = 1.0
 
 NO_REPLY_ERRORS = (RedisError, OSError, TimeoutError)
 """Errors of calls that got no reply: refused, reset, timed out, or the server still loads its data."""
+
+
+class NoReplicaError(RedisConnectionError):
+    """No replica had the writes by the deadline. The call is not repeated: it would write nothing the second time, and
+    WAIT on a new connection would then acknowledge it.
+    """
 
 
 class RetryDeadline:
@@ -29,6 +38,8 @@ class RetryDeadline:
     def __init__(self, total_s: float) -> None:
         self._total_s = total_s
         self._deadline = time.monotonic() + total_s
+        self._last_attempts: set[str] = set()
+        """The servers that are called for the last time."""
 
     @property
     def remaining_s(self) -> float:
@@ -38,16 +49,21 @@ class RetryDeadline:
     async def back_off(self, attempt: int, where: str, error: Exception) -> None:
         """Sleep before the next attempt; the first attempt is number 0.
 
-        Raise `Unavailable` with the server's name and error if the deadline is over or if no repetition can help.
+        Raise `Unavailable` with the server's name and error if no repetition can help, or if the deadline was over
+        before the attempt began.
         """
         if isinstance(error, AuthenticationError | AuthorizationError):
             raise refusal_error(where, error) from error
         remaining_s = self.remaining_s
         if not remaining_s:
-            raise Unavailable(
-                f"{where} has failed for {self._total_s:.0f} s: {one_line(error)}; see to it and run again"
-            ) from error
-        await asyncio.sleep(random.uniform(0, min(remaining_s, _LONGEST_S, _FIRST_S * 2 ** min(attempt, 10))))
+            if where in self._last_attempts or isinstance(error, NoReplicaError):
+                raise Unavailable(
+                    f"{where} has failed for {self._total_s:.0f} s: {one_line(error)}; see to it and run again"
+                ) from error
+            self._last_attempts.add(where)
+        await asyncio.sleep(
+            random.uniform(0, min(remaining_s, _MAX_PAUSE_S, _FIRST_S * 2 ** min(attempt, 10)))
+        )
 
 
 def refusal_error(where: str, refusal: Exception) -> Unavailable:

@@ -41,6 +41,8 @@ VERB_FILES = (
     "flow",
     "home",
     "workers",
+    "audit",
+    "fleet",
 )
 
 

@@ -20,7 +20,7 @@ from redis.exceptions import ResponseError
 
 from core import Unavailable
 from frontier.link.call import LIBRARY, Arg
-from frontier.link.call_retry import RetryDeadline
+from frontier.link.call_retry import NoReplicaError, RetryDeadline
 from frontier.link.redis_client import TimeoutReset, reply_timeout
 from frontier.link.replication import Replication
 
@@ -142,7 +142,7 @@ class Master:
             if not is_required and (not self._clustered or b"cluster_state:ok" in state_reply):
                 return
             if not patience.remaining_s:
-                raise Lost("no replica takes what is written")
+                raise NoReplicaError("no replica takes what is written")
 
     def _read_replication(self, info: Any) -> bool:
         if isinstance(info, ResponseError):

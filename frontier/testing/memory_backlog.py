@@ -10,9 +10,13 @@ class MemoryBacklog:
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl
 
-    async def report(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> GateState:
+    async def report(
+        self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000, oldest_ms: int = 0
+    ) -> GateState:
         """As `Backlog.report`."""
-        return self._crawl.gate.report_backlog(follower, backlog, limit, ttl_ms, self._crawl.clock())
+        return self._crawl.gate.report_backlog(
+            follower, backlog, limit, ttl_ms=ttl_ms, oldest_ms=oldest_ms, now=self._crawl.clock()
+        )
 
     async def withdraw(self, follower: str) -> None:
         """As `Backlog.withdraw`."""
@@ -21,3 +25,7 @@ class MemoryBacklog:
     async def gate_state(self) -> GateState | None:
         """As `Backlog.gate_state`."""
         return self._crawl.gate.state(self._crawl.clock())
+
+    async def archived_bytes(self) -> int:
+        """As `Backlog.archived_bytes`."""
+        return self._crawl.gate.archived_bytes

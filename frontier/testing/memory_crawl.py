@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from frontier.crawl_settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
+from frontier.exchange_times import ExchangeTimes
 from frontier.lease import Lease
 from frontier.testing.model.crawl_state import CrawlState
+from frontier.testing.model.fleet_members import FleetMembers
 from frontier.testing.model.gate import BackpressureGate
 from frontier.testing.model.heartbeats import Heartbeats
 
@@ -12,7 +14,8 @@ from frontier.testing.model.heartbeats import Heartbeats
 class MemoryCrawl:
     """Promises what `Crawl` promises, for one process and for as long as it lives.
 
-    `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate` and `heartbeats`.
+    `clock` returns milliseconds and never goes back. The clients of the crawl share `state`, `gate`, `heartbeats`
+    and `fleet_members`.
     """
 
     server_restarts = 0
@@ -25,6 +28,8 @@ class MemoryCrawl:
         self.state = CrawlState(settings=CrawlSettings())
         self.gate = BackpressureGate()
         self.heartbeats = Heartbeats()
+        self.last_exchanges: dict[str, ExchangeTimes] = {}
+        self.fleet_members = FleetMembers()
         self.rebuilt_parts: set[str] | None = None
         self._storage: StorageId | None = None
         self._made = self._has_settings = False

@@ -18,6 +18,7 @@ from frontier.lease import (
 )
 from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
+from frontier.testing.memory_fleet import MemoryFleet
 from frontier.testing.memory_inspection import MemoryInspection
 from frontier.testing.memory_operator import MemoryOperator
 from frontier.testing.memory_origins import MemoryOrigins
@@ -27,7 +28,7 @@ from frontier.testing.memory_workers import MemoryWorkers
 from frontier.testing.model.lease_reply import lease_for_token
 from frontier.testing.model.settle_page import settle_page
 
-_LONGEST_NAME = 255  # bytes of a worker's name
+_MAX_NAME_LENGTH = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
@@ -44,6 +45,7 @@ class MemoryFrontier:
         self.origins = MemoryOrigins(self.crawl)
         self.operator = MemoryOperator(self.crawl)
         self.inspection = MemoryInspection(self.crawl)
+        self.fleet = MemoryFleet(self.crawl)
 
     async def open(
         self,
@@ -90,12 +92,16 @@ class MemoryFrontier:
         max_requests: int | None = None,
     ) -> Leases:
         """As `Frontier.lease`."""
-        if len(worker.encode()) > _LONGEST_NAME:
-            raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
+        if len(worker.encode()) > _MAX_NAME_LENGTH:
+            raise InputError(f"worker {worker[:40]!r}: a name has at most {_MAX_NAME_LENGTH} bytes")
         self.crawl.heartbeats.check_not_taken_over(worker)
         crawl, now = self.crawl.state, self.crawl.clock()
         granted: list[Lease] = []
-        if self.rebuild.is_running or ((flow := self.crawl.gate.state(now)) and flow.shut):
+        if (
+            self.rebuild.is_running
+            or self.crawl.fleet_members.is_paused
+            or ((flow := self.crawl.gate.state(now)) and flow.shut)
+        ):
             return Leases(soonest_ms=None)
         crawl.catch_up(now)
         if max_pages is not None:

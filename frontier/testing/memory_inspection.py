@@ -1,12 +1,15 @@
 """`MemoryInspection`: the verbs of `frontier.verbs.inspection` on the state of a `MemoryCrawl`."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 
-from core import Url
+from core import InputError, Url
 from frontier.testing.memory_crawl import MemoryCrawl
 from frontier.testing.model.crawl_state import HEAD, CrawlState
 from frontier.testing.model.entities import Host
-from frontier.verbs.inspection import Hold, HostState, UrlState
+from frontier.verbs.inspection import FIRST_PAGE, Hold, HostPage, HostState, UrlState
+
+_SOME = 1_000  # hosts of one page
 
 
 class MemoryInspection:
@@ -18,12 +21,31 @@ class MemoryInspection:
     async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
         """As `Inspection.hosts`."""
         for host in _hosts(self._crawl.state, self._crawl.clock()):
-            if not is_held or host.rest or host.origins or host.dead_reason:
+            if not is_held or _is_held(host):
                 yield host
 
-    async def find(self, url: Url) -> UrlState:
-        """As `Inspection.find`."""
+    async def host_page(self, cursor: str = FIRST_PAGE, *, is_held: bool = False) -> HostPage:
+        """As `Inspection.host_page`; the cursor is the number of hosts before the page."""
+        if not re.fullmatch(r"\d{0,18}", cursor):
+            raise InputError(f"crawl 'in memory': {cursor[:40]!r} is no cursor of its hosts")
+        first = int(cursor or "0")
+        every = [host async for host in self.hosts()][first:]
+        shown = tuple(host for host in every[:_SOME] if not is_held or _is_held(host))
+        return HostPage(hosts=shown, cursor=str(first + _SOME) if len(every) > _SOME else FIRST_PAGE)
+
+    async def host(self, name: str) -> HostState | None:
+        """As `Inspection.host`."""
+        return next(
+            (host for host in _hosts(self._crawl.state, self._crawl.clock()) if host.host == name), None
+        )
+
+    async def find(self, url: Url, *, max_entries: int | None = None) -> UrlState:  # noqa: ARG002 - the signature of `Inspection.find`
+        """As `Inspection.find`; nothing is searched, so no search ends early."""
         return _find(self._crawl.state, url, self._crawl.clock())
+
+
+def _is_held(host: HostState) -> bool:
+    return bool(host.rest or host.origins or host.dead_reason)
 
 
 def _hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:

@@ -4,7 +4,7 @@ from frontier.lease import Fault, Kind, Lease
 from frontier.robots_record import RobotsRecord, RobotsRule
 from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
 from frontier.testing.model.circuit import (
-    LONGEST_HOLD_MS,
+    MAX_HOLD_MS,
     ORIGIN_FAULTS,
     RETRY_MS,
     Exchange,
@@ -68,7 +68,7 @@ class MemoryOrigins:
         origin = self._crawl.state.origins[held.origin]
         retry_after_ms, wait = after_ms or 0, after_ms
         if wait is None:
-            wait = self._crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
+            wait = self._crawl.state.scaled(min(RETRY_MS * 2**origin.attempt, MAX_HOLD_MS))
         origin.attempt += 1
         _, host = self._crawl.state.end_lease(lease.token, now + 1)
         if host.has_several_origins and fault not in {None, Fault.DNS}:

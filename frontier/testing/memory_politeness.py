@@ -2,10 +2,15 @@
 
 from collections.abc import Collection, Sequence
 
+from frontier.exchange_times import ExchangeCheck, ExchangeTimes
 from frontier.lease import Lease
 from frontier.testing.memory_crawl import MemoryCrawl
 from frontier.testing.model.address_line import acquire_address, restart_address_delay
+from frontier.testing.model.last_exchanges import check_exchanges
 from frontier.testing.model.turn import end_turn, reserve_turn
+
+CLOCK = "memory"
+"""Name of the clock."""
 
 
 class MemoryPoliteness:
@@ -58,3 +63,9 @@ class MemoryPoliteness:
         """As `Politeness.restart_address_delays`."""
         for address in addresses:
             restart_address_delay(self._crawl.state.addresses, address, self._crawl.clock())
+
+    async def check_exchanges(self, clock: str, exchanges: Sequence[ExchangeTimes]) -> ExchangeCheck:
+        """As `Politeness.check_exchanges`. The clock of this frontier never changes."""
+        seen, now = self._crawl.last_exchanges, self._crawl.clock()
+        violations = check_exchanges(seen, exchanges, now) if clock == CLOCK else ()
+        return ExchangeCheck(clock=CLOCK, now_ms=now, violations=tuple(violations))

@@ -8,6 +8,7 @@ from frontier.robots_record import LARGE_RULES_RETENTION_MS
 from frontier.testing.memory_crawl import MemoryCrawl
 from frontier.testing.model.lease_reply import lease_for_token
 from frontier.testing.model.robots_bodies import expire_robots_bodies
+from frontier.worker_figures import CrawlFigures, WorkerReport
 
 
 class MemoryWorkers:
@@ -23,9 +24,21 @@ class MemoryWorkers:
         *,
         stalled_ms: int | None = None,
         outage: Outage | None = None,
+        report: WorkerReport | None = None,
     ) -> None:
         """As `Workers.send_heartbeat`."""
-        self._crawl.heartbeats.record_heartbeat(worker, ttl_ms, stalled_ms, outage, self._crawl.clock())
+        heartbeats, now = self._crawl.heartbeats, self._crawl.clock()
+        heartbeats.record_heartbeat(worker, ttl_ms, stalled_ms, outage, now)
+        if report is not None:
+            heartbeats.figures.record_report(worker, report, ttl_ms, now)
+
+    async def report_figures(self, worker: str, report: WorkerReport, ttl_ms: int = 30_000) -> None:
+        """As `Workers.report_figures`."""
+        self._crawl.heartbeats.figures.record_report(worker, report, ttl_ms, self._crawl.clock())
+
+    async def figures(self) -> CrawlFigures:
+        """As `Workers.figures`."""
+        return self._crawl.heartbeats.figures.crawl_figures(self._crawl.clock())
 
     async def stalls(self) -> list[int]:
         """As `Workers.stalls`."""

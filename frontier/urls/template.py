@@ -31,7 +31,7 @@ PARAMETERS = 32
 SHORT = 3
 """Letters of a folder name that is likely a language, or `usr`, `doc`, `wp`: the next folder says more."""
 MAX_PARAMETERS = 3
-_LONGEST_EXTENSION = 5  # letters: .xhtml, .shtml
+_MAX_EXTENSION_LENGTH = 5  # letters: .xhtml, .shtml
 _SCRIPTS = frozenset(
     {"asp", "aspx", "cfm", "cgi", "do", "dll", "exe", "jsp", "php", "php3", "php5", "pl", "py"}
 )
@@ -63,7 +63,7 @@ def _name(segment: str) -> tuple[str, str]:
     """Return the kept part of the last segment: the kind of its name, and its extension in lower case."""
     stem, dot, extension = segment.rpartition(".")
     extension = extension.lower()
-    if not dot or len(extension) > _LONGEST_EXTENSION or not extension.isalnum() or extension.isdigit():
+    if not dot or len(extension) > _MAX_EXTENSION_LENGTH or not extension.isalnum() or extension.isdigit():
         stem, extension = segment, ""
     if extension in _SCRIPTS:
         return f"={_folder(stem)}", extension

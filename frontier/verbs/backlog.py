@@ -11,14 +11,19 @@ class Backlog:
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
 
-    async def report(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> GateState:
+    async def report(
+        self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000, oldest_ms: int = 0
+    ) -> GateState:
         """Report that `backlog` bytes of the sealed archive are still to be processed, and return the state of the
         gate.
 
         Every follower of a crawl measures the same backlog, so the newest report counts, whoever made it. It counts for
         `ttl_ms`: a follower that stops for minutes holds the crawl, a follower that is gone for good does not.
+        `oldest_ms` is for how long the oldest file of the backlog has been sealed.
         """
-        return decode_gate_state(await self._crawl.call("follow", follower, backlog, limit, ttl_ms))
+        return decode_gate_state(
+            await self._crawl.call("follow", follower, backlog, limit, ttl_ms, oldest_ms)
+        )
 
     async def withdraw(self, follower: str) -> None:
         """Take the newest report back if it is this follower's: the crawl goes on without it."""
@@ -28,3 +33,9 @@ class Backlog:
         """Return how far the crawl is ahead of its follower; None if nobody follows it."""
         reply = await self._crawl.call("flow")
         return decode_gate_state(reply) if reply else None
+
+    async def archived_bytes(self) -> int:
+        """Return by how many bytes the crawl's archive has grown since the crawl was made, whether or not anybody
+        follows it. Bytes of a rebuilt frontier's former archive are not counted.
+        """
+        return int(await self._crawl.call("archived_bytes"))

@@ -1,16 +1,20 @@
 """`Inspection`: the questions of an operator: how hosts stand, and where a URL is. They change nothing."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core import Url
+from core import InputError, Url
 from frontier.codec.entries import decode_entry
 from frontier.page_key import page_hash
 from frontier.policy import HostSwitch
 from frontier.verbs.crawl import Crawl
 
 _SOME = 1_000  # hosts, or entries, of one call
+FIRST_PAGE = ""
+"""The cursor of the first page of hosts."""
+_CURSOR = re.compile(r"(\d{1,3})-(\d{1,20})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +49,22 @@ class HostState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostPage:
+    """Some of the hosts of a crawl, in no order."""
+
+    hosts: tuple[HostState, ...]
+    cursor: str
+    """Cursor of the next page; empty if this is the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UrlState:
     """Where a URL is in the frontier."""
 
-    state: Literal["unknown", "waiting", "leased", "later", "settled"]
-    """`later`: the URL is tried again at a time. `settled`: it is known, and in none of the other places."""
+    state: Literal["unknown", "waiting", "leased", "later", "settled", "known"]
+    """`later`: the URL is tried again at a time. `settled`: it is known, and in none of the other places. `known`: the
+    search ended before its place was found.
+    """
     attempt: int = 0
     """Number of earlier attempts, if the URL is not settled."""
     due_ms: int | None = None
@@ -75,41 +90,70 @@ class Inspection:
 
         The order is not defined, and a host may come twice while hosts are added.
         """
-        for p in range(self._crawl.partitions.number):
-            cursor = b"0"
-            while True:
-                call = self._crawl.partitions.call(p, "hosts", cursor, _SOME, int(is_held))
-                cursor, rows = await self._crawl.one(call)
-                for row in rows:
-                    yield _host(row)
-                if cursor == b"0":
-                    break
+        page = await self.host_page(is_held=is_held)
+        while True:
+            for host in page.hosts:
+                yield host
+            if page.cursor == FIRST_PAGE:
+                break
+            page = await self.host_page(page.cursor, is_held=is_held)
 
-    async def find(self, url: Url) -> UrlState:
+    async def host_page(self, cursor: str = FIRST_PAGE, *, is_held: bool = False) -> HostPage:
+        """Return the next hosts: one call to one server, which looks at some 1,000 hosts however many there are.
+
+        `cursor` is that of the page before. With `is_held` a page holds only hosts that are held now or were given up,
+        so it may be empty before the last. A host may come twice while hosts are added. Raise `InputError` if `cursor`
+        is not one of this crawl.
+        """
+        number = self._crawl.partitions.number
+        found = _CURSOR.fullmatch(cursor or "0-0")
+        if found is None or int(found[1]) >= number or int(found[2]) >= 1 << 64:
+            raise InputError(f"crawl {self._crawl.name!r}: {cursor[:40]!r} is no cursor of its hosts")
+        p = int(found[1])
+        after, rows = await self._crawl.one(
+            self._crawl.partitions.call(p, "hosts", found[2], _SOME, int(is_held))
+        )
+        p, after = (p, int(after)) if int(after) else (p + 1, 0)
+        following = f"{p}-{after}" if p < number else FIRST_PAGE
+        return HostPage(hosts=tuple(map(_host, rows)), cursor=following)
+
+    async def host(self, name: str) -> HostState | None:
+        """Return the state of one host; None if the crawl does not know it."""
+        p = self._crawl.partitions.of_host(name)
+        rows = await self._crawl.one(self._crawl.partitions.call(p, "host", name))
+        return _host(rows[0]) if rows else None
+
+    async def find(self, url: Url, *, max_entries: int | None = None) -> UrlState:
         """Return where the page of a URL is, whichever of its URLs was found. Waiting URLs are searched in memory;
         those in storage are not read.
+
+        With `max_entries`, each search among URLs that are due at a time, and among the waiting URLs of its host, ends
+        after about so many entries. If a search ended early and no other found the URL, its state is `known`.
         """
         p = self._crawl.partitions.of_host(url.host)
         call = self._crawl.partitions.call(p, "known", url.host, page_hash(url, self._query_order))
         known, queued, stored, rest_ms, reason = await self._crawl.one(call)
         if not known:
             return UrlState(state="unknown")
-        if place := await self._unsettled(p, url, queued):
+        search = _Search(max_entries)
+        if place := await self._unsettled(p, url, queued, search):
             rests = rest_ms and place.state in {"waiting", "later"}
             return replace(place, rest=Hold(ms=rest_ms, reason=reason.decode())) if rests else place
-        async for due_ms, entry in self._due(p, "visits", url.host):
+        async for due_ms, entry in self._due(p, "visits", url.host, search):
             if self._attempt(url, entry) is not None:
                 return UrlState(state="settled", visit_ms=due_ms, stored=stored)
-        return UrlState(state="settled", stored=stored)
+        return UrlState(state="known" if search.was_cut else "settled", stored=stored)
 
-    async def _unsettled(self, p: int, url: Url, queued: int) -> UrlState | None:
+    async def _unsettled(self, p: int, url: Url, queued: int, search: "_Search") -> UrlState | None:
         for worker, entry in await self._crawl.one(self._crawl.partitions.call(p, "leased", url.host)):
             if (attempt := self._attempt(url, entry)) is not None:
                 return UrlState(state="leased", attempt=attempt, worker=worker.decode())
-        async for due_ms, entry in self._due(p, "later", url.host):
+        async for due_ms, entry in self._due(p, "later", url.host, search):
             if (attempt := self._attempt(url, entry)) is not None:
                 return UrlState(state="later", attempt=attempt, due_ms=due_ms)
         for first in range(0, queued, _SOME):
+            if search.ends_after(first):
+                break
             for entry in await self._crawl.one(
                 self._crawl.partitions.call(p, "queued", url.host, first, _SOME)
             ):
@@ -117,13 +161,16 @@ class Inspection:
                     return UrlState(state="waiting", attempt=attempt)
         return None
 
-    async def _due(self, p: int, which: str, host: str) -> AsyncIterator[tuple[int, bytes]]:
-        cursor = b"0"
-        while True:
+    async def _due(
+        self, p: int, which: str, host: str, search: "_Search"
+    ) -> AsyncIterator[tuple[int, bytes]]:
+        cursor, searched = b"0", 0
+        while not search.ends_after(searched):
             call = self._crawl.partitions.call(p, "due_later", which, host, cursor, _SOME)
             cursor, rows = await self._crawl.one(call)
             for due_ms, entry in rows:
                 yield int(due_ms), entry
+            searched += _SOME
             if cursor == b"0":
                 break
 
@@ -136,6 +183,20 @@ class Inspection:
     @property
     def _query_order(self) -> HostSwitch:
         return self._crawl.settings.policy.query_order
+
+
+class _Search:
+    """How far a search goes, and whether it ended early."""
+
+    def __init__(self, max_entries: int | None) -> None:
+        self._max_entries = max_entries
+        self.was_cut = False
+
+    def ends_after(self, entries: int) -> bool:
+        """Return whether a search that has seen so many entries of one place, and not all of them, ends there."""
+        ends = self._max_entries is not None and entries >= self._max_entries
+        self.was_cut |= ends
+        return ends
 
 
 def _host(row: Any) -> HostState:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import cast
 
+from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
 from frontier.lease import Lease
 from frontier.link.call import Arg, Call
 from frontier.verbs.crawl import Crawl
@@ -71,6 +72,28 @@ class Politeness:
         partitions = self._crawl.partitions
         await self._crawl.link.call(
             [partitions.call(partitions.of_address(address), "asked", address) for address in addresses]
+        )
+
+    async def check_exchanges(self, clock: str, exchanges: Sequence[ExchangeTimes]) -> ExchangeCheck:
+        """Compare exchanges with what all workers have reported of the same hosts, and return those that were too near
+        to another. The check uses nothing that plans turns. It misses an exchange of a worker that died before it
+        reported it, and a host's own delay that is longer than the crawl's.
+
+        `clock` names the clock of the times, as an earlier call returned it: times of another clock are dropped. A
+        call without exchanges reads the clock.
+        """
+        rows = [
+            (each.host, each.started_ms, each.ended_ms, each.delay_ms, each.error_ms) for each in exchanges
+        ]
+        arguments: list[Arg] = [argument for row in rows for argument in row]
+        name, now_ms, found = await self._crawl.call("check_exchanges", clock, *arguments)
+        return ExchangeCheck(
+            clock=name.decode(),
+            now_ms=now_ms,
+            violations=tuple(
+                Violation(host=host.decode(), gap_ms=gap_ms, delay_ms=delay_ms)
+                for host, gap_ms, delay_ms in found
+            ),
         )
 
     def _host_call(self, host: str, verb: str, *args: Arg) -> Call:

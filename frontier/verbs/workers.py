@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterable
 from itertools import chain
 
+from frontier.codec.figures import decode_figures, encode_figures
 from frontier.codec.replies import decode_lease
 from frontier.lease import Lease
 from frontier.link.partition import crawl_call
 from frontier.outage import Outage
 from frontier.verbs.crawl import Crawl
+from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerReport
 
 
 class Workers:
@@ -15,6 +17,8 @@ class Workers:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
+        self._counted: dict[str, WorkerFigures] = {}
+        """The counters of each worker of this process that the frontier has added to its sums."""
 
     async def send_heartbeat(
         self,
@@ -23,14 +27,34 @@ class Workers:
         *,
         stalled_ms: int | None = None,
         outage: Outage | None = None,
+        report: WorkerReport | None = None,
     ) -> None:
         """Count a worker as alive for `ttl_ms` from now. `stalled_ms` is for how long it has waited for its storage to
-        answer; `outage` is the fault that keeps it from the web, if there is one. Raise `TakeoverError` if its name
-        was taken over.
+        answer; `outage` is the fault that keeps it from the web, if there is one. `report` has its figures
+        (`frontier.worker_figures`). Raise `TakeoverError` if its name was taken over.
         """
         stalled = -1 if stalled_ms is None else stalled_ms
         kept = (-1, "") if outage is None else (outage.ms, outage.why)
-        await self._crawl.call("beat", worker, ttl_ms, stalled, *kept)
+        await self._crawl.call("beat", worker, ttl_ms, stalled, *kept, *self._encode(worker, report))
+        self._set_counted(worker, report)
+
+    async def report_figures(self, worker: str, report: WorkerReport, ttl_ms: int = 30_000) -> None:
+        """Report the figures of a worker that leases nothing. The report counts for `ttl_ms`, or until `deregister`;
+        what its counters grew by stays in the sums.
+        """
+        await self._crawl.call("report", worker, ttl_ms, *self._encode(worker, report))
+        self._set_counted(worker, report)
+
+    def _encode(self, worker: str, report: WorkerReport | None) -> tuple[str | int, ...]:
+        return () if report is None else encode_figures(report, self._counted.get(worker, WorkerFigures()))
+
+    def _set_counted(self, worker: str, report: WorkerReport | None) -> None:
+        if report is not None:
+            self._counted[worker] = report.figures
+
+    async def figures(self) -> CrawlFigures:
+        """Return the sums over all workers that the crawl ever had, and the last report of each live one."""
+        return decode_figures(await self._crawl.call("figures"))
 
     async def stalls(self) -> list[int]:
         """Return the milliseconds for which each live worker has waited for its storage; workers that do not wait are

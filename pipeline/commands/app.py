@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from pipeline.commands import catalog_commands, frontier_commands
+from pipeline.commands import catalog_commands, fleet_commands, frontier_commands
 from pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
 from pipeline.commands.frontier_hosts import hosts_command
 from pipeline.commands.ingest_command import ingest
@@ -17,12 +18,35 @@ from pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
 from pipeline.commands.project_commands import init
 from pipeline.commands.report_commands import report_command, status_command, verify_command
 from pipeline.commands.run_command import run
+from pipeline.commands.serve_command import serve_command
 from pipeline.commands.show import show_command
 from pipeline.commands.step_commands import dedup_command, export, export_wacz_command, process
+from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
+from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.output import echo, run_command
 
+PYDANTIC = "Value error, "
+"""What Pydantic, with which Typer reads options, puts before the message of a value that is not one of some words."""
+
+
+class Commands(TyperGroup):
+    """All commands, with messages about wrong options as they are meant."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Required by Typer: run the command that was typed."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(PYDANTIC)
+            raise
+
+
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -36,9 +60,18 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def thresher(
+    context: typer.Context,
     project: Annotated[
         Path | None,
         typer.Option("--project", help="Use the thresher.toml in this directory, for any command."),
+    ] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(
+            "--log-format",
+            envvar=LOG_FORMAT_VARIABLE,
+            help="Write log lines on stderr as text, or as one JSON object a line. The default is text.",
+        ),
     ] = None,
     version: Annotated[  # noqa: ARG001 - its callback does the work
         bool,
@@ -61,6 +94,9 @@ def thresher(
     """
     if project is not None:
         os.environ[PROJECT_VARIABLE] = str(project)
+    if log_format is not None:
+        os.environ[LOG_FORMAT_VARIABLE] = log_format
+    context.with_resource(command_telemetry(context.invoked_subcommand or ""))
 
 
 app.command(name="init")(init)
@@ -76,6 +112,7 @@ app.command(name="export-wacz")(export_wacz_command)
 app.command(name="run")(run)
 app.command(name="report")(report_command)
 app.command(name="status")(status_command)
+app.command(name="serve")(serve_command)
 app.command(name="verify")(verify_command)
 app.command(name="log")(log_command)
 app.command(name="show")(show_command)
@@ -84,6 +121,11 @@ app.add_typer(
     frontier_commands.app,
     name="frontier",
     help="Change or show what a crawl fetches next.",
+)
+app.add_typer(
+    fleet_commands.app,
+    name="fleet",
+    help="Run the workers of a crawl on many machines.",
 )
 app.add_typer(
     catalog_commands.app,

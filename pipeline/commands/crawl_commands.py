@@ -136,7 +136,7 @@ def crawl(
       thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
     from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_command import CrawlLimits
+    from pipeline.fleet.crawl_call import CrawlLimits
     from pipeline.fleet.crawl_command import crawl as run_crawl
     from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
@@ -206,7 +206,7 @@ def rescrape(
     from pipeline.crawls.rescrape import RescrapePlan
     from pipeline.crawls.rescrape import add_rescrapes as run_rescrape
     from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_command import CrawlLimits
+    from pipeline.fleet.crawl_call import CrawlLimits
     from pipeline.fleet.crawl_command import crawl as run_crawl
     from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress

@@ -241,3 +241,63 @@ def prefer_command(
     print_result(
         as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}"
     )
+
+
+@app.command(name="set")
+def set_command(
+    name: CrawlName,
+    min_delay: Annotated[
+        float | None,
+        typer.Option("--min-delay", min=0, help="Wait this many seconds between two requests to one host."),
+    ] = None,
+    min_ip_delay: Annotated[
+        float | None,
+        typer.Option(
+            "--min-ip-delay", min=0, help="Wait this many seconds between two requests to one IP address."
+        ),
+    ] = None,
+    max_pages_per_host: Annotated[
+        int | None,
+        typer.Option(
+            "--max-pages-per-host", min=0, help="Let in at most N URLs of one host; 0 for no limit."
+        ),
+    ] = None,
+    max_pages_per_domain: Annotated[
+        int | None,
+        typer.Option(
+            "--max-pages-per-domain",
+            min=0,
+            help="Let in at most N URLs of one registered domain; 0 for no limit.",
+        ),
+    ] = None,
+    max_hosts_per_domain: Annotated[
+        int | None,
+        typer.Option(
+            "--max-hosts-per-domain", min=1, help="Let in at most N host names of one registered domain."
+        ),
+    ] = None,
+    project: ProjectOption = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
+) -> None:
+    """Change the delays and budgets of a crawl, for all of its workers, while it runs or between two runs.
+
+    Write the same values into thresher.toml: the next `thresher crawl` is refused if its file differs.
+
+    \b
+    Example:
+      thresher frontier set docs --min-delay 2 --max-pages-per-host 5000
+    """
+    from pipeline.crawls import operator_commands
+    from pipeline.open_project import OpenProject
+
+    change = operator_commands.SettingsChange(
+        min_delay_s=min_delay,
+        min_ip_delay_s=min_ip_delay,
+        max_pages_per_host=max_pages_per_host,
+        max_pages_per_domain=max_pages_per_domain,
+        max_hosts_per_domain=max_hosts_per_domain,
+    )
+    if change == operator_commands.SettingsChange():
+        raise InputError("set: give a setting to change, such as --min-delay 2")
+    changed = operator_commands.change_settings(OpenProject.at(project), check_name(name), change)
+    print_result(as_json, {"changed": changed}, f"{name}: {'; '.join(changed)}")

@@ -26,28 +26,44 @@ def report_command(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the funnel into this PNG, SVG or PDF file.")
     ] = None,
+    by_domain: Annotated[
+        bool,
+        typer.Option(
+            "--by-domain",
+            help="Show also the 20 domains of each crawl from which most bytes came, and what they cost. This reads "
+            "the whole log of the crawl.",
+        ),
+    ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how many records each filter dropped.
+    """Show what each filter dropped, and what it cost.
 
-    The funnel lists the filters in their order, with records, bytes and tokens.
+    The funnel lists the filters in their order, with records, bytes and tokens. The cost is CPU, traffic and storage,
+    by source and by step, at the [prices] of thresher.toml.
 
     \b
     Example:
       thresher report docs --plot funnel.png
     """
     from pipeline.open_project import OpenProject
-    from pipeline.reports import report
+    from pipeline.reports import cost, cost_table, report
 
     opened = OpenProject.at(project)
-    funnel = report.funnel_of(opened, require_sources(opened, names))
+    sources = require_sources(opened, names)
+    funnel = report.funnel_of(opened, sources)
     if plot is not None:
         report.plot(funnel, plot)
+    costs = cost.project_cost(opened, sources, funnel.kept.tokens)
+    domains = {name: cost.domain_costs(opened, name) for name in sources} if by_domain else {}
     if as_json:
-        print_json(funnel.to_dict())
-    else:
-        report.render(funnel, console())
+        by_name = {name: [each.to_dict(costs.prices) for each in found] for name, found in domains.items()}
+        print_json({**funnel.to_dict(), "cost": {**costs.to_dict(), "domains": by_name}})
+        return
+    report.render(funnel, console())
+    cost_table.render(costs, console())
+    for found in domains.values():
+        cost_table.render_domains(found, costs, console())
 
 
 def status_command(
@@ -67,20 +83,22 @@ def status_command(
     """
     from pipeline.open_project import OpenProject
     from pipeline.reports import status
-    from pipeline.reports.metrics import metrics
 
     opened = OpenProject.at(project)
-    found = status.project_status(opened)
     if as_metrics:
-        echo(metrics(found, opened.cache_stats).removesuffix("\n"))
-    elif as_json:
-        print_json(found)
+        from pipeline.reports.metrics import project_metrics, readable_status
+
+        found = readable_status(opened)
+        echo(project_metrics(opened, found).removesuffix("\n"))
+        for line in found["lost"].values():
+            echo(line, err=True)
     else:
-        status.render(found, console())
+        found = status.project_status(opened)
+        if as_json:
+            print_json(found)
+        else:
+            status.render(found, console())
     if found["lost"]:
-        if as_metrics:
-            for line in found["lost"].values():
-                echo(line, err=True)
         raise typer.Exit(1)
 
 

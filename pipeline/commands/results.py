@@ -32,7 +32,7 @@ def seed_line(seeded: SeedSummary, crawl: str) -> str:
 
 def step_line(summary: StepSummary) -> str:
     """Return the line about one run of a step."""
-    line = f"{summary.made} parts made, {summary.already} were there"
+    line = f"{summary.made} part{'' if summary.made == 1 else 's'} made, {summary.already} were there"
     if summary.deaths:
         line += f"; {summary.deaths} workers died and their parts were started again"
     if summary.left_out:
@@ -56,12 +56,12 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
 
 def dataset_line(out: str, dataset: Dataset) -> str:
     """Return what was exported, for people: one line, and one for each source of a mix."""
+    from shards.dataset import counted_shards
     from shards.mix import RealisedSource, mix_line
     from shards.packer import loss_line, packing_losses
 
-    lines = [
-        f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
-    ]
+    shards = counted_shards(len(dataset.shards))
+    lines = [f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {shards}"]
     if losses := packing_losses(dataset.recipe, dataset.shards):
         lines.append(loss_line(losses))
     total = sum(source["realised"] for source in dataset.mix)

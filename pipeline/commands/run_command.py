@@ -85,7 +85,7 @@ def run(
     from pipeline.commands import results
     from pipeline.crawls.seed import SeedPlan
     from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_command import CrawlLimits
+    from pipeline.fleet.crawl_call import CrawlLimits
     from pipeline.open_project import OpenProject
     from pipeline.reports import report
     from pipeline.terminal.progress import stderr_progress

@@ -151,7 +151,7 @@ def export(
     ] = True,
     pack: Annotated[
         int | None,
-        typer.Option("--pack", min=1, help="Pack documents into sequences of this many tokens."),
+        typer.Option("--pack", help="Pack documents into sequences of this many tokens, at most 4,194,304."),
     ] = None,
     packing: Annotated[
         Literal["best-fit", "concat", "none"] | None,
@@ -187,7 +187,8 @@ def export(
     from pipeline.commands import results
     from pipeline.open_project import OpenProject
     from pipeline.reports.mix_plot import check_plot, draw_mix
-    from pipeline.steps.export_plan import ExportOptions, parse_shard_size
+    from pipeline.steps.export_directory import output_store
+    from pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
     from pipeline.terminal.progress import stderr_progress
     from shards.mix import load_mix
     from shards.tokenizer import load_tokenizer_file as load_tokenizer
@@ -203,6 +204,9 @@ def export(
     )
     if packing is not None and pack is None:
         raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
+    if pack is not None:
+        check_length(pack)
+    output_store(out)  # an address that is none must be refused before the tokenizer is read
     if plot is not None:
         check_plot(plot, options.mix)
     opened = OpenProject.at(project)

@@ -7,16 +7,20 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from core import InputError
-from frontier import Frontier, Rank, Scope
+from frontier import CrawlSettings, Frontier, Rank, Scope
+from frontier.crawl_settings import changes
 from frontier.link.connect import connect
 from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 
 T = TypeVar("T")
 
+MAX_DELAY_S = 86_400
+MAX_LIMIT = 1 << 40
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -57,6 +61,71 @@ def prefer_by_yield(project: OpenProject, crawl: str) -> dict[str, int]:
         )
     query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
     return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsChange:
+    """New values for settings of a crawl; None leaves a setting as it is."""
+
+    min_delay_s: float | None = None
+    min_ip_delay_s: float | None = None
+    """None keeps a quarter of the host's delay if the crawl had a quarter, as in thresher.toml; else the old delay."""
+    max_pages_per_host: int | None = None
+    """0 for no limit, as in `max_pages_per_domain`."""
+    max_pages_per_domain: int | None = None
+    max_hosts_per_domain: int | None = None
+
+
+def change_settings(project: OpenProject, crawl: str, change: SettingsChange) -> list[str]:
+    """Replace some settings of a crawl, for all of its workers. Return a line for each that changed, with its name in
+    thresher.toml: `crawler.min_delay was 1, is 2 now`.
+
+    Raise `InputError` if a value is out of range or nothing changes. A project whose thresher.toml says otherwise is
+    refused from then on, until it says the same or asks for an update.
+    """
+    _check_change(change)
+
+    async def update(frontier: Frontier) -> list[str]:
+        await frontier.open()
+        before = frontier.crawl.settings
+        after = apply_change(before, change)
+        changed = changes(before, after)
+        if not changed:
+            raise InputError(f"crawl {crawl!r}: has these settings already")
+        await frontier.crawl.update_settings(after)
+        await frontier.crawl.sync()
+        return changed
+
+    return query_frontier(project, crawl, update)
+
+
+def apply_change(settings: CrawlSettings, change: SettingsChange) -> CrawlSettings:
+    """Return the settings with the new values."""
+    delay_ms = settings.min_delay_ms if change.min_delay_s is None else round(change.min_delay_s * 1000)
+    is_quarter = settings.min_ip_delay_ms == settings.min_delay_ms // 4
+    ip_delay_ms = delay_ms // 4 if is_quarter else settings.min_ip_delay_ms
+    if change.min_ip_delay_s is not None:
+        ip_delay_ms = round(change.min_ip_delay_s * 1000)
+    budget = settings.budget
+    if change.max_pages_per_host is not None:
+        budget = replace(budget, host=change.max_pages_per_host or None)
+    if change.max_pages_per_domain is not None:
+        budget = replace(budget, domain=change.max_pages_per_domain or None)
+    if change.max_hosts_per_domain is not None:
+        budget = replace(budget, hosts=change.max_hosts_per_domain)
+    return replace(settings, min_delay_ms=delay_ms, min_ip_delay_ms=ip_delay_ms, budget=budget)
+
+
+def _check_change(change: SettingsChange) -> None:
+    for name in ("min_delay_s", "min_ip_delay_s"):
+        seconds = getattr(change, name)
+        if seconds is not None and not 0 <= seconds <= MAX_DELAY_S:
+            raise InputError(f"crawler.{name[:-2]} is {seconds:g}: give seconds from 0 to {MAX_DELAY_S:,}")
+    for name in ("max_pages_per_host", "max_pages_per_domain", "max_hosts_per_domain"):
+        limit = getattr(change, name)
+        least = int(name == "max_hosts_per_domain")
+        if limit is not None and not least <= limit <= MAX_LIMIT:
+            raise InputError(f"crawler.{name} is {limit}: give a number from {least} to {MAX_LIMIT:,}")
 
 
 def parse_duration_ms(text: str) -> int:

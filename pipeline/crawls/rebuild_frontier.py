@@ -30,7 +30,7 @@ from frontier.crawl_settings import check_storage
 from frontier.link.connect import connect
 from pipeline import open_crawl
 from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
-from pipeline.fleet.crawl_command import recover_dead_workers
+from pipeline.fleet.frontier_upkeep import recover_dead_workers
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import INDEX_SUFFIX, WARC

@@ -10,7 +10,7 @@ from core import InputError, Url
 from frontier import Discovery, Scope
 from frontier.link.connect import connect
 from frontier.request_state import EMPTY_STATE, RequestState
-from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S
+from frontier.urls.revisit_interval import MAX_INTERVAL_S, MIN_INTERVAL_S
 from frontier.urls.scope import ScopeKind
 from pipeline.crawls import seed_files
 from pipeline.crawls.operator_commands import parse_duration_ms
@@ -49,9 +49,9 @@ class SeedSummary:
 def parse_revisit(text: str) -> int:
     """Return a revisit interval in seconds. Raise `InputError` if it is shorter or longer than the frontier allows."""
     seconds = parse_duration_ms(text) // 1000
-    if not SHORTEST_S <= seconds <= LONGEST_S:
+    if not MIN_INTERVAL_S <= seconds <= MAX_INTERVAL_S:
         raise InputError(
-            f"--revisit {text}: give a time between {SHORTEST_S // 3600}h and {LONGEST_S // 86_400}d"
+            f"--revisit {text}: give a time between {MIN_INTERVAL_S // 3600}h and {MAX_INTERVAL_S // 86_400}d"
         )
     return seconds
 

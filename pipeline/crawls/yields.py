@@ -8,6 +8,8 @@
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 import pyarrow as pa
@@ -17,7 +19,7 @@ from frontier.urls.scope import registered_domain
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from storage import tables
-from storage.manifest import Output, manifests
+from storage.manifest import Manifest, Output, manifests
 from storage.store import Store
 
 MIN_DOCUMENTS = 20
@@ -50,14 +52,23 @@ def _count_documents(project: OpenProject, crawl: str) -> tuple[Counter[str], Co
     removed = _removed_ids(project, crawl)
     documents, kept = Counter[str](), Counter[str]()
     for manifest in manifests(project.store, "process", crawl):
-        outputs = {output.name.partition("/")[0]: output for output in manifest.outputs}
-        keep = _kept_ids(project.store, outputs["verdicts"])
-        found = tables.read(project.store, outputs["documents"], _URLS)
-        for id_, url in zip(_texts(found, "id"), _texts(found, "url"), strict=True):
-            domain = registered_domain(canonicalize(url).host)
+        for domain, is_kept in part_domains(project.store, manifest, removed):
             documents[domain] += 1
-            kept[domain] += id_ in keep and id_ not in removed
+            kept[domain] += is_kept
     return documents, kept
+
+
+def part_domains(
+    store: Store, manifest: Manifest, removed: AbstractSet[str] = frozenset()
+) -> Iterator[tuple[str, bool]]:
+    """Yield the registered domain of each document of a part of the process step, and whether the document is kept:
+    the filters keep it, and its id is not among the `removed`.
+    """
+    outputs = {output.name.partition("/")[0]: output for output in manifest.outputs}
+    keep = _kept_ids(store, outputs["verdicts"])
+    found = tables.read(store, outputs["documents"], _URLS)
+    for id_, url in zip(_texts(found, "id"), _texts(found, "url"), strict=True):
+        yield registered_domain(canonicalize(url).host), id_ in keep and id_ not in removed
 
 
 def _kept_ids(store: Store, verdicts: Output) -> set[str]:

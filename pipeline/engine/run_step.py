@@ -13,7 +13,7 @@ Rules
 
 import signal
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 
 from core import Conflict, InputError, ThresherError, Unavailable
@@ -23,6 +23,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.quarantine import QuarantineMark
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Task, TaskFailure, TaskOutcome, TaskSuccess, WorkerDeath, WorkFunction
+from pipeline.telemetry.trace_context import trace_context
 from pipeline.terminal.progress import Progress
 from storage.manifest import Manifest, load_manifest, manifest_name, recipe_difference
 from storage.store import Store
@@ -109,8 +110,10 @@ def run_step(  # noqa: PLR0913 - options with defaults
     pool: WorkerPool,
     progress: Progress,
     retry: bool = False,
+    on_sealed: Callable[[Part, TaskSuccess], None] | None = None,
 ) -> StepSummary:
-    """Seal every part, or put it into quarantine. Raise an error that would hit every part alike.
+    """Seal every part, or put it into quarantine. Raise an error that would hit every part alike. `on_sealed` is called
+    with each part that was sealed and what it cost.
 
     Parts that are in quarantine stay there, unless an input has changed or `retry` is set. `work` must be a module's
     function, because it travels to other processes by name.
@@ -133,7 +136,7 @@ def run_step(  # noqa: PLR0913 - options with defaults
     put_aside = {mark.part for mark in aside}
     missing = [part for part in unsealed if part.name not in put_aside]
     progress.start(str(step), total=len(missing))
-    ran = _run_parts(store, step, missing, work, pool, progress)
+    ran = _run_parts(store, step, missing, work, pool, progress, on_sealed)
     progress.stop()
     for mended in marked & {part.name for part in missing} - {mark.part for mark in ran.quarantined}:
         quarantine.remove_mark(store, step.name, mended)
@@ -158,18 +161,34 @@ def sealed_manifest(store: Store, step: Step, part: Part) -> Manifest | None:
     )
 
 
-def _run_parts(
-    store: Store, step: Step, parts: list[Part], work: WorkFunction, pool: WorkerPool, progress: Progress
+def _run_parts(  # noqa: PLR0913 - as `run_step`
+    store: Store,
+    step: Step,
+    parts: list[Part],
+    work: WorkFunction,
+    pool: WorkerPool,
+    progress: Progress,
+    on_sealed: Callable[[Part, TaskSuccess], None] | None,
 ) -> StepSummary:
     waiting = iter(parts)
     attempts: dict[str, _Attempts] = {}
     quarantined: list[QuarantineMark] = []
     seals: list[TaskSuccess] = []
     deaths = left_out = under_way = 0
+    trace = trace_context()
 
     def begin(part: Part) -> None:
         so_far = attempts.setdefault(part.name, _Attempts())
-        pool.submit(Task(store=store, step=step, part=part, work=work, crashing_items=so_far.crashing_items))
+        pool.submit(
+            Task(
+                store=store,
+                step=step,
+                part=part,
+                work=work,
+                crashing_items=so_far.crashing_items,
+                trace=trace,
+            )
+        )
 
     while True:
         while under_way < TASKS_PER_WORKER * pool.workers and (part := next(waiting, None)) is not None:
@@ -189,6 +208,8 @@ def _run_parts(
         if isinstance(ended, TaskSuccess):
             seals.append(ended)
             left_out += len(task.crashing_items)
+            if on_sealed is not None:
+                on_sealed(task.part, ended)
         else:
             detail = ended.detail if isinstance(ended, TaskFailure) else ""
             quarantined.append(quarantine.put_mark(store, step, task.part, reason, detail))

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
+from pipeline.telemetry.trace_context import NO_TRACE, TraceContext
 from storage.manifest import Input, Output
 from storage.store import Store
 
@@ -87,6 +88,8 @@ class Assignment:
     """The store of each object that the work may read, by name."""
     writes: Mapping[str, Store]
     """The store of each object that the work must make, by name."""
+    trace: TraceContext
+    """The trace that making the part belongs to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,7 @@ class Task:
     part: Part
     work: WorkFunction
     crashing_items: frozenset[int] = frozenset()
+    trace: TraceContext = NO_TRACE
 
     def assignment(self) -> Assignment:
         """Return the form of the task that is sent to the parent of a worker process."""
@@ -116,6 +120,7 @@ class Task:
             store=self.store,
             reads={name: part.stores.get(name, self.store) for name in reads},
             writes={name: part.stores.get(name, self.store) for name in part.writes},
+            trace=self.trace,
         )
 
 

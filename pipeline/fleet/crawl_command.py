@@ -19,32 +19,33 @@ Rules
 
 import asyncio
 import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from uuid import uuid4
 
 from core import ThresherError
-from crawler.machine.activity import NO_PAGE, SupervisorChannel
-from crawler.render.chromium.program import find_browser
-from crawler.replay.outbox import OutboxRelay
-from crawler.replay.replay import recover
-from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.machine.activity import NO_PAGE
 from crawler.spiders import SpiderSpec
-from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
-from frontier import Frontier, Stats, TakeoverError
+from crawler.worker import STOPPED_AT_ONCE, WorkerConfig
+from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from pipeline import open_crawl
 from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerExit, WorkerFactory, pickle_call
 from pipeline.fleet import liveness
+from pipeline.fleet.crawl_call import (
+    EXIT_PRESUMED_DEAD,
+    EXIT_SPIDER_CLOSED,
+    CrawlLimits,
+    run_crawl_worker,
+    worker_config,
+)
 from pipeline.fleet.crawl_progress import CrawlProgress
 from pipeline.fleet.crawl_summary import CrawlSummary
+from pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
 from pipeline.fleet.spider_seeds import add_start_requests
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import Progress
@@ -53,24 +54,6 @@ from storage.crawllog.log_reader import LogFollower
 POLL_S = 0.5
 MAX_REPLACEMENTS = 5
 """Number of workers that may die without an error in one run before the run is given up."""
-EXIT_PRESUMED_DEAD = 75
-"""Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
-EXIT_SPIDER_CLOSED = 3
-"""Exit code of a worker whose spider has closed the crawl. The other workers end as well."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlLimits:
-    """When a crawl stops before its frontier drains."""
-
-    workers: int = 1
-    max_pages: int | None = None
-    """Number of pages settled as `fetched`."""
-    max_requests: int | None = None
-    """Number of requests with any outcome, robots.txt included (`Stats.requests`)."""
-    is_cumulative: bool = False
-    """Whether the two numbers include earlier commands."""
-    max_time_s: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,13 +133,13 @@ async def _crawl(  # noqa: PLR0913 - the options of the command, and what serves
         await recover_dead_workers(project, frontier, name)
         initial_stats = await frontier.stats()
         goals = _absolute_limits(limits, initial_stats)
-        config = _worker_config(project, name, address, goals, spider)
+        config = worker_config(project, name, address, goals, spider)
         crawl_progress = CrawlProgress(
             frontier, progress, follower, max_pages=goals.max_pages, max_requests=goals.max_requests
         )
         with _interrupts() as interrupts:
             start = partial(_start_worker, project, config, worker_factory)
-            async with _maintain_frontier(project, frontier, name):
+            async with maintain_frontier(project, frontier, name):
                 await _supervise(project, frontier, name, start, limits.workers, interrupts, crawl_progress)
         if interrupts.count > 1:
             # A worker that was stopped at once leaves its lock like a crashed one.
@@ -173,23 +156,6 @@ async def _crawl(  # noqa: PLR0913 - the options of the command, and what serves
         )
     finally:
         await link.aclose()
-
-
-@asynccontextmanager
-async def _maintain_frontier(project: OpenProject, frontier: Frontier, name: str) -> AsyncIterator[None]:
-    """Keep the frontier's tail and the crawl's log up to date during the context. An error in either ends the context
-    and is raised.
-    """
-    tail = frontier.tail(project.store)
-    outbox = OutboxRelay(frontier, tail, project.store, name)
-    try:
-        async with asyncio.TaskGroup() as group:
-            upkeep = group.create_task(tail.run(f"keeper-{uuid4()}", outbox.log_due))
-            yield
-            upkeep.cancel()
-    except* ThresherError as errors:
-        raise errors.exceptions[0] from None
-    await outbox.log_all()
 
 
 async def _supervise(  # noqa: PLR0913 - the parts that `_crawl` has started
@@ -284,32 +250,6 @@ async def _was_killed_by_page(
     return bool(page)
 
 
-async def recover_dead_workers(
-    project: OpenProject,
-    frontier: Frontier,
-    name: str,
-    exits: Mapping[str, bool] = MappingProxyType({}),
-) -> None:
-    """Recover the work of dead workers: settle archived pages, give other leases back, and remove locks.
-
-    `exits` has the workers whose processes were seen to end, and whether each crashed.
-    """
-
-    async def dead(workers: set[str]) -> set[str]:
-        return await liveness.dead_workers(frontier, project.state_directory, name, workers, set(exits))
-
-    await recover(
-        project.store,
-        frontier,
-        dead,
-        crawl=name,
-        options=project.page_options,
-        crashed_workers={worker for worker, has_crashed in exits.items() if has_crashed}
-        | liveness.crashed_workers(project.state_directory, name),
-    )
-    liveness.remove_stale_locks(project.state_directory, name)
-
-
 def _absolute_limits(limits: CrawlLimits, initial_stats: Stats) -> CrawlLimits:
     """Return the limits, counted from the start of the crawl."""
     pages = 0 if limits.is_cumulative else initial_stats.outcomes.get("fetched", 0)
@@ -321,44 +261,6 @@ def _absolute_limits(limits: CrawlLimits, initial_stats: Stats) -> CrawlLimits:
     )
 
 
-def _worker_config(
-    project: OpenProject,
-    name: str,
-    address: str,
-    goals: CrawlLimits,
-    spider: SpiderSpec | None,
-) -> Callable[[str], WorkerConfig]:
-    settings = project.config.crawler
-    if settings.rendering.render != "never" and project.config.project.cluster is None:
-        find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
-    archive_filter = None
-    if settings.archive.archive == "kept":
-        # Its language model takes a fifth of a second to import, and no other crawl needs it.
-        from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
-
-        archive_filter = PageFilter(languages=project.config.filters.languages)
-
-    def config(worker: str) -> WorkerConfig:
-        return WorkerConfig(
-            crawl=name,
-            worker=worker,
-            redis=address,
-            store=project.store,
-            wire=settings.wire,
-            scheduling=SchedulingSettings(
-                max_pages=goals.max_pages, max_requests=goals.max_requests, max_time_s=goals.max_time_s
-            ),
-            reading=settings.reading,
-            rendering=settings.rendering,
-            archive=settings.archive,
-            archive_filter=archive_filter,
-            spider=spider,
-            ttl_s=liveness.WORKER_TTL_S,
-        )
-
-    return config
-
-
 def _start_worker(
     project: OpenProject, config: Callable[[str], WorkerConfig], worker_factory: WorkerFactory
 ) -> _FleetWorker:
@@ -367,22 +269,7 @@ def _start_worker(
         name = liveness.new_worker_id(project.state_directory)
     else:
         state, name = None, liveness.new_cluster_worker_id()
-    return _FleetWorker(name=name, handle=worker_factory(pickle_call(_run_worker, config(name), state)))
-
-
-def _run_worker(config: WorkerConfig, state: Path | None, channel: SupervisorChannel) -> None:
-    with nullcontext() if state is None else liveness.hold_worker_lock(state, config.crawl, config.worker):
-        try:
-            has_closed = run_worker(config, channel.activity)
-        except TakeoverError:
-            sys.exit(EXIT_PRESUMED_DEAD)
-        except ThresherError as error:
-            channel.send_error(error)
-        except OSError as error:
-            channel.send_error(ThresherError(f"crawl {config.crawl}: {error}"))
-        else:
-            if has_closed:
-                sys.exit(EXIT_SPIDER_CLOSED)
+    return _FleetWorker(name=name, handle=worker_factory(pickle_call(run_crawl_worker, config(name), state)))
 
 
 def _signal(workers: list[_FleetWorker], signum: signal.Signals) -> None:

@@ -57,13 +57,22 @@ class CrawlProgress:
         outage = outage_line(await self._frontier.workers.outages())
         # The report of a worker disappears with the worker, so the last one is kept.
         self.outage = outage or ("" if by else self.outage)
+        pause = "" if by else await self._pause()
         self._progress.advance(
-            status_line(stats, gate_state, self._rate, left, outage),
+            status_line(stats, gate_state, self._rate, left, pause or outage),
             by=by,
             total=settled - self._before + left,
         )
         if time.monotonic() - self._logged_s >= LOG_INTERVAL_S:
             await self.print_log()
+
+    async def _pause(self) -> str:
+        """Return that the crawl is paused, and how it goes on; empty if it is not."""
+        fleet = await self._frontier.fleet.state()
+        name = self._frontier.crawl.name
+        return (
+            f"paused (thresher fleet resume {name})" if fleet is not None and fleet.wanted.is_paused else ""
+        )
 
     async def print_log(self) -> None:
         """Show new lines of the log."""

@@ -91,8 +91,9 @@ def _nothing_fetched_reason(summary: CrawlSummary, settled: Mapping[str, int]) -
     causes += [f"{count:,} {outcome}" for outcome, count in sorted(settled.items())]
     if held := sum(summary.holds.values()):
         causes.append(f"{held:,} {'host' if held == 1 else 'hosts'} held")
-    frequent = Counter({code.partition(":")[2]: count for code, count in summary.reasons.items()})
-    frequent.update(summary.holds)
+    frequent = Counter(summary.holds)
+    for code, count in summary.reasons.items():  # several outcomes may have one reason
+        frequent[code.partition(":")[2]] += count
     causes += [describe(code) for code, _ in _ordered(frequent)[:1]]
     if causes:
         return f": {', '.join(causes)}"

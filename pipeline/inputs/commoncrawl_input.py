@@ -49,7 +49,7 @@ from storage.manifest import (
     put_output,
     seal,
 )
-from storage.s3.spool import spool_file
+from storage.spool import spool_file
 from storage.store import Store
 from storage.warc import cdxj
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from core import InputError
 from storage.inputs.dumps.stackexchange import HOST
 from storage.location import open_store as store_at
-from storage.s3.spool import spool_file
+from storage.spool import spool_file
 from storage.store import Store
 
 S3_SCHEME = "s3://"

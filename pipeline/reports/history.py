@@ -59,6 +59,8 @@ class CaptureVerdict:
     duplicate_of: str = ""
     """Id of the document that is kept instead, if deduplication removed this one."""
     duplicate_kind: str = ""
+    part: str = ""
+    """Part of the process step that has read the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +191,7 @@ def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[st
                 extractor=document.get("extractor", ""),
                 duplicate_of=witness,
                 duplicate_kind=kind,
+                part=part.part,
             )
     return found
 

@@ -1,5 +1,6 @@
 """Draw the mix of a dataset: for each source a bar of its share, beside the wanted one."""
 
+import os
 from pathlib import Path
 
 from core import InputError
@@ -13,6 +14,10 @@ def check_plot(path: Path, mix: Mix | None) -> None:
         raise InputError(f"--plot {path}: draws a mix; give one with --mix")
     if path.suffix.lower() not in {".png", ".svg", ".pdf"}:
         raise InputError(f"--plot {path}: give the name of a .png, .svg or .pdf file")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InputError(f"--plot {path}: give a file in a directory that exists")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise InputError(f"--plot {path}: cannot be written; give another file")
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an optional extra
     except ImportError:

@@ -13,6 +13,7 @@ from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
 from pipeline.steps.process import EARLY_RULE, rule_names
+from pipeline.terminal.byte_text import byte_text
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 
@@ -53,7 +54,7 @@ def render(funnel: Funnel, console: Console) -> None:
     for column in ("records", "share", "payload", "text", "tokens"):
         table.add_column(column, justify="right", no_wrap=True)
     total = funnel.records
-    table.add_row("archived records", f"{total:,}", "100.0 %", _bytes(funnel.payload_bytes), "", "")
+    table.add_row("archived records", f"{total:,}", "100.0 %", byte_text(funnel.payload_bytes), "", "")
     for stage in funnel.stages[:-1]:
         table.add_row(f"- {stage.name}", *_cells(stage, total), style="dim")
     table.add_row(funnel.kept.name, *_cells(funnel.kept, total), style="bold")
@@ -65,8 +66,8 @@ def render(funnel: Funnel, console: Console) -> None:
             sum(stage.payload_bytes for stage in early),
         )
         console.print(
-            f"before anything was extracted: {records:,} of {total:,} records, {_bytes(payload)} of "
-            f"{_bytes(funnel.payload_bytes)}",
+            f"before anything was extracted: {records:,} of {total:,} records, {byte_text(payload)} of "
+            f"{byte_text(funnel.payload_bytes)}",
             style="dim",
         )
     if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):
@@ -144,15 +145,7 @@ def _cells(stage: Stage, total: int) -> tuple[str, ...]:
     return (
         f"{stage.documents:,}",
         f"{share:.1%}".replace("%", " %"),
-        _bytes(stage.payload_bytes),
-        _bytes(stage.text_bytes),
+        byte_text(stage.payload_bytes),
+        byte_text(stage.text_bytes),
         tokens,
     )
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"

@@ -2,19 +2,20 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from frontier import Frontier, GateState, Outage, Stats
+from frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
 from frontier.link.connect import connect
 from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged_pages
 from pipeline.open_crawl import ask_every
 from pipeline.open_project import OpenProject
+from pipeline.reports.disks import disks
 from pipeline.terminal.outage_line import outage_line
 from pipeline.terminal.reasons import counted
 from storage.storage_id import read_storage_id
@@ -31,14 +32,32 @@ def project_status(project: OpenProject) -> dict[str, Any]:
     """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
     with project.frontier_address() as address:
         frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
+    return _status(project, frontiers, elsewhere, lost, is_frontier_up=True)
+
+
+def storage_status(project: OpenProject) -> dict[str, Any]:
+    """Return what `project_status` returns as far as the storage knows it, when the frontier does not answer."""
+    return _status(project, {}, {}, {}, is_frontier_up=False)
+
+
+def _status(
+    project: OpenProject,
+    frontiers: "dict[str, _FrontierState]",
+    elsewhere: dict[str, str],
+    lost: dict[str, str],
+    *,
+    is_frontier_up: bool,
+) -> dict[str, Any]:
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
+        "frontier_up": is_frontier_up,
         "isolation": _isolation(project),
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
         "elsewhere": elsewhere,
         "lost": lost,
+        "disks": [asdict(disk) for disk in disks(project)],
     }
 
 
@@ -122,7 +141,16 @@ def _isolation(project: OpenProject) -> dict[str, Any] | None:
     }
 
 
-_FrontierState = tuple[Stats, GateState | None, list[int], dict[str, Outage]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FrontierState:
+    """What the frontier says of one crawl."""
+
+    stats: Stats
+    flow: GateState | None
+    stalls: list[int]
+    outages: dict[str, Outage]
+    figures: CrawlFigures
+    fleet: FleetState | None
 
 
 async def _frontiers(
@@ -138,8 +166,14 @@ async def _frontiers(
         if frontier.crawl.storage is not None and frontier.crawl.storage.id != storage_id:
             elsewhere[name] = frontier.crawl.storage.uri
             return None
-        flow, stalls = await frontier.backlog.gate_state(), await frontier.workers.stalls()
-        return await frontier.stats(), flow, stalls, await frontier.workers.outages()
+        return _FrontierState(
+            stats=await frontier.stats(),
+            flow=await frontier.backlog.gate_state(),
+            stalls=await frontier.workers.stalls(),
+            outages=await frontier.workers.outages(),
+            figures=await frontier.workers.figures(),
+            fleet=await frontier.fleet.state(),
+        )
 
     link = await connect(address)
     try:
@@ -174,7 +208,10 @@ def _mebi(size: int) -> str:
 def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
-    stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))
+    found = frontiers.get(name)
+    stats, flow = (found.stats, found.flow) if found else (None, None)
+    stalls, outages = (found.stalls, found.outages) if found else ([], {})
+    is_paused = found is not None and found.fleet is not None and found.fleet.wanted.is_paused
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
@@ -185,6 +222,13 @@ def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.is_drained},
         "unlogged": 0 if stats is None else unlogged_pages(project, name, stats),
         "flow": None if flow is None else asdict(flow),
+        "stalls": stalls,
+        "figures": None if found is None else asdict(found.figures),
+        "fleet": None if found is None or found.fleet is None else asdict(found.fleet),
         "outages": {worker: asdict(outage) for worker, outage in outages.items()},
-        "waits": "" if stats is None else wait_reason(stats, flow, stalls, outage_line(outages)),
+        "waits": ""
+        if stats is None
+        else "crawl for its operator (paused)"
+        if is_paused
+        else wait_reason(stats, flow, stalls, outage_line(outages)),
     }

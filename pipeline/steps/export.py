@@ -1,24 +1,21 @@
 """The export: it reads kept documents, and writes tokenized shards.
 
 Rules
-1. An export directory holds one dataset. `recipe.json` claims it before anything else is written. A directory of
-   another dataset, or one with other files, is refused and not changed.
+1. An export directory holds one dataset (`pipeline.steps.export_directory`). It is claimed when the sources of the mix
+   are known to have documents, and before any shard is written.
 2. `manifest.json` is written last: its presence is completion. A finished export is checked against it, file by file,
    and missing or damaged files are made again. Equal inputs give equal bytes.
-3. Files between the two steps (`pipeline.steps.sharding`) are kept under `.work`, and deleted after the manifest is
-   written.
+3. Files between the steps (`pipeline.steps.sharding`) are kept under `.work`, and deleted after the manifest is
+   written. If an export goes on, they are held against their digests, and damaged ones are made again.
 """
 
-import fcntl
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -29,91 +26,28 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Step
 from pipeline.funnel import Funnel
 from pipeline.steps import sharding
+from pipeline.steps.export_directory import MANIFEST_FILE, WORK_DIRECTORY, claim, open_target, work_store
 from pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
-from pipeline.steps.sharding import ShardSpec
+from pipeline.steps.shard_specs import ShardSpec
+from pipeline.steps.sharding import DamagedWorkingFiles
 from pipeline.terminal.progress import Progress
 from shards.card import CARD_NAME, dataset_card
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.formats.registry import FORMATS
 from storage import sealed_reading
-from storage.directory_store import DirectoryStore
-from storage.location import SCHEMES, open_store
-from storage.manifest import Manifest, recipe_difference, seal
+from storage.manifest import Manifest, seal
 from storage.store import Store
 
-CLAIM_FILE, MANIFEST_FILE, REPORT_FILE, WORK_DIRECTORY = (
-    "recipe.json",
-    "manifest.json",
-    "report.json",
-    ".work",
-)
+REPORT_FILE = "report.json"
+ATTEMPTS = 2
+"""Working files that are damaged while an export runs are made again, and the export goes on."""
 
 
-def output_store(out: str) -> Store:
-    """Return the store of the dataset: a path relative to the current directory, or a storage address."""
-    if out.partition(":")[0] in SCHEMES:
-        return open_store(out, Path.cwd(), key="--out")
-    if "://" in out:
-        raise InputError(f"--out {out}: give a directory, or an address of {' or '.join(SCHEMES)}")
-    return DirectoryStore(Path(out).absolute())
-
-
-def check_free(out: str) -> Store:
-    """Return the export directory. Raise `InputError` if it is a file, or holds files that are not our dataset."""
-    target = output_store(out)
-    if isinstance(target, DirectoryStore) and target.root.exists() and not target.root.is_dir():
-        raise InputError(f"--out {out}: is a file; give a directory")
-    if not target.exists(CLAIM_FILE) and any(True for _ in target.list()):
-        raise InputError(
-            f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
-        )
-    return target
-
-
-def claim(plan: ExportPlan, out: str) -> Store:
-    """Return the export directory, claimed for this dataset. Raise `Conflict` if it holds another."""
-    target = check_free(out)
-    data = claim_bytes(plan.fingerprint, plan.recipe)
-    target.put(CLAIM_FILE, data)
-    if target.read(CLAIM_FILE) != data:
-        try:
-            there = json.loads(target.read(CLAIM_FILE))["recipe"]
-        except (ValueError, KeyError, TypeError):
-            raise InputError(
-                f"--out {out}: its {CLAIM_FILE} is not one of ours; give an empty or new directory, or run "
-                f"`thresher verify {out} --repair` if it was damaged"
-            ) from None
-        raise Conflict(
-            f"--out {out}: holds another dataset "
-            f"({recipe_difference(there, plan.recipe) or 'its documents have changed'}); "
-            "give another directory, or delete that one"
-        )
-    return target
-
-
-def claim_bytes(fingerprint: str, recipe: Mapping[str, Any]) -> bytes:
-    """Return the bytes of the file that claims a directory for a dataset."""
-    body = {"fingerprint": fingerprint, "recipe": recipe}
-    return (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
-
-
-@contextmanager
-def write_lock(out: Store) -> Iterator[None]:
-    """Hold the only permission to write to a directory. Raise `Conflict` if another command holds it.
-
-    On an object store two exports may run at once and do the same work twice: equal plans put equal bytes.
+def open_directory(plan: ExportPlan, out: str) -> Store:
+    """Return the export directory if it is free or holds this dataset. Raise `Conflict` if it holds another, and
+    `InputError` if it holds anything else.
     """
-    if not isinstance(out, DirectoryStore):
-        yield
-        return
-    with out.open(CLAIM_FILE) as claim:
-        try:
-            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(
-                f"--out {out.root}: another command is writing to it; wait for it to end"
-            ) from None
-        yield
+    return open_target(out, plan.fingerprint, plan.recipe)
 
 
 def step(plan: ExportPlan) -> Step:
@@ -141,6 +75,7 @@ def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Pro
     sealed = _sealed(out)
     if sealed is None:
         return _make(plan, out, None, pool, progress)
+    claim(out, plan.fingerprint, plan.recipe)
     lost = _lost_shards(out, sealed.shards, progress)
     if not lost:
         summary = run_step.StepSummary(made=0, already=len(sealed.shards))
@@ -273,7 +208,7 @@ def _make(
     key = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
     sharding_plan = sharding.ShardingPlan(
         storage=plan.storage,
-        scratch=out.substore(f"{WORK_DIRECTORY}/{key}"),
+        scratch=work_store(out, plan.fingerprint, key),
         out=out,
         recipe=plan.recipe,
         tokenizer=plan.tokenizer,
@@ -289,8 +224,22 @@ def _make(
         mix=plan.options.mix,
         wanted=specs,
     )
-    files, realised, summary = sharding.make_shards(sharding_plan, pool=pool, progress=progress)
-    return Shards(files=files, mix=tuple(map(asdict, realised)), summary=summary)
+    sharding_plan.scratch.sweep()
+    try:
+        choice = sharding.choose(sharding_plan, pool=pool, progress=progress)
+    except InputError:  # the mix is wrong: nothing of it can be used again
+        sharding_plan.scratch.clear()
+        raise
+    claim(out, plan.fingerprint, plan.recipe)
+    for attempt in range(ATTEMPTS):
+        try:
+            files, summary = sharding.make_shards(sharding_plan, choice, pool=pool, progress=progress)
+            break
+        except DamagedWorkingFiles:
+            if attempt == ATTEMPTS - 1:
+                raise
+            choice = sharding.choose(sharding_plan, pool=pool, progress=progress)
+    return Shards(files=files, mix=tuple(map(asdict, choice.realised)), summary=choice.summary.plus(summary))
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:

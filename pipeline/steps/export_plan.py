@@ -23,15 +23,16 @@ from shards.formats.format import Format
 from shards.formats.registry import FORMATS
 from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, without_text
 from shards.formats.tokens import id_bytes_of
-from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, sources_of
+from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, named_columns, sources_of
 from shards.order import Order
 from shards.packer import Packing, Packings
+from shards.packing import MAX_LENGTH
 from shards.tokenizer import TokenizerFile, end_token
 from storage import sealed_reading, tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
-EXPORT = "export@3"
+EXPORT = "export@4"
 SEED = 0
 GROUP_TEXT_BYTES = 128 << 20
 """Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
@@ -201,6 +202,12 @@ def parse_shard_size(text: str) -> int:
     return size
 
 
+def check_length(pack: int) -> None:
+    """Raise `InputError` if `--pack` is no length that a sequence can have."""
+    if not 1 <= pack <= MAX_LENGTH:
+        raise InputError(f"--pack {pack}: give a length from 1 to {MAX_LENGTH:,} tokens")
+
+
 def row_schema(options: ExportOptions, kind: Format) -> pa.Schema:
     """Return the columns that the shards of a format have."""
     if options.pack is not None and not kind.is_by_source:
@@ -264,8 +271,8 @@ def _removed_ids(store: Store, table: Output) -> Iterator[Ids]:
 
 @contextmanager
 def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnesses | None]:
-    """Yield the clusters of duplicates by the document that stays; None if the mix does not weigh by them."""
-    if mix is None or all(source.weight != CLUSTER_SIZE for source in mix.source):
+    """Yield the clusters of duplicates by the document that stays; None if the mix does not name their size."""
+    if mix is None or CLUSTER_SIZE not in named_columns(mix):
         yield None
         return
     schema = tables.columns(tables.REMOVALS, "witness", "cluster_size")

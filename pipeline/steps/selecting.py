@@ -4,21 +4,23 @@ and its tokens. Then solve how often each document occurs.
 The results of the workers are read group by group, so memory does not grow with the number of documents.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from core import InputError
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.tokenizing import TOKENIZER, MixTask, encoder_of, kept_documents
+from pipeline.steps.tokenizing import IDS, NO_SOURCE, SELECTION, Encoding, MixTask, encoded, kept_documents
 from shards.mix import (
     CLUSTER_SIZE,
     Bounds,
@@ -28,7 +30,11 @@ from shards.mix import (
     Mix,
     MixSource,
     RealisedSource,
+    coarseness,
     copies,
+    factor_bounds,
+    named_columns,
+    nearest,
     ranks,
     solve_factors,
     wanted_amounts,
@@ -39,15 +45,8 @@ from storage.manifest import Input, Output
 from storage.store import Store
 
 DOMAIN = "domain"
-NO_SOURCE = 65_535
-COUNT_ROWS = 256
-_FIELDS: "list[pa.Field[Any]]" = [
-    pa.field("source", pa.uint16()),
-    pa.field("weight", pa.float64()),
-    pa.field("amount", pa.int64()),
-]
-SELECTION = pa.schema(_FIELDS)
-"""One kept document a row: the number of its source of the mix, or 65,535, its weight, and its tokens or 1."""
+MIN_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
+"""Weights beyond are taken as these: a factor times a weight then stays a number."""
 
 
 class SelectParameters(NamedTuple):
@@ -57,8 +56,7 @@ class SelectParameters(NamedTuple):
     clusters: tuple[bytes, ...]
     verdicts: tuple[Input, ...]
     mix: Mix
-    eos: int | None
-    fast: bool
+    encoding: Encoding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,113 +70,102 @@ class Selection:
 
 
 def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
-    """Write the table of the selection."""
+    """Write the table of the selection, and the token ids if they are to be kept."""
     task: SelectParameters = part.parameters
     spans = part.inputs[: 2 * len(task.kept)]
     columns = document_columns(task.mix)
-    documents = kept_documents(store, spans, task.kept, ["id", "url", "text", *columns])
+    texts_too = ("text",) if task.mix.by == "tokens" else ()
+    documents = kept_documents(store, spans, task.kept, ["id", "url", *texts_too, *columns])
     documents = _with_measurements(store, documents, task)
     numbers = np.full(documents.num_rows, NO_SOURCE, dtype=np.uint16)
     weights = np.ones(documents.num_rows, dtype=np.float64)
-    clusters = (
-        np.concatenate([np.frombuffer(each, "<u4") for each in task.clusters]) if any(task.clusters) else None
-    )
+    if CLUSTER_SIZE in named_columns(task.mix):
+        clusters = np.concatenate([np.frombuffer(each, "<u4") for each in task.clusters])
+        documents = documents.append_column(CLUSTER_SIZE, pa.array(clusters))
     for number, source in enumerate(task.mix.source):
         mine = (numbers == NO_SOURCE) & _meets(documents, source)
         numbers[mine] = number
         if source.weight is not None:
-            weights[mine] = _weights(documents, source.weight, clusters)[mine]
+            weights[mine] = _weights(documents, source.weight)[mine]
     amounts = np.ones(documents.num_rows, dtype=np.int64)
+    outputs: list[Output] = []
+    name, *names = part.writes
     if task.mix.by == "tokens":
-        amounts = _token_counts(store, documents["text"], numbers != NO_SOURCE, task)
+        belongs = numbers != NO_SOURCE
+        texts = documents["text"].filter(pa.array(belongs))
+        lengths = [np.zeros(0, np.int64)]
+
+        def counted() -> "Iterator[pa.ListArray[Any]]":
+            for ids in encoded(store, texts, task.encoding):
+                lengths.append(pc.list_value_length(ids).to_numpy().astype(np.int64))
+                yield ids
+
+        if names:
+            outputs.append(store.write(names[0], len(texts), lambda file: _write_ids(file, counted())))
+        else:
+            deque(counted(), maxlen=0)
+        amounts[belongs] = np.concatenate(lengths)
     table = pa.table([pa.array(numbers), pa.array(weights), pa.array(amounts)], schema=SELECTION)
-    (name,) = part.writes
-    output = store.write(name, table.num_rows, partial(tables.write, table=table))
-    return PartOutputs(counts={"documents": table.num_rows}, outputs=(output,))
+    outputs.append(store.write(name, table.num_rows, partial(tables.write, table=table)))
+    return PartOutputs(counts={"documents": table.num_rows}, outputs=tuple(outputs))
 
 
-def solve(store: Store, mix: Mix, selections: Sequence[Output], seed: int) -> Selection:
-    """Return how often each document occurs, given the tables that `select_work` made of each group."""
-    sources = len(mix.source)
-    counts = np.zeros((len(selections), sources), dtype=np.int64)
-    for at, (numbers, _, _) in enumerate(_read(store, selections)):
-        counts[at] = np.bincount(numbers[numbers != NO_SOURCE], minlength=sources)
-    totals = counts.sum(axis=0)
-    firsts = np.cumsum(counts, axis=0) - counts
-    limits = [source.repeat for source in mix.source]
+def _write_ids(file: BinaryIO, batches: "Iterator[pa.ListArray[Any]]") -> None:
+    with pq.ParquetWriter(
+        file,
+        IDS,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=False,
+        write_page_checksum=True,
+    ) as writer:
+        for ids in batches:
+            writer.write_table(pa.table([ids], schema=IDS))
 
-    def amounts(factors: FloatArray) -> FloatArray:
-        found = np.zeros(factors.shape)
-        for at, (numbers, weights, amount) in enumerate(_read(store, selections)):
-            for source in range(sources):
-                mine = numbers == source
-                rank = ranks(firsts[at, source] + np.arange(mine.sum()), int(totals[source]), seed)
-                for tried in range(factors.shape[1]):
-                    times = copies(factors[source, tried], weights[mine], rank, limits[source])
-                    found[source, tried] += float((times * amount[mine]).sum())
-        return found
 
-    once = np.zeros(sources)
-    smallest = np.ones(sources)
-    for numbers, weights, amount in _read(store, selections):
-        for source in range(sources):
-            mine = numbers == source
-            once[source] += amount[mine].sum()
-            positive = weights[mine & (weights > 0)]
-            smallest[source] = min(smallest[source], positive.min() if len(positive) else 1.0)
-    highest = np.array(limits) / smallest + 1
-    most = [int(amount) for amount in amounts(highest[:, None])[:, 0]]
+def solve(
+    store: Store, mix: Mix, selections: Sequence[Output], encoded_ids: Sequence[Output | None], seed: int
+) -> Selection:
+    """Return how often each document occurs, given what `select_work` made of each group.
+
+    Raise `InputError` if a source has no document.
+    """
+    candidates = _Candidates(store, mix, selections, seed)
+    bounds = [
+        factor_bounds(float(lightest), float(heaviest), int(count), source.repeat)
+        for source, lightest, heaviest, count in zip(
+            mix.source, candidates.lightest, candidates.heaviest, candidates.totals, strict=True
+        )
+    ]
+    most = [int(amount) for amount in candidates.amounts(np.array(bounds)[:, 1:])[:, 0]]
     empty = [each.name for each, amount in zip(mix.source, most, strict=True) if not amount]
     if empty:
         raise InputError(f"--mix: no kept document belongs to source {empty[0]!r}; change its conditions")
-    wanted, reasons = wanted_amounts(mix, most)
-    targets = [
-        min(amount, part.cap if part.cap is not None else amount)
-        for amount, part in zip(wanted, mix.source, strict=True)
-    ]
-    factors = solve_factors(amounts, targets, highest.tolist())
-    return _selection(store, mix, selections, seed, factors, wanted, reasons, once.astype(int).tolist())
-
-
-def _selection(  # noqa: PLR0913 - the columns of one result
-    store: Store,
-    mix: Mix,
-    selections: Sequence[Output],
-    seed: int,
-    factors: Sequence[float],
-    wanted: Sequence[int],
-    reasons: Sequence[str],
-    once: Sequence[int],
-) -> Selection:
-    sources = len(mix.source)
-    candidates = np.zeros((len(selections), sources), dtype=np.int64)
-    rows = np.zeros((len(selections), sources), dtype=np.int64)
-    realised = np.zeros(sources, dtype=np.int64)
-    for at, (numbers, _, _) in enumerate(_read(store, selections)):
-        candidates[at] = np.bincount(numbers[numbers != NO_SOURCE], minlength=sources)
-    totals = candidates.sum(axis=0)
-    firsts = np.cumsum(candidates, axis=0) - candidates
-    for at, (numbers, weights, amount) in enumerate(_read(store, selections)):
-        for source in range(sources):
-            mine = numbers == source
-            rank = ranks(firsts[at, source] + np.arange(mine.sum()), int(totals[source]), seed)
-            times = copies(factors[source], weights[mine], rank, mix.source[source].repeat)
-            rows[at, source] = times.sum()
-            realised[source] += (times * amount[mine]).sum()
+    wanted, limits = wanted_amounts(mix, most)
+    caps = [source.cap for source in mix.source]
+    targets = [amount if cap is None else min(amount, cap) for amount, cap in zip(wanted, caps, strict=True)]
+    factors = solve_factors(
+        candidates.amounts,
+        targets,
+        bounds,
+        [cap is not None for cap in caps],
+    )
+    rows, realised = candidates.counts(factors)
     row_firsts = np.cumsum(rows, axis=0) - rows
     share = sum(source.share for source in mix.source)
     return Selection(
         order=Order(rows=tuple(rows.sum(axis=0).tolist()), seed=seed),
         tasks=tuple(
             MixTask(
-                selection=selections[at].name,
+                selection=selection,
+                encoded=ids,
                 factors=tuple(factors),
                 repeats=tuple(source.repeat for source in mix.source),
-                candidates=tuple(totals.tolist()),
-                first_candidates=tuple(firsts[at].tolist()),
+                candidates=tuple(candidates.totals.tolist()),
+                first_candidates=tuple(candidates.firsts[at].tolist()),
                 first_rows=tuple(row_firsts[at].tolist()),
             )
-            for at in range(len(selections))
+            for at, (selection, ids) in enumerate(zip(selections, encoded_ids, strict=True))
         ),
         realised=tuple(
             RealisedSource(
@@ -186,53 +173,108 @@ def _selection(  # noqa: PLR0913 - the columns of one result
                 share=source.share / share,
                 wanted=wanted[at],
                 realised=int(realised[at]),
-                available=once[at],
-                documents=int(totals[at]),
+                available=int(candidates.once[at]),
+                documents=int(candidates.totals[at]),
                 rows=int(rows[:, at].sum()),
-                limit=reasons[at],
+                limit=limits[at] or coarseness(wanted[at], int(realised[at])),
             )
             for at, source in enumerate(mix.source)
         ),
     )
 
 
+class _Candidates:
+    """The documents of each source of a mix. They are read group by group whenever they are needed."""
+
+    def __init__(self, store: Store, mix: Mix, selections: Sequence[Output], seed: int) -> None:
+        self._store, self._mix, self._selections, self._seed = store, mix, selections, seed
+        sources = len(mix.source)
+        counts = np.zeros((len(selections), sources), dtype=np.int64)
+        self.once = np.zeros(sources, dtype=np.int64)
+        """Tokens or documents of each source, each document counted once."""
+        self.lightest, self.heaviest = np.full(sources, np.inf), np.zeros(sources)
+        """The smallest and the largest weight of each source that is more than 0."""
+        for at, (numbers, weights, amount) in enumerate(self._read()):
+            for source in range(sources):
+                mine = numbers == source
+                counts[at, source] = mine.sum()
+                self.once[source] += amount[mine].sum()
+                positive = weights[mine & (weights > 0)]
+                self.lightest[source] = min(self.lightest[source], positive.min(initial=np.inf))
+                self.heaviest[source] = max(self.heaviest[source], positive.max(initial=0.0))
+        weightless = self.heaviest == 0
+        self.lightest[weightless] = self.heaviest[weightless] = 1.0
+        self.totals = counts.sum(axis=0)
+        """Documents of each source."""
+        self.firsts = np.cumsum(counts, axis=0) - counts
+        """Number of the first document of each group in each source."""
+
+    def amounts(self, factors: FloatArray) -> FloatArray:
+        """Return the tokens or documents of each source with factors of shape (sources, tries)."""
+        found = np.zeros(factors.shape)
+        for _, source, weights, rank, amount in self._ranked():
+            for tried in range(factors.shape[1]):
+                times = copies(factors[source, tried], weights, rank, self._mix.source[source].repeat)
+                found[source, tried] += float((times * amount).sum())
+        return found
+
+    def counts(self, factors: Sequence[float]) -> tuple[IntArray, IntArray]:
+        """Return the rows of each group and source, and the tokens or documents of each source."""
+        rows = np.zeros((len(self._selections), len(factors)), dtype=np.int64)
+        realised = np.zeros(len(factors), dtype=np.int64)
+        for at, source, weights, rank, amount in self._ranked():
+            times = copies(factors[source], weights, rank, self._mix.source[source].repeat)
+            rows[at, source] = times.sum()
+            realised[source] += (times * amount).sum()
+        return rows, realised
+
+    def _ranked(self) -> Iterator[tuple[int, int, FloatArray, FloatArray, IntArray]]:
+        """Yield weights, ranks and amounts of the documents of each group and source."""
+        for at, (numbers, weights, amount) in enumerate(self._read()):
+            for source, total in enumerate(self.totals.tolist()):
+                mine = np.flatnonzero(numbers == source)
+                rank = ranks(self.firsts[at, source] + np.arange(len(mine)), total, self._seed)
+                yield at, source, weights[mine], rank, amount[mine]
+
+    def _read(self) -> Iterator[tuple[IntArray, FloatArray, IntArray]]:
+        for selection in self._selections:
+            table = tables.read(self._store, selection, SELECTION)
+            yield (
+                table["source"].to_numpy().astype(np.int64),
+                table["weight"].to_numpy(),
+                table["amount"].to_numpy(),
+            )
+
+
 def document_columns(mix: Mix) -> list[str]:
-    """Return the columns of documents that the conditions of a mix name."""
-    named = {column for source in mix.source for column in source.where}
-    return sorted((named & set(tables.DOCUMENTS.names)) - {"id", "url", "text"})
+    """Return the columns of documents that a mix names."""
+    return sorted((named_columns(mix) & set(tables.DOCUMENTS.names)) - {"id", "url", "text"})
 
 
 def measurements(mix: Mix) -> list[str]:
     """Return the measurements that a mix names."""
-    named = {column for source in mix.source for column in source.where}
-    named |= {source.weight for source in mix.source if source.weight} - {CLUSTER_SIZE}
-    return sorted(named - set(tables.DOCUMENTS.names) - {DOMAIN})
+    return sorted(named_columns(mix) - set(tables.DOCUMENTS.names) - {DOMAIN, CLUSTER_SIZE})
 
 
 def check_columns(mix: Mix, known: Sequence[str]) -> None:
-    """Raise `InputError` if a condition does not fit its column; `known` are the measurements there are."""
-    for name in measurements(mix):
-        if name not in known:
-            columns = ", ".join(
-                (*(each for each in tables.DOCUMENTS.names if each != "text"), DOMAIN, *known)
-            )
-            raise InputError(f"--mix: documents have no column {name!r}; known are {columns}")
-    texts = {field.name for field in tables.DOCUMENTS if field.type == pa.string()} | {DOMAIN}
+    """Raise `InputError` if a condition or a weight does not fit its column; `known` are the measurements there are."""
+    columns = [field for field in tables.DOCUMENTS if field.name != "text"]
+    texts = [*(field.name for field in columns if field.type == pa.string()), DOMAIN]
+    numbers = [CLUSTER_SIZE, *(field.name for field in columns if field.type != pa.string()), *known]
     for source in mix.source:
+        where = f"--mix: source {source.name}"
         for column, condition in source.where.items():
+            if column not in {*texts, *numbers}:
+                raise InputError(f"{where}: where.{column}: {_unknown(column, [*texts, *numbers])}")
             if isinstance(condition, Bounds) == (column in texts):
                 kind = "a text or a list of texts" if column in texts else "a table of min and max"
-                raise InputError(f"--mix: source {source.name}: where.{column} must be {kind}")
+                raise InputError(f"{where}: where.{column} must be {kind}")
+        if source.weight is not None and source.weight not in numbers:
+            raise InputError(f"{where}: weight: {_unknown(source.weight, numbers)}")
 
 
-def _read(store: Store, selections: Sequence[Output]) -> Iterator[tuple[IntArray, FloatArray, IntArray]]:
-    for selection in selections:
-        table = tables.read(store, selection, SELECTION)
-        yield (
-            table["source"].to_numpy().astype(np.int64),
-            table["weight"].to_numpy(),
-            table["amount"].to_numpy(),
-        )
+def _unknown(name: str, known: Sequence[str]) -> str:
+    return f"documents have no column {name!r}{nearest(name, known)}; known are {', '.join(known)}"
 
 
 def _with_measurements(store: PartStore, documents: pa.Table, task: SelectParameters) -> pa.Table:
@@ -281,21 +323,9 @@ def _host(url: str) -> str:
         return ""
 
 
-def _weights(documents: pa.Table, name: str, clusters: Any) -> FloatArray:
-    if name == CLUSTER_SIZE:
-        assert clusters is not None
-        sizes: FloatArray = clusters.astype(np.float64)
-        return sizes
-    values = documents[name].to_numpy()
-    return np.maximum(np.nan_to_num(values.astype(np.float64), nan=0.0), 0.0)
-
-
-def _token_counts(store: PartStore, texts: Any, chosen: Any, task: SelectParameters) -> IntArray:
-    encoder = encoder_of(store.read(TOKENIZER).decode(), fast=task.fast)
-    counts = np.zeros(len(chosen), dtype=np.int64)
-    wanted = np.flatnonzero(chosen)
-    for start in range(0, len(wanted), COUNT_ROWS):
-        rows = wanted[start : start + COUNT_ROWS]
-        _, lengths = encoder.encode(texts.take(pa.array(rows, pa.int64())).to_pylist())
-        counts[rows] = lengths + (task.eos is not None)
-    return counts
+def _weights(documents: pa.Table, name: str) -> FloatArray:
+    values = np.nan_to_num(documents[name].to_numpy().astype(np.float64), nan=0.0)
+    positive = values > 0
+    values[positive] = np.clip(values[positive], MIN_WEIGHT, MAX_WEIGHT)
+    values[~positive] = 0.0
+    return values

@@ -18,8 +18,9 @@ from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.steps.sorted_runs import merged_rows
 from shards.dataset import ShardFile, SideFile
 from shards.formats.format import RowSize
-from shards.formats.packing_plan import write_plan
+from shards.formats.packing_plan import PLAN_SUFFIX, write_plan
 from shards.formats.registry import FORMATS
+from shards.formats.row_groups import data_bytes
 from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
 from shards.packer import Packer, Packing
 from shards.packing import PackingLoss, packing_loss, sequence_count
@@ -53,18 +54,27 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
         documents=len(task.places),
         tokens=outcome.tokens,
         format=task.format,
+        frame_sha256=outcome.frame_sha256,
         source=task.source,
         sequences=outcome.loss.sequences if outcome.loss else 0,
         placed_tokens=outcome.loss.placed if outcome.loss else 0,
         cut_documents=outcome.loss.cut_documents if outcome.loss else 0,
+        data_bytes=outcome.data_bytes,
         companions=tuple(
-            SideFile(name=file.name, bytes=file.bytes, sha256=file.sha256) for file in companions
+            SideFile(
+                name=file.name,
+                bytes=file.bytes,
+                sha256=file.sha256,
+                frame_sha256=outcome.plan_frame_sha256 if file.name.endswith(PLAN_SUFFIX) else None,
+            )
+            for file in companions
         ),
     )
-    # The shard itself lies in the export directory. What is sealed here is its line of the manifest.
     text = json.dumps(asdict(line), sort_keys=True)
     sealed = store.write(line_file, 1, lambda file: file.write(text.encode()))
-    return PartOutputs(counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(sealed,))
+    return PartOutputs(
+        counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(shard, *companions, sealed)
+    )
 
 
 @dataclass(slots=True)
@@ -72,7 +82,12 @@ class _Outcome:
     """What a worker counts while it writes a shard."""
 
     tokens: int = 0
+    data_bytes: int = 0
     loss: PackingLoss | None = None
+    frame_sha256: str | None = None
+    """Of the shard."""
+    plan_frame_sha256: str | None = None
+    """Of its packing plan."""
 
 
 def _write_shard(
@@ -95,26 +110,33 @@ def _write_shard(
         if task.packing is not None and kind.is_by_source:
             lengths.append(rows["tokens"].to_numpy())
         for each in (rows,) if packer is None else packer.add(rows):
+            outcome.data_bytes += data_bytes(each.select(schema.names))
             writer.write(each)
     for each in () if packer is None else packer.rest():
+        outcome.data_bytes += data_bytes(each.select(schema.names))
         writer.write(each)
-    writer.close()
+    outcome.frame_sha256 = writer.close()
     if packer is not None:
         outcome.loss = packer.loss
     elif task.packing is not None:
         ends = np.cumsum(np.concatenate(lengths)).astype(np.uint64)
-        outcome.loss = _plan_loss(task.packing, ends, files[-1] if has_plan else None)
+        if has_plan:
+            _write_plan(task.packing, ends, outcome, files[-1])
+        else:
+            outcome.loss = _loss(task.packing, ends)
 
 
-def _plan_loss(packing: Packing, ends: npt.NDArray[np.uint64], file: BinaryIO | None) -> PackingLoss:
-    """Return what the loader's packing of a shard of tokens costs. Write its plan if there is a file for it."""
-    if file is not None:
-        plan = (
-            io.BytesIO()
-        )  # the plan seeks, and an output cannot; it has 20 bytes for each piece of a document
-        loss = write_plan(plan, ends, packing.length)
-        file.write(plan.getvalue())
-        return loss
+def _write_plan(packing: Packing, ends: npt.NDArray[np.uint64], outcome: _Outcome, file: BinaryIO) -> None:
+    """Write the loader's best-fit plan of a shard of tokens."""
+    assert outcome.frame_sha256 is not None, "a shard of tokens has a frame"
+    plan = io.BytesIO()  # the plan seeks, and an output cannot; it has 20 bytes for each piece of a document
+    written = write_plan(plan, ends, packing.length, outcome.frame_sha256)
+    file.write(plan.getvalue())
+    outcome.loss, outcome.plan_frame_sha256 = written.loss, written.frame_sha256
+
+
+def _loss(packing: Packing, ends: npt.NDArray[np.uint64]) -> PackingLoss:
+    """Return what the loader's packing of a shard of tokens costs, if it needs no plan."""
     tokens = int(ends[-1]) if len(ends) else 0
     count = sequence_count(packing.kind, documents=len(ends), tokens=tokens, length=packing.length)
     assert count is not None

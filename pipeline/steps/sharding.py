@@ -15,16 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from core import CorruptData
+from core import CorruptData, ThresherError
 from pipeline.engine import run_step
+from pipeline.engine.damaged_parts import unseal_damaged
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import WorkFunction
 from pipeline.steps.merging import MergeParameters, merge_work
 from pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
 from pipeline.steps.shard_files import ShardParameters, line_name, shard_work
+from pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from pipeline.steps.tokenizing import (
     TOKENIZER,
+    Encoding,
     ExportPart,
     LayoutTask,
     MixTask,
@@ -35,20 +38,17 @@ from pipeline.steps.tokenizing import (
 from pipeline.terminal.progress import Progress
 from shards.dataset import ShardFile, shard_file
 from shards.encoder import is_fast_equal
-from shards.formats.format import Format, RowSize
-from shards.formats.packing_plan import plan_name
+from shards.formats.format import RowSize
 from shards.formats.registry import FORMATS
 from shards.mix import Mix, RealisedSource
 from shards.order import BY_SOURCE, MIXED, Order, split
 from shards.packer import Packing
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading
-from storage.manifest import Input, Output, manifest_name
+from storage.manifest import Input, Output
 from storage.store import Store
 
 FAN_IN = 256
-PACKED_COLUMNS = 3
-"""Columns of numbers that a packed row has for each token."""
 
 
 class DocumentGroup(NamedTuple):
@@ -59,29 +59,6 @@ class DocumentGroup(NamedTuple):
     component: int
     first: int
     """Number of the group's first row in its component."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardSpec:
-    """One shard to make."""
-
-    format: str
-    number: int
-    """Its number among the shards of its format and source."""
-    count: int
-    """Number of shards of its format and source."""
-    source: str | None
-    places: range
-    """Places of its rows in the order of its format."""
-
-    def names(self, packing: Packing | None) -> tuple[str, ...]:
-        """Return the files of the shard, relative to the export directory. The first one is the shard itself."""
-        kind = FORMATS[self.format]
-        directory = kind.directory if self.source is None else f"{kind.directory}/{self.source}"
-        names = tuple(f"{directory}/{name}" for name in kind.file_names(self.number, self.count))
-        if kind.is_by_source and packing is not None and packing.kind == "best-fit":
-            names += (plan_name(names[0], packing.length),)
-        return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +90,25 @@ class ShardingPlan:
     """The shards to make; None for all."""
 
 
+class DamagedWorkingFiles(ThresherError):
+    """A step failed because working files that an earlier step sealed are damaged. They are unsealed now."""
+
+
+class Choice(NamedTuple):
+    """Which documents occur how often."""
+
+    order: Order
+    mixes: Sequence[MixTask | None]
+    """For each group what its worker must know of the mix."""
+    realised: tuple[RealisedSource, ...]
+    """What the sources of the mix have."""
+    fast: bool
+    """Whether the fast tokenizer is proven to give the same ids."""
+    summary: run_step.StepSummary
+    made: tuple[tuple[Step, Sequence[Part]], ...]
+    """The steps that ran, with their parts."""
+
+
 class _Region(NamedTuple):
     """Runs that together have all rows at some places."""
 
@@ -127,35 +123,61 @@ class _Bucket(NamedTuple):
     parts: list[Part]
 
 
-def make_shards(
-    plan: ShardingPlan, *, pool: WorkerPool, progress: Progress
-) -> tuple[tuple[ShardFile, ...], tuple[RealisedSource, ...], run_step.StepSummary]:
-    """Make the wanted shards that are missing or damaged. Return all wanted ones, and what the sources of a mix have.
+def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choice:
+    """Decide which documents occur how often. Write nothing but working files.
 
-    Raise `ThresherError` if a shard cannot be made, and `InputError` if a source of the mix has no document.
+    Raise `InputError` if a source of the mix has no document.
+    """
+    _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
+    fast = is_fast_equal(plan.tokenizer.json)
+    if plan.mix is None:
+        return Choice(
+            order=plan.order,
+            mixes=(None,) * len(plan.groups),
+            realised=(),
+            fast=fast,
+            summary=run_step.StepSummary(made=0, already=0),
+            made=(),
+        )
+    step = Step(name="select", version=2, recipe=plan.recipe)
+    parts = [_select_part(plan, plan.mix, group, fast=fast) for group in plan.groups]
+    summary = _run(plan.scratch, step, parts, select_work, pool, progress, ())
+    selections, encoded = [], []
+    for part in parts:
+        selection, *ids = _outputs(plan.scratch, step, part)
+        selections.append(selection)
+        encoded.append(ids[0] if ids else None)
+    solved = solve(plan.scratch, plan.mix, selections, encoded, plan.order.seed)
+    return Choice(
+        order=solved.order,
+        mixes=solved.tasks,
+        realised=solved.realised,
+        fast=fast,
+        summary=summary,
+        made=((step, parts),),
+    )
+
+
+def make_shards(
+    plan: ShardingPlan, choice: Choice, *, pool: WorkerPool, progress: Progress
+) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
+    """Make the wanted shards that are missing or damaged. Return all wanted ones.
+
+    Raise `ThresherError` if a shard cannot be made, and `DamagedWorkingFiles` if that is because of working files; then
+    they are made again by a second call.
     """
     scratch = plan.scratch
-    _put_tokenizer(scratch, plan.tokenizer.json.encode())
-    fast = is_fast_equal(plan.tokenizer.json)
-    ran, realised = run_step.StepSummary(made=0, already=0), tuple[RealisedSource, ...]()
-    mixes: Sequence[MixTask | None] = [None] * len(plan.groups)
-    if plan.mix is not None:
-        select = Step(name="select", version=1, recipe=plan.recipe)
-        selecting = [_select_part(plan, plan.mix, group, fast=fast) for group in plan.groups]
-        ran = _run(scratch, select, selecting, select_work, pool, progress, ())
-        selection = solve(
-            scratch, plan.mix, [_outputs(scratch, select, part)[0] for part in selecting], plan.order.seed
-        )
-        mixes, realised, plan = selection.tasks, selection.realised, replace(plan, order=selection.order)
+    plan = replace(plan, order=choice.order)
     layouts = _layouts(plan)
-    tokenize = Step(name="tokenize", version=2, recipe=plan.recipe)
+    tokenize = Step(name="tokenize", version=3, recipe=plan.recipe)
     pieces = [
-        _tokenize_part(plan, group, layouts, mix, fast=fast)
-        for group, mix in zip(plan.groups, mixes, strict=True)
+        _tokenize_part(plan, group, layouts, mix, fast=choice.fast)
+        for group, mix in zip(plan.groups, choice.mixes, strict=True)
     ]
-    ran = ran.plus(_run(scratch, tokenize, pieces, tokenize_work, pool, progress, ()))
+    made = [*choice.made]
+    ran = _run(scratch, tokenize, pieces, tokenize_work, pool, progress, made)
+    made.append((tokenize, pieces))
     regions: dict[str, list[_Region]] = {}
-    made: list[tuple[Step, Part]] = [(tokenize, piece) for piece in pieces]
     merge = Step(name="merge", version=1, recipe=plan.recipe)
     for at, layout in enumerate(layouts):
         runs = tuple(_outputs(scratch, tokenize, piece)[at] for piece in pieces)
@@ -166,24 +188,20 @@ def make_shards(
             buckets = [bucket for region in found for bucket in _buckets(region, layout, level)]
             parts = [part for bucket in buckets for part in bucket.parts]
             ran = ran.plus(_run(scratch, merge, parts, merge_work, pool, progress, made))
-            made.extend((merge, part) for part in parts)
+            made.append((merge, parts))
             found = [
                 _Region(bucket.places, tuple(_outputs(scratch, merge, part)[0] for part in bucket.parts))
                 for bucket in buckets
             ]
         regions[layout.order] = found
-    specs = plan.wanted if plan.wanted is not None else tuple(_all_shards(plan, scratch, tokenize, pieces))
-    shard = Step(name="shard", version=2, recipe=plan.recipe)
+    specs = plan.wanted
+    if specs is None:
+        counts = [_manifest_counts(scratch, tokenize, piece) for piece in pieces]
+        specs = tuple(_all_shards(plan, counts))
+    shard = Step(name="shard", version=3, recipe=plan.recipe)
     numbered = [_shard_part(plan, spec, regions[order_of(FORMATS[spec.format])]) for spec in specs]
-    for part in numbered:
-        _unseal_lost(plan, shard, part)
     ran = ran.plus(_run(scratch, shard, numbered, shard_work, pool, progress, made))
-    return tuple(_line(scratch, part) for part in numbered), realised, ran
-
-
-def order_of(kind: Format) -> str:
-    """Return the order in which a format has its rows."""
-    return BY_SOURCE if kind.is_by_source else MIXED
+    return tuple(_line(scratch, shard, part) for part in numbered), ran
 
 
 def _layouts(plan: ShardingPlan) -> tuple[LayoutTask, ...]:
@@ -219,6 +237,7 @@ def _tokenize_part(
     fast: bool,
 ) -> Part:
     inputs = tuple(span for part in group.parts for span in (part.documents, part.signatures))
+    mixed = () if mix is None else (mix.selection, mix.encoded)
     return Part(
         name=group.name,
         inputs=inputs,
@@ -227,12 +246,11 @@ def _tokenize_part(
             component=group.component,
             first=group.first,
             order=plan.order,
-            eos=plan.eos,
-            fast=fast,
+            encoding=_encoding(plan, fast=fast),
             layouts=layouts,
             mix=mix,
         ),
-        reads=(TOKENIZER,) if mix is None else (TOKENIZER, mix.selection),
+        reads=(TOKENIZER, *(each.name for each in mixed if each is not None)),
         writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),
         stores={span.name: plan.storage for span in inputs},
     )
@@ -250,13 +268,21 @@ def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bo
             clusters=tuple(part.clusters for part in group.parts),
             verdicts=verdicts,
             mix=mix,
-            eos=plan.eos,
-            fast=fast,
+            encoding=_encoding(plan, fast=fast),
         ),
         reads=(TOKENIZER,),
-        writes=(f"selection/{group.name}.parquet",),
+        writes=(
+            f"selection/{group.name}.parquet",
+            # Keeping the ids costs as much as encoding them again with the fast engine, and far less with the slow one.
+            *((f"encoded/{group.name}.parquet",) if mix.by == "tokens" and not fast else ()),
+        ),
         stores={span.name: plan.storage for span in inputs},
     )
+
+
+def _encoding(plan: ShardingPlan, *, fast: bool) -> Encoding:
+    file = Input(name=TOKENIZER, sha256=plan.tokenizer.sha256)
+    return Encoding(tokenizer=file, eos=plan.eos, fast=fast)
 
 
 def _buckets(region: _Region, layout: LayoutTask, level: int) -> Iterator[_Bucket]:
@@ -287,37 +313,24 @@ def _buckets(region: _Region, layout: LayoutTask, level: int) -> Iterator[_Bucke
         )
 
 
-def _all_shards(
-    plan: ShardingPlan, scratch: Store, step: Step, pieces: Sequence[Part]
-) -> Iterator[ShardSpec]:
-    counts: Counter[str] = Counter()
-    for piece in pieces:
-        counts.update(_manifest_counts(scratch, step, piece))
-    sizes = [size_of(counts, component) for component in range(len(plan.components))]
+def _all_shards(plan: ShardingPlan, counts: Sequence[Mapping[str, int]]) -> Iterator[ShardSpec]:
+    """Yield the shards of all rows, given what the workers counted."""
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    sizes = [size_of(total, component) for component in range(len(plan.components))]
     for name in plan.formats:
         kind = FORMATS[name]
+        size_options = ShardSize(
+            bytes=plan.shard_bytes, id_bytes=plan.id_bytes, with_text=plan.with_text, packing=plan.packing
+        )
         if kind.is_by_source:
             for component, source in enumerate(plan.components):
                 places = plan.order.component_places(component)
                 if places:
-                    yield from _shards_of(plan, kind, source, sizes[component], places)
+                    yield from shards_of(kind, source, sizes[component], places, size_options)
         else:
-            yield from _shards_of(plan, kind, None, sum(sizes, RowSize()), range(plan.order.total))
-
-
-def _shards_of(
-    plan: ShardingPlan, kind: Format, source: str | None, size: RowSize, places: range
-) -> Iterator[ShardSpec]:
-    packs = plan.packing is not None and not kind.is_by_source
-    if packs or not (plan.with_text and kind.holds_text):
-        # A packed row has a position and a segment for each token.
-        size = RowSize(
-            rows=size.rows, tokens=size.tokens * (PACKED_COLUMNS if packs and kind.holds_text else 1)
-        )
-    most = plan.shard_bytes or kind.shard_bytes
-    count = min(max(1, -(-kind.bytes_of(size, plan.id_bytes) // most)), max(len(places), 1))
-    for number, each in enumerate(split(places, count)):
-        yield ShardSpec(format=kind.name, number=number, count=count, source=source, places=each)
+            yield from shards_of(kind, None, sum(sizes, RowSize()), range(plan.order.total), size_options)
 
 
 def _shard_part(plan: ShardingPlan, spec: ShardSpec, regions: Sequence[_Region]) -> Part:
@@ -369,12 +382,18 @@ def _run(  # noqa: PLR0913 - those of `run_step`, and what its parts read
     work: WorkFunction,
     pool: WorkerPool,
     progress: Progress,
-    made: Sequence[tuple[Step, Part]],
+    made: Sequence[tuple[Step, Sequence[Part]]],
 ) -> run_step.StepSummary:
-    """Make all parts of a step. If one fails, unseal those of the parts `made` before whose files are damaged."""
+    """Make all parts of a step: those that are missing, and those of an earlier attempt that are damaged now. If a part
+    fails, look for the cause in the parts `made` before.
+    """
+    unseal_damaged(scratch, step, parts, progress)
     ran = run_step.run_step(scratch, step, parts, work, pool=pool, progress=progress, retry=True)
-    if ran.quarantined:
-        _unseal_damaged(scratch, made)
+    if ran.quarantined and sum(unseal_damaged(scratch, *before, progress) for before in made):
+        raise DamagedWorkingFiles(
+            f"working files of the export were damaged while it ran ({ran.quarantined[0].reason}); "
+            "check the disk, and run the same command again"
+        )
     ran.require_all()
     return ran
 
@@ -393,27 +412,5 @@ def _manifest_counts(scratch: Store, step: Step, part: Part) -> Mapping[str, int
     return manifest.counts
 
 
-def _line(scratch: Store, part: Part) -> ShardFile:
-    return shard_file(json.loads(scratch.read(line_name(part.name))))
-
-
-def _unseal_lost(plan: ShardingPlan, step: Step, part: Part) -> None:
-    """Unseal a shard of an earlier attempt that is missing or damaged now, so that it is made again."""
-    if run_step.sealed_manifest(plan.scratch, step, part) is None:
-        return
-    try:
-        line = _line(plan.scratch, part)
-        for file in line.files:
-            sealed_reading.check_sealed(plan.out, file)
-    except CorruptData:
-        plan.scratch.delete(manifest_name(step.name, part.name))
-
-
-def _unseal_damaged(scratch: Store, made: Sequence[tuple[Step, Part]]) -> None:
-    """Unseal damaged working files, so that they are made again."""
-    for step, part in made:
-        try:
-            for output in _outputs(scratch, step, part):
-                sealed_reading.check_sealed(scratch, output)
-        except CorruptData:
-            scratch.delete(manifest_name(step.name, part.name))
+def _line(scratch: Store, step: Step, part: Part) -> ShardFile:
+    return shard_file(json.loads(sealed_reading.read_sealed(scratch, _outputs(scratch, step, part)[-1])))

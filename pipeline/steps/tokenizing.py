@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from core import CorruptData
 from pipeline.engine.part_store import PartStore
@@ -28,11 +27,22 @@ from shards.formats.shard_rows import EXACT_REFERENCE, EXACT_ROW
 from shards.mix import copies, ranks
 from shards.order import IntArray, Order, within
 from storage import tables
-from storage.manifest import Input
+from storage.manifest import Input, Output
+from storage.sealed_reading import check_sealed, read_sealed
 
 TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024
 COLUMNS = (*EXACT_REFERENCE.names, "text")
+IDS = pa.schema([EXACT_ROW.field("input_ids")])
+"""The token ids of a document."""
+NO_SOURCE = 65_535
+_SELECTION: "list[pa.Field[Any]]" = [
+    pa.field("source", pa.uint16()),
+    pa.field("weight", pa.float64()),
+    pa.field("amount", pa.int64()),
+]
+SELECTION = pa.schema(_SELECTION)
+"""One kept document a row: the number of its source of the mix, or 65,535, its weight, and its tokens or 1."""
 
 
 class ExportPart(NamedTuple):
@@ -59,11 +69,24 @@ class LayoutTask(NamedTuple):
     """Places of the rows that are needed, in order."""
 
 
+class Encoding(NamedTuple):
+    """How a worker encodes texts."""
+
+    tokenizer: Input
+    """The tokenizer's file in the working directory."""
+    eos: int | None
+    """Token id that ends each document."""
+    fast: bool
+    """Whether the fast tokenizer is proven to give the same ids."""
+
+
 class MixTask(NamedTuple):
     """What the worker of a group must know of the mix. Each tuple has a number for each source of the mix."""
 
-    selection: str
-    """Name of the table that says which source each document belongs to."""
+    selection: Output
+    """The table that says which source each document belongs to."""
+    encoded: Output | None
+    """The token ids of all documents that belong to a source, if they are encoded already."""
     factors: tuple[float, ...]
     repeats: tuple[int, ...]
     candidates: tuple[int, ...]
@@ -84,10 +107,7 @@ class TokenizeParameters(NamedTuple):
     first: int
     """Number of the group's first row in its component."""
     order: Order
-    eos: int | None
-    """Token id that ends each document."""
-    fast: bool
-    """Whether the fast tokenizer is proven to give the same ids."""
+    encoding: Encoding
     layouts: tuple[LayoutTask, ...]
     mix: MixTask | None
     """None if every document occurs once."""
@@ -107,8 +127,11 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     """Write one run for each layout."""
     task: TokenizeParameters = part.parameters
     documents = kept_documents(store, part.inputs[: 2 * len(task.kept)], task.kept, COLUMNS)
+    sources = None if task.mix is None else tables.read(store, task.mix.selection, SELECTION)
     rows = (
-        _rows(task, documents.num_rows) if task.mix is None else _mixed_rows(store, task.mix, task.order.seed)
+        _rows(task, documents.num_rows)
+        if task.mix is None or sources is None
+        else _mixed_rows(sources, task.mix, task.order.seed)
     )
     places = [task.order.places(each.order, rows.components, rows.numbers) for each in task.layouts]
     wanted = [within(each, layout.wanted) for each, layout in zip(places, task.layouts, strict=True)]
@@ -116,10 +139,12 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     needed[rows.documents[np.logical_or.reduce(wanted)]] = True
     index = np.cumsum(needed) - 1
     documents = documents.filter(pa.array(needed))
-    encoder = encoder_of(store.read(TOKENIZER).decode(), fast=task.fast)
-    table = documents.add_column(
-        0, EXACT_ROW.field("input_ids"), encoded(encoder, documents["text"], task.eos)
-    )
+    if task.mix is None or task.mix.encoded is None or sources is None:
+        ids = pa.chunked_array(list(encoded(store, documents["text"], task.encoding)), IDS.field(0).type)
+    else:
+        belongs = sources["source"].to_numpy() != NO_SOURCE
+        ids = _kept_ids(store, task.mix.encoded, needed[belongs])
+    table = documents.add_column(0, EXACT_ROW.field("input_ids"), ids)
     table = table.select(EXACT_ROW.names).cast(EXACT_ROW).combine_chunks()
     outputs = []
     for name, layout, at, chosen in zip(part.writes, task.layouts, places, wanted, strict=True):
@@ -129,6 +154,18 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     used = np.logical_or.reduce(wanted)
     counts = _sizes(table, index[rows.documents[used]], rows.components[used])
     return PartOutputs(counts=counts, outputs=tuple(outputs))
+
+
+def _kept_ids(
+    store: PartStore, encoded_before: Output, needed: npt.NDArray[np.bool_]
+) -> "pa.ChunkedArray[Any]":
+    """Return the ids of some of the documents that were encoded before. Raise `CorruptData` if they are damaged."""
+    check_sealed(store, encoded_before)
+    chunks, first = [], 0
+    for table in tables.row_groups(store, encoded_before, IDS):
+        chunks += table["input_ids"].filter(pa.array(needed[first : first + table.num_rows])).chunks
+        first += table.num_rows
+    return pa.chunked_array(chunks, IDS.field(0).type)
 
 
 def size_of(counts: Mapping[str, int], component: int) -> RowSize:
@@ -143,11 +180,7 @@ def _rows(task: TokenizeParameters, documents: int) -> _Rows:
     return _Rows(every, np.full(documents, task.component, dtype=np.int64), task.first + every)
 
 
-def _mixed_rows(store: PartStore, mix: MixTask, seed: int) -> _Rows:
-    with store.open(mix.selection) as file:
-        selected = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False).read(
-            use_threads=False
-        )
+def _mixed_rows(selected: pa.Table, mix: MixTask, seed: int) -> _Rows:
     sources, weights = selected["source"].to_numpy(), selected["weight"].to_numpy()
     documents, components, numbers = [], [], []
     for source, factor in enumerate(mix.factors):
@@ -186,12 +219,15 @@ def kept_mask(bits: bytes, count: int) -> npt.NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_)
 
 
-def encoded(encoder: Encoder, texts: "pa.ChunkedArray[Any]", eos: int | None) -> "pa.ChunkedArray[Any]":
-    """Return the token ids of each text, each with the end token behind it if there is one."""
-    return pa.chunked_array(list(_batches(encoder, texts, eos)), EXACT_ROW.field("input_ids").type)
+def encoded(
+    store: PartStore, texts: "pa.ChunkedArray[Any]", encoding: Encoding
+) -> "Iterator[pa.ListArray[Any]]":
+    """Yield the token ids of all texts, some texts at a time; each text has the end token behind it if there is one.
 
-
-def _batches(encoder: Encoder, texts: "pa.ChunkedArray[Any]", eos: int | None) -> "Iterator[pa.Array[Any]]":
+    Raise `CorruptData` if the tokenizer's file is not as it was put.
+    """
+    encoder = encoder_of(read_sealed(store, encoding.tokenizer).decode(), fast=encoding.fast)
+    eos = encoding.eos
     for start in range(0, len(texts), ENCODE_ROWS):
         ids, lengths = encoder.encode(cast("list[str]", texts.slice(start, ENCODE_ROWS).to_pylist()))
         if eos is not None:

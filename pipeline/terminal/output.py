@@ -24,6 +24,7 @@ from rich.text import Text
 
 from core import Conflict, InputError, Interruption, ThresherError, Unavailable
 from core.printable_address import redact_secrets
+from pipeline.telemetry.json_log import is_json, json_line
 from pipeline.terminal.printable import printable, printable_json
 
 EXIT_INTERRUPTED = 130
@@ -78,12 +79,21 @@ def print_result(as_json: bool, body: Mapping[str, Any], line: str) -> None:
 
 
 def echo(line: str, *, err: bool = False, newline: bool = True) -> None:
-    """Print a line, with foreign texts in it made printable. Without `newline` the next call continues the line."""
+    """Print a line, with foreign texts in it made printable. Without `newline` the next call continues the line.
+
+    A line on stderr is a log line: JSON if the user wants it so.
+    """
+    if err and is_json():
+        typer.echo(json_line(line), err=True)
+        return
     typer.echo(printable(redact_secrets(line) if err else line), err=err, nl=newline)
 
 
 def warn(line: str) -> None:
     """Print a warning to stderr. The command goes on."""
+    if is_json():
+        typer.echo(json_line(line, level="WARNING"), err=True)
+        return
     echo(f"thresher: {line}", err=True)
 
 
@@ -116,5 +126,9 @@ def _exit_with_error(line: str, code: int) -> NoReturn:
     with suppress(OSError):  # stdout itself may be the cause of the error
         if "--json" in sys.argv:
             print_json({"error": redact_secrets(line)})
-    echo(f"thresher: {' '.join(line.split())}", err=True)
+    line = " ".join(line.split())
+    if is_json():
+        typer.echo(json_line(line, level="ERROR"), err=True)
+    else:
+        echo(f"thresher: {line}", err=True)
     sys.exit(code)

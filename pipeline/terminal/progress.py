@@ -9,6 +9,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Column
 
+from pipeline.telemetry.json_log import is_json, json_line
 from pipeline.terminal.printable import printable
 
 LINE_INTERVAL_S = 5.0
@@ -102,8 +103,8 @@ class LineProgress:
             self._print(note)
 
     def print_line(self, line: str) -> None:
-        """Print a line unchanged."""
-        print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
+        """Print a line unchanged, as JSON if the user wants log lines so."""
+        print(json_line(line) if is_json() else printable(line), file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
         """Print the final count, if anything was counted."""
@@ -115,10 +116,27 @@ class LineProgress:
         self.print_line(f"{self._title}: {self._done:,}{of}{', ' if note else ''}{note}")
 
 
+class SilentProgress:
+    """Shows nothing but separate lines, for workers whose state is shown elsewhere."""
+
+    def start(self, title: str, total: int | None) -> None:
+        """Do nothing."""
+
+    def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
+        """Do nothing."""
+
+    def print_line(self, line: str) -> None:
+        """Print a line."""
+        print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
 def stderr_progress() -> Progress:
     """Return bars if stderr is a terminal, and lines otherwise."""
     console = Console(stderr=True)
-    return BarProgress(console) if console.is_terminal else LineProgress()
+    return BarProgress(console) if console.is_terminal and not is_json() else LineProgress()
 
 
 def _text(format_: str) -> TextColumn:

@@ -20,8 +20,10 @@ class ShardWriter(Protocol):
         """Append rows that have at least the columns of the shard, or those of `shard_rows.EXACT_ROW`."""
         ...
 
-    def close(self) -> None:
-        """Write what follows the last row. The caller closes the files."""
+    def close(self) -> str | None:
+        """Write what follows the last row. The caller closes the files. Return the frame digest of the shard if its
+        format has one (`shards.formats.checked_file`).
+        """
         ...
 
 

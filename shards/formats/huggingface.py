@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from shards.dataset import ShardFile
+from shards.dataset import ShardFile, counted_shards
 from shards.formats.format import Format
 from shards.formats.parquet import ParquetShard, bytes_of
 
@@ -18,8 +18,8 @@ TYPES = {pa.string(): "string", pa.int32(): "int32", pa.int64(): "int64"}
 
 
 def _card(shards: Sequence[ShardFile], schema: pa.Schema, _: int) -> Mapping[str, bytes]:
-    rows, tokens, size = (
-        sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "bytes")
+    rows, tokens, size, data = (
+        sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "bytes", "data_bytes")
     )
     category = next((name for limit, name in SIZES if rows < limit), "100B<n<1T")
     features = "\n".join(_feature(field) for field in schema)
@@ -39,14 +39,16 @@ dataset_info:
 {features}
   splits:
   - name: train
+    num_bytes: {data}
     num_examples: {rows}
   download_size: {size}
+  dataset_size: {data}
 ---
 
 # Tokenized documents
 
-{rows:,} rows and {tokens:,} tokens in {len(shards):,} shards, written by Thresher in the order of a seeded permutation.
-Rights in the texts are their owners'. The `manifest.json` beside this folder has the recipe and the digests.
+{rows:,} rows and {tokens:,} tokens in {counted_shards(len(shards))}, written by Thresher in the order of a seeded
+permutation. Rights in the texts are their owners'. The `manifest.json` beside this folder has the recipe and digests.
 
 | column | type |
 |---|---|

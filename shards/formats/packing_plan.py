@@ -6,12 +6,13 @@ keeps it in its cache.
 
 Layout, little-endian; the frame with header and checksums is that of `shards.formats.checked_file`
 1. Header: magic `THRPLANS`, version, length of a sequence (u32), documents and tokens of the shard, sequences, pieces,
-   documents of a window, offset of the checksums (u64 each).
+   documents of a window, offset of the checksums (u64 each), frame digest of the shard.
 2. For each sequence, the index behind its last piece (u64).
 3. For each piece, its first token in the shard (u64).
 4. For each piece, its tokens (u32).
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,17 +25,26 @@ from shards.formats.tokens import SUFFIX
 from shards.packing import WINDOW_DOCUMENTS, IntArray, PackingLoss, Pieces, best_fit_windows, packing_loss
 
 MAGIC = b"THRPLANS"
+PLAN_SUFFIX = ".plan"
 
 
 def plan_name(shard: str, length: int) -> str:
     """Return the path of the plan of a shard in the export directory."""
-    return f"{shard.removesuffix(SUFFIX)}.best-fit-{length}.plan"
+    return f"{shard.removesuffix(SUFFIX)}.best-fit-{length}{PLAN_SUFFIX}"
 
 
-def write_plan(file: BinaryIO, ends: npt.NDArray[np.uint64], length: int) -> PackingLoss:
-    """Write the best-fit plan of a shard into an empty, seekable file, and return what the packing costs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPlan:
+    """A plan that was written."""
 
-    Memory: 20 bytes a piece. The same ends and length give the same bytes.
+    loss: PackingLoss
+    frame_sha256: str
+
+
+def write_plan(file: BinaryIO, ends: npt.NDArray[np.uint64], length: int, shard: str) -> WrittenPlan:
+    """Write the best-fit plan of the shard with the frame digest `shard` into an empty, seekable file.
+
+    Memory: 20 bytes a piece. The same ends, length and shard give the same bytes.
     """
     windows = list(best_fit_windows(ends, length))
     counts, starts, lengths = (
@@ -48,20 +58,15 @@ def write_plan(file: BinaryIO, ends: npt.NDArray[np.uint64], length: int) -> Pac
     stop = out.align()
     tokens = int(ends[-1]) if len(ends) else 0
     words = (len(ends), tokens, len(counts), len(starts), WINDOW_DOCUMENTS, stop)
-    out.close(MAGIC, Header(kind=length, words=words))
-    return packing_loss("best-fit", ends, len(counts), length)
-
-
-def sequences_of(header: bytes, where: str) -> int:
-    """Return the number of sequences of a plan from its first 4,096 bytes. Raise `CorruptData` if they are damaged."""
-    return Header.from_bytes(header, MAGIC, where).words[2]
+    frame = out.close(MAGIC, Header(kind=length, words=words, belongs_to=shard))
+    return WrittenPlan(loss=packing_loss("best-fit", ends, len(counts), length), frame_sha256=frame)
 
 
 class PackingPlan:
     """A plan mapped into memory."""
 
     def __init__(self, file: CheckedFile) -> None:
-        self.length = file.header.kind
+        self.length, self.shard = file.header.kind, file.header.belongs_to
         self.documents, self.tokens, self.sequences, pieces, self.window, stop = file.header.words
         sections = (
             HEADER_BYTES,
@@ -82,9 +87,18 @@ class PackingPlan:
         self._sections = sections
 
     @classmethod
-    def open(cls, path: Path | str) -> "PackingPlan":
-        """Map a plan. Raise `CorruptData` if it is missing, cut off, or its header is damaged."""
-        return cls(CheckedFile(Path(path), MAGIC))
+    def open(cls, path: Path | str, frame_sha256: str | None = None) -> "PackingPlan":
+        """Map a plan. If `frame_sha256` is given, it must be the frame digest of the plan.
+
+        Raise `CorruptData` if it is missing, cut off, its header is damaged, or it is another plan, and `Unavailable`
+        if the system does not let it be mapped.
+        """
+        return cls(CheckedFile(Path(path), MAGIC, frame_sha256))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
 
     def pieces(self, sequences: IntArray) -> Pieces:
         """Return the pieces of some sequences. Raise `CorruptData` with file and offset if the plan is damaged."""
@@ -103,5 +117,7 @@ class PackingPlan:
         )
 
     def _check(self, section: int, index: IntArray, size: int) -> None:
+        if self._file.is_checked:
+            return
         begins = self._sections[section] + index * size
         self._file.check_spans(begins, begins + size)

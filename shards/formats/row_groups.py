@@ -11,7 +11,7 @@ MAX_ROWS = 4096
 MAX_BYTES = 32 << 20
 """A group holds at most so many bytes of Arrow data, and at least one row."""
 
-INTEGER_BYTES = 4
+INTEGER_BYTES = OFFSET_BYTES = 4
 TEXT_BYTES = 36
 """Bytes of an id of 32 digits in a list, with its offset."""
 
@@ -43,6 +43,15 @@ class RowGroups:
         if self._rows:
             yield pa.concat_tables(self._waiting).combine_chunks()
         self._waiting, self._rows, self._bytes = [], 0, 0
+
+
+def data_bytes(rows: pa.Table) -> int:
+    """Return the bytes of rows as Arrow holds them: texts and lists with an offset each, and other values."""
+    widths = [
+        OFFSET_BYTES if pa.types.is_list(kind) or pa.types.is_string(kind) else kind.bit_width // 8
+        for kind in rows.schema.types
+    ]
+    return int(row_bytes(rows).sum()) + rows.num_rows * sum(widths)
 
 
 def row_bytes(rows: pa.Table) -> npt.NDArray[np.int64]:

@@ -39,10 +39,10 @@ class TokenShard:
         self._tokens.write(ids.astype(np.uint32), ends)
         self._references.write(rows)
 
-    def close(self) -> None:
-        """Write what follows the ids, and complete the references."""
+    def close(self) -> str:
+        """Write what follows the ids, and complete the references. Return the frame digest of the shard."""
         self._references.close()
-        self._tokens.close()
+        return self._tokens.close()
 
 
 class _HeaderFirst(io.RawIOBase):

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from core import CorruptData, InputError
 from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, REMEDY, CheckedFile, CheckedWriter, Header
+from shards.packed_rows import id_bytes_view
 
 MAGIC = b"THRTOKEN"
 FORMAT = "tokens"
@@ -71,15 +72,14 @@ class TokensWriter:
         self._ends.append(ends.astype("<u8") + np.uint64(self._tokens))
         self._tokens += len(ids)
 
-    def close(self) -> tuple[int, int]:
-        """Complete the shard and return the numbers of its documents and tokens. The caller closes the file."""
+    def close(self) -> str:
+        """Complete the shard and return its frame digest. The caller closes the file."""
         ends_offset = self._out.align()
         documents = sum(len(ends) for ends in self._ends)
         for ends in self._ends:
             self._out.write(ends)
         words = (documents, self._tokens, HEADER_BYTES, ends_offset, self._out.offset, BLOCK_BYTES)
-        self._out.close(MAGIC, Header(kind=self._id_bytes, words=words))
-        return documents, self._tokens
+        return self._out.close(MAGIC, Header(kind=self._id_bytes, words=words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +117,24 @@ class TokensShard:
         self._layout = layout = TokensLayout.of(file.header, file.where)
         self.id_bytes, self.documents, self.tokens = layout.id_bytes, layout.documents, layout.tokens
         file.seal(layout.stop)
-        self.unchecked_ids = file.array(f"<u{self.id_bytes}", self.tokens, HEADER_BYTES)
-        """All ids. Read only spans for which `check` or `check_spans` was called."""
+        self._ids = file.array(f"<u{self.id_bytes}", self.tokens, HEADER_BYTES)
+        self.unchecked_bytes = id_bytes_view(self._ids)
+        """The bytes of all ids. Read only spans for which `check` or `check_spans` was called."""
         self._ends = file.array("<u8", self.documents, layout.ends)
 
     @classmethod
-    def open(cls, path: Path | str) -> "TokensShard":
-        """Map a shard. Raise `CorruptData` if it is missing, cut off, or its header is damaged."""
-        return cls(CheckedFile(Path(path), MAGIC))
+    def open(cls, path: Path | str, frame_sha256: str | None = None) -> "TokensShard":
+        """Map a shard. If `frame_sha256` is given, it must be the frame digest of the shard.
+
+        Raise `CorruptData` if it is missing, cut off, its header is damaged, or it is another shard, and `Unavailable`
+        if the system does not let it be mapped.
+        """
+        return cls(CheckedFile(Path(path), MAGIC, frame_sha256))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
 
     def check(self, start: int, stop: int) -> None:
         """Check the blocks of tokens `start` to `stop`. Raise `CorruptData` with file and offset if one is damaged."""
@@ -133,13 +143,15 @@ class TokensShard:
 
     def check_spans(self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
         """Do the same for many spans of tokens."""
+        if self._file.is_checked:
+            return
         begins = HEADER_BYTES + starts * self.id_bytes
         self._file.check_spans(begins, begins + lengths * self.id_bytes)
 
     def ids(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Return tokens `start` to `stop` without a copy, checked. Raise `CorruptData` if a block is damaged."""
         self.check(start, stop)
-        return self.unchecked_ids[start:stop]
+        return self._ids[start:stop]
 
     @property
     def ends(self) -> npt.NDArray[np.uint64]:

@@ -3,17 +3,40 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import xxhash
 
-from core import InputError
+from core import CorruptData, InputError
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.formats import tokens
+from shards.formats.checked_file import REMEDY
 from storage.directory_store import DirectoryStore
 from storage.location import SCHEMES, open_store
 from storage.store import Store
 
 MANIFEST_FILE = "manifest.json"
+ID_BYTES = {"uint16": 2, "uint32": 4}
+"""Bytes of a token id by the `dtype` that the recipe of an export has."""
+
+
+class Counted(Protocol):
+    """What the header of a shard says."""
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens."""
+        ...
+
+    @property
+    def id_bytes(self) -> int:
+        """Bytes of a token id."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +46,16 @@ class LoaderShard:
     store: Store
     file: ShardFile
     source: str
+    id_bytes: int
+    """Bytes of a token id."""
     side_files: dict[str, SideFile]
     """Files of the same export by name: packing plans and document references are among them."""
+
+    @property
+    def frame_sha256(self) -> str:
+        """The frame digest of the shard (`shards.formats.checked_file`)."""
+        assert self.file.frame_sha256 is not None, "`open_data` has checked it"
+        return self.file.frame_sha256
 
     @property
     def where(self) -> str:
@@ -39,6 +70,8 @@ class LoaderData:
     fingerprint: str
     """Identity of the exports, in their order."""
     shards: tuple[LoaderShard, ...]
+    id_bytes: int
+    """Bytes of a token id, the same in all shards."""
 
     @property
     def sources(self) -> dict[str, tuple[int, ...]]:
@@ -52,36 +85,80 @@ class LoaderData:
 def open_data(locations: Sequence[str | Path]) -> LoaderData:
     """Return the shards of the exports at these directories or addresses.
 
-    Raise `InputError` if there is no finished export, if it has no shards of the format `tokens`, or if the exports
-    have different tokenizers.
+    Raise `InputError` if there is no finished export, if it has no shards of the format `tokens`, if the exports have
+    different tokenizers, or if two of them are the same; raise `CorruptData` if a manifest is damaged.
     """
-    if not locations:
-        raise InputError("Loader([]): give at least one export directory")
-    fingerprints, shards = [], []
+    shards: list[LoaderShard] = []
+    exports: dict[str, str | Path] = {}
     tokenizers: dict[str, str | Path] = {}
     for location in locations:
         store = dataset_store(location)
-        if not store.exists(MANIFEST_FILE):
-            raise InputError(f"{location}: has no {MANIFEST_FILE}, so no export was finished there")
-        dataset = Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
-        beside = (file for shard in dataset.shards for file in shard.companions)
-        side_files = {file.name: file for file in (*dataset.files, *beside)}
-        found = [
-            LoaderShard(store=store, file=file, source=file.source or "", side_files=side_files)
-            for file in dataset.shards
-            if file.format == tokens.FORMAT
-        ]
-        if not found:
-            raise InputError(f"{location}: has no shards of tokens; export with `--format {tokens.FORMAT}`")
-        shards += found
-        fingerprints.append(dataset.fingerprint)
-        tokenizers.setdefault(str(dataset.recipe.get("tokenizer", {}).get("sha256")), location)
+        dataset = _manifest(store, location)
+        if (other := exports.get(dataset.fingerprint)) is not None:
+            raise InputError(
+                f"{other} and {location} are the same export; give it once, and epochs for more of it"
+            )
+        exports[dataset.fingerprint] = location
+        shards += _shards(store, dataset, location)
+        tokenizers.setdefault(str(dataset.recipe["tokenizer"].get("sha256")), location)
     if len(tokenizers) > 1:
         first, second, *_ = tokenizers.values()
         raise InputError(f"{first} and {second} have different tokenizers; export both with the same one")
     return LoaderData(
-        fingerprint=xxhash.xxh3_128_hexdigest("\n".join(fingerprints).encode()), shards=tuple(shards)
+        fingerprint=xxhash.xxh3_128_hexdigest("\n".join(exports).encode()),
+        shards=tuple(shards),
+        id_bytes=shards[0].id_bytes,
     )
+
+
+def check_counts(shard: LoaderShard, found: "Counted", where: str) -> None:
+    """Raise `CorruptData` if a shard does not hold what its manifest says."""
+    sealed = (shard.file.documents, shard.file.tokens, shard.id_bytes)
+    if (found.documents, found.tokens, found.id_bytes) != sealed:
+        raise CorruptData(
+            f"{where}: has {found.documents} documents and {found.tokens} tokens of {found.id_bytes} bytes where the "
+            f"manifest says {sealed[0]}, {sealed[1]} and {sealed[2]}; {REMEDY}"
+        )
+
+
+def _manifest(store: Store, location: str | Path) -> Dataset:
+    try:
+        if not store.exists(MANIFEST_FILE):
+            raise InputError(
+                f"Loader({str(location)!r}): has no {MANIFEST_FILE}, so no export was finished there"
+            )
+        return Dataset.from_json(store.read(MANIFEST_FILE), f"{store.uri}/{MANIFEST_FILE}")
+    except (OSError, ValueError) as error:  # no right to read it, a name that no file can have
+        raise InputError(f"Loader({str(location)!r}): {getattr(error, 'strerror', None) or error}") from None
+
+
+def _shards(store: Store, dataset: Dataset, location: str | Path) -> list[LoaderShard]:
+    beside = (file for shard in dataset.shards for file in shard.companions)
+    side_files = {file.name: file for file in (*dataset.files, *beside)}
+    tokenizer = dataset.recipe.get("tokenizer")
+    id_bytes = ID_BYTES.get(str(tokenizer.get("dtype")) if isinstance(tokenizer, dict) else "")
+    if id_bytes is None:
+        raise CorruptData(
+            f"{store.uri}/{MANIFEST_FILE}: its recipe names no tokenizer with the type of its ids; export into another "
+            "directory"
+        )
+    found = [
+        LoaderShard(
+            store=store, file=file, source=file.source or "", id_bytes=id_bytes, side_files=side_files
+        )
+        for file in dataset.shards
+        if file.format == tokens.FORMAT
+    ]
+    if not found:
+        raise InputError(
+            f"Loader({str(location)!r}): has no shards of tokens; export with `--format {tokens.FORMAT}`"
+        )
+    for shard in found:
+        if shard.file.frame_sha256 is None:
+            raise CorruptData(
+                f"{shard.where}: the manifest has no frame_sha256 of it; export into another directory"
+            )
+    return found
 
 
 def dataset_store(location: str | Path) -> Store:

@@ -1,23 +1,19 @@
 """`Loader`: batches of token sequences for one rank of a training run."""
 
-import json
-import os
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core import InputError
-from shards.loader.loader_options import LoaderOptions, check_options, size_of
+from shards.loader.loader_options import LoaderOptions, checked_locations, checked_options, whole
 from shards.loader.loader_run import open_run, steps
 from shards.loader.state import Position, from_state, to_state
+from shards.loader.stop_signal import StopSignal
 from shards.loader.token_origin import TokenOrigin, origin_of, token_at
 from shards.packed_rows import Batch
 from shards.packing import PackingLoss, joined_loss, packing_loss
-from storage.cache.block_cache import default_directory
 
 if TYPE_CHECKING:
     from shards.loader.torch_dataset import LoaderDataset
@@ -35,6 +31,10 @@ class Loader:
     Iterating continues where the loader stands, and ends after `epochs`. If the rest of the run does not fill a step,
     that step is left out (`drop_last=True`), or filled up with rows of padding, whose numbers are negative. So every
     rank has the same number of steps.
+
+    A second `for` goes on after a `break`. After the end of the run it raises `InputError`: give `epochs=3` instead of
+    three loops, or load an earlier state to begin again there. A loader that was given the state of the end of its run
+    yields no batch.
 
     With `mix`, the sequences come from the named sources in these proportions. The run ends before the first sequence
     that would be from more than `epochs` epochs of its source. With `epochs=None` it never ends: each source that is
@@ -64,32 +64,35 @@ class Loader:
         `packing` is `best-fit`, `concat` or `none`; `shuffle` is `global`, `window` or `none`. `cache` is a directory
         for shards from a bucket and for packing plans, by default one in the user's cache directory.
 
-        Raise `InputError` if an option is wrong or there is no export, and `CorruptData` if its files are damaged.
+        Raise `InputError` if an option is wrong, if there is no export, or if the whole run has less than a step and
+        `drop_last` is set. Raise `CorruptData` if files of the export are damaged or are not those of its manifest, and
+        `Unavailable` if the cache or the bucket cannot be used.
         """
-        self._locations = [datasets] if isinstance(datasets, str | Path) else list(datasets)
-        options = LoaderOptions(
-            length=length,
-            batch_size=batch_size,
-            rank=rank,
-            world_size=world_size,
-            seed=seed,
-            packing=packing,
-            mix=None if mix is None else dict(sorted(mix.items())),
-            epochs=epochs,
-            shuffle=shuffle,
-            drop_last=drop_last,
-            pad_id=pad_id,
-            cache=Path(cache) if cache else default_directory().with_name("shards"),
-            cache_bytes=size_of(cache_size),
+        options = checked_options(
+            {
+                "length": length,
+                "batch_size": batch_size,
+                "rank": rank,
+                "world_size": world_size,
+                "seed": seed,
+                "packing": packing,
+                "mix": mix,
+                "epochs": epochs,
+                "shuffle": shuffle,
+                "drop_last": drop_last,
+                "pad_id": pad_id,
+                "cache": cache,
+                "cache_size": cache_size,
+            }
         )
-        check_options(options)
+        self._locations = checked_locations(datasets)
         self._start(options, Position())
 
     def _start(self, options: LoaderOptions, position: Position) -> None:
         self._run = open_run(self._locations, options)
         self._position = position
-        self._stop_file: Path | None = None
-        self._must_stop = False
+        self._stop: StopSignal | None = None
+        self._has_ended = False
 
     @property
     def sequences(self) -> int | None:
@@ -102,12 +105,21 @@ class Loader:
         return tuple(self._run.data.sources)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Continue the run where the loader stands."""
+        """Continue the run where the loader stands. Raise `InputError` if a loop over it has reached its end."""
+        if self._has_ended:
+            raise InputError(
+                f"the run has ended: epochs={self._run.options.epochs}; make the loader with more epochs, or load a "
+                "state to continue there"
+            )
+        return self._batches()
+
+    def _batches(self) -> Iterator[Batch]:
         for position, batch in self.steps(0, 1):
             if self._ends_on_signal():
                 return
             self._position = position
             yield batch
+        self._has_ended = True
         self._ends_on_signal()
 
     def steps(self, first: int, stride: int) -> Iterator[tuple[Position, Batch]]:
@@ -121,7 +133,8 @@ class Loader:
         """Return the position, as a few hundred bytes of JSON: after the last batch that the loader gave, or after the
         batch `after`, if other batches were read ahead of it.
 
-        The state is the same on every rank, and fits a loader of any `world_size` and `batch_size`.
+        The state is the same on every rank, and fits a loader of any `world_size` and `batch_size`. Raise `InputError`
+        if `after` is no batch of this rank.
         """
         position = self._position if after is None else self._position_after(after)
         return to_state(self._run.identity, position)
@@ -129,10 +142,11 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Stand where a state was taken.
 
-        Raise `InputError`, which names the field, if the state belongs to another run: other data, length, packing,
-        shuffle, seed or mix.
+        Raise `InputError`, which names the field, if the state belongs to another run (other data, length, packing,
+        shuffle, seed or mix), stands behind the end of this run, or is no state. The loader then stays where it stands.
         """
-        self._position = from_state(state, self._run.identity)
+        self._position = from_state(state, self._run.identity, self._run.end)
+        self._has_ended = False
 
     def trace(self, state: Mapping[str, Any], *, row: int, position: int) -> TokenOrigin:
         """Return where a token came from: the one at `position` in row `row` of the last batch of this rank before
@@ -140,11 +154,10 @@ class Loader:
 
         Raise `InputError` if there was no such row, or if the position is padding.
         """
-        at, options = from_state(state, self._run.identity), self._run.options
-        if not 0 <= row < options.batch_size or not 0 <= position < options.length:
-            raise InputError(
-                f"row={row}, position={position}: a batch has {options.batch_size} rows of {options.length} positions"
-            )
+        options = self._run.options
+        at = from_state(state, self._run.identity, self._run.end)
+        row = whole("row", row, 0, options.batch_size - 1)
+        position = whole("position", position, 0, options.length - 1)
         number = at.sequences - at.last + options.rank * options.batch_size + row
         if number >= at.sequences:
             raise InputError(f"row={row}: the last batch before the state has no sequence in that row")
@@ -172,14 +185,9 @@ class Loader:
         """From now on, a SIGTERM ends the iteration before the next batch and writes the state to `path`, as JSON.
 
         The step in work is finished first, so the state fits the model that the caller saves after its loop. Only the
-        main thread may call this.
+        main thread may call this. Raise `InputError` if `path` cannot be written now, or in another thread.
         """
-        self._stop_file = Path(path)
-
-        def note(_signal: int, _frame: FrameType | None) -> None:
-            self._must_stop = True
-
-        signal.signal(signal.SIGTERM, note)
+        self._stop = StopSignal(path)
 
     def torch(self) -> "LoaderDataset":
         """Return an `IterableDataset` of whole batches for `DataLoader(..., batch_size=None)`, with any number of
@@ -208,17 +216,26 @@ class Loader:
         )
 
     def _position_after(self, batch: Mapping[str, Any]) -> Position:
-        number, options = int(batch["sequences"][0]), self._run.options
+        options, end = self._run.options, self._run.end
+        try:
+            number = int(batch["sequences"][0])
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise InputError(
+                "state_dict(after=...): give a batch of this loader, with its `sequences`"
+            ) from None
         begin = (~number if number < 0 else number) - options.rank * options.batch_size
-        stop = begin + options.step if self._run.end is None else min(begin + options.step, self._run.end)
+        stop = begin + options.step if end is None else min(begin + options.step, end)
+        if not 0 <= begin < stop:
+            raise InputError(
+                f"state_dict(after=...): its sequences begin with {number}, which is not in a batch of rank "
+                f"{options.rank}; give a batch of this loader"
+            )
         return Position(sequences=stop, last=stop - begin)
 
     def _ends_on_signal(self) -> bool:
-        if not self._must_stop or self._stop_file is None:
+        if self._stop is None or not self._stop.is_set:
             return False
-        new = self._stop_file.with_name(self._stop_file.name + ".new")
-        new.write_text(json.dumps(self.state_dict()) + "\n")
-        os.replace(new, self._stop_file)  # noqa: PTH105
+        self._stop.save(self.state_dict())
         return True
 
 

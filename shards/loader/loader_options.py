@@ -1,15 +1,24 @@
 """The options of a loader, checked."""
 
+import math
+import numbers
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core import InputError
 from core.settings import parse_size
 from shards.loader.epoch_order import SHUFFLES
-from shards.packing import PACKINGS
+from shards.packing import MAX_LENGTH, PACKINGS
+from storage.cache.block_cache import default_directory
 
-LARGEST_SEED = (1 << 63) - 1
+MAX_SEED = (1 << 63) - 1
+MAX_POSITIONS = (1 << 31) - 1
+"""Token positions of a batch, and sequences of a step: their numbers have 32 bits with a sign."""
+MAX_RANKS = 1 << 24
+MAX_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +32,7 @@ class LoaderOptions:
     seed: int
     packing: str
     mix: Mapping[str, float] | None
+    """Share of each source, names in their order."""
     epochs: int | None
     shuffle: str
     drop_last: bool
@@ -36,32 +46,131 @@ class LoaderOptions:
         return self.batch_size * self.world_size
 
 
-def check_options(options: LoaderOptions) -> None:
-    """Raise `InputError`, which names the option, if one of them is impossible."""
-    for name, least in (("length", 1), ("batch_size", 1), ("world_size", 1), ("rank", 0), ("seed", 0)):
-        value = getattr(options, name)
-        if type(value) is not int or value < least:
-            raise InputError(f"{name}={value!r}: give a whole number of at least {least}")
+def checked_options(given: Mapping[str, Any]) -> LoaderOptions:
+    """Return the options of a loader as `Loader` takes them. Raise `InputError`, which names the option, if one is
+    impossible.
+    """
+    options = LoaderOptions(
+        length=whole("length", given["length"], 1, MAX_LENGTH),
+        batch_size=whole("batch_size", given["batch_size"], 1, MAX_POSITIONS),
+        rank=whole("rank", given["rank"], 0, MAX_RANKS - 1),
+        world_size=whole("world_size", given["world_size"], 1, MAX_RANKS),
+        seed=whole("seed", given["seed"], 0, MAX_SEED),
+        packing=_one_of("packing", given["packing"], PACKINGS),
+        mix=_mix(given["mix"]),
+        epochs=_epochs(given["epochs"]),
+        shuffle=_one_of("shuffle", given["shuffle"], SHUFFLES),
+        drop_last=_flag("drop_last", given["drop_last"]),
+        pad_id=whole("pad_id", given["pad_id"], 0, MAX_SEED),
+        cache=_cache(given["cache"]),
+        cache_bytes=_size("cache_size", given["cache_size"]),
+    )
     if options.rank >= options.world_size:
-        raise InputError(f"rank={options.rank}: ranks of world_size={options.world_size} go from 0")
-    if options.seed > LARGEST_SEED:
-        raise InputError(f"seed={options.seed}: give a number of at most 63 bits")
-    if options.epochs is not None and (type(options.epochs) is not int or options.epochs < 1):
         raise InputError(
-            f"epochs={options.epochs!r}: give a whole number of at least 1, or None for a run without end"
+            f"rank={options.rank}: ranks of world_size={options.world_size} go from 0 to {options.world_size - 1}"
         )
-    for name, known in (("packing", PACKINGS), ("shuffle", SHUFFLES)):
-        if getattr(options, name) not in known:
-            raise InputError(f"{name}={getattr(options, name)!r}: give one of {', '.join(known)}")
-    if options.mix is not None and not (options.mix and all(share > 0 for share in options.mix.values())):
-        raise InputError(f"mix={dict(options.mix)!r}: give a share above 0 for each of one or more sources")
+    for name, product in (("length", options.batch_size * options.length), ("world_size", options.step)):
+        if product > MAX_POSITIONS:
+            raise InputError(
+                f"batch_size={options.batch_size} times {name}={getattr(options, name)} is {product}; "
+                f"{MAX_POSITIONS} is the most"
+            )
+    return options
 
 
-def size_of(text: str | int) -> int:
-    """Return the bytes of `cache_size`. Raise `InputError` if it is not a size."""
-    if isinstance(text, int):
-        return text
+def checked_locations(datasets: object) -> list[str | Path]:
+    """Return the locations of one or several exports. Raise `InputError` if they are none."""
+    given = [datasets] if isinstance(datasets, str | Path) else datasets
+    if not isinstance(given, list | tuple):
+        raise InputError(
+            f"Loader({shown(datasets)}): give an export directory, its address, or a list of them"
+        )
+    if not given:
+        raise InputError("Loader([]): give at least one export directory")
+    for location in given:
+        if not isinstance(location, str | Path) or not str(location):
+            raise InputError(f"Loader: {shown(location)} is no export directory and no address")
+    return list(given)
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    """Return a whole number of Python or NumPy as an int. Raise `InputError`, which names it, for anything else."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if is_whole and least <= value <= most:
+        return operator.index(value)
+    raise InputError(f"{name}={shown(value)}: give a whole number from {least} to {most}")
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{name}={shown(value)}: give one of {', '.join(known)}")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if type(value).__name__ not in ("bool", "bool_"):  # of Python, and of NumPy
+        raise InputError(f"{name}={shown(value)}: give True or False")
+    return bool(value)
+
+
+def _epochs(value: object) -> int | None:
+    if value is None:
+        return None
     try:
-        return parse_size(text)
+        return whole("epochs", value, 1, MAX_POSITIONS)
+    except InputError as error:
+        raise InputError(f"{error}, or None for a run without end") from None
+
+
+def _mix(value: object) -> Mapping[str, float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(
+            f"mix={shown(value)}: give a dict with a share above 0 for each of one or more sources"
+        )
+    shares = {}
+    for name, share in value.items():
+        is_number = isinstance(share, numbers.Real) and not isinstance(share, bool)
+        if not isinstance(name, str) or not is_number or not _is_positive(share):
+            raise InputError(
+                f"mix: {shown(name)} has the share {shown(share)}; give each source's name a number above 0"
+            )
+        shares[name] = float(share)
+    return dict(sorted(shares.items()))
+
+
+def _is_positive(share: Any) -> bool:
+    try:
+        return 0 < float(share) < math.inf
+    except OverflowError:
+        return False
+
+
+def _cache(value: object) -> Path:
+    if value is None:
+        return default_directory().with_name("shards")
+    if not isinstance(value, str | Path) or not str(value):
+        raise InputError(f"cache={shown(value)}: give a directory")
+    return Path(value).absolute()
+
+
+def _size(name: str, value: object) -> int:
+    if not isinstance(value, str):
+        return whole(name, value, 0, MAX_SEED)
+    try:
+        return parse_size(value)
     except ValueError as error:
-        raise InputError(f"cache_size={text!r}: {error}") from None
+        raise InputError(f"{name}={value!r}: {error}") from None
+
+
+def shown(value: object) -> str:
+    """Return how Python writes a value, in one line that is not too long."""
+    try:
+        text = repr(value).replace("\n", " ")
+    except (
+        ValueError,
+        RecursionError,
+    ):  # a number of more than 4,300 digits; a list that holds itself too deep
+        return f"a {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

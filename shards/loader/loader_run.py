@@ -9,20 +9,23 @@ import numpy as np
 
 from core import InputError
 from core.settings import format_size
+from shards.loader.access.plan_cache import PlanCache
+from shards.loader.access.plans import Plans, count_sequences
+from shards.loader.access.shard_access import CachedShards, MappedShards, ShardAccess
+from shards.loader.access.shard_cache import ShardCache
 from shards.loader.datasets import LoaderData, open_data
 from shards.loader.epoch_order import EpochOrder
 from shards.loader.loader_metrics import LoaderMetrics
 from shards.loader.loader_options import LoaderOptions
-from shards.loader.plans import Plans, count_sequences
 from shards.loader.schedule import Schedule
 from shards.loader.sequence_reader import SequenceReader, Source
-from shards.loader.shard_access import CachedShards, MappedShards, ShardAccess
-from shards.loader.shard_cache import ShardCache
-from shards.loader.state import Identity, Position
+from shards.loader.state import MAX_SEQUENCES, Identity, Position
 from shards.packed_rows import Batch
 from storage.directory_store import DirectoryStore
 
-MOST_ROWS, ROWS_GROWTH = 8192, 4
+PLAN_SHARE = 10
+"""Packing plans of other runs are deleted if all plans take more than this part of `cache_size`."""
+MAX_ROWS, ROWS_GROWTH = 8192, 4
 """Rows that are found together: one batch at first, which comes soonest, then more, because each costs less among many.
 """
 
@@ -48,20 +51,25 @@ def open_run(locations: Sequence[str | Path], options: LoaderOptions) -> Run:
     metrics = LoaderMetrics()
     data = open_data(locations)
     access = _access(data, options, metrics)
-    plans = Plans(data, access, options.cache / "plans", options.length)
-    counts = count_sequences(data, options.packing, plans)
+    cache = PlanCache(options.cache / "plans", options.cache_bytes // PLAN_SHARE)
+    plans = Plans(data.shards, access, cache, options.length)
+    counts = count_sequences(data.shards, options.packing, plans)
+    if options.packing == "best-fit":
+        plans.evict()
     sources = _sources(data, options, counts)
     if isinstance(access, CachedShards):
         _check_cache_size(data, sources, options)
     weights = [1.0] if options.mix is None else list(options.mix.values())
     schedule = Schedule([each.order.sequences for each in sources], weights, seed=options.seed)
+    end = None if options.epochs is None else schedule.end(options.epochs)[0]
+    _check_end(end, options)
     return Run(
         options=options,
         data=data,
         access=access,
-        reader=SequenceReader(sources, schedule, access, plans, options),
+        reader=SequenceReader(sources, schedule, access, plans, options, data.id_bytes),
         counts=counts,
-        end=None if options.epochs is None else schedule.end(options.epochs)[0],
+        end=end,
         identity=Identity(
             dataset=data.fingerprint,
             length=options.length,
@@ -80,6 +88,7 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
     left = None if run.end is None else max(0, run.end - start)
     total = None if left is None else left // step if options.drop_last else -(-left // step)
     count, number = size, first
+    most_rows = max(size, min(MAX_ROWS, run.access.most_shards()))  # each row may be of another shard
     counts, asked = run.metrics.counts, time.perf_counter()
     while total is None or number < total:
         begin = start + number * step
@@ -104,7 +113,7 @@ def steps(run: Run, start: int, first: int, stride: int) -> Iterator[tuple[Posit
             yield Position(sequences=stop, last=stop - begin), batch
             asked = time.perf_counter()
         number += stride * len(begins)
-        count = min(MOST_ROWS, count * ROWS_GROWTH) if rows.is_mapped else size
+        count = min(most_rows, count * ROWS_GROWTH) if rows.is_mapped else size
 
 
 def _access(data: LoaderData, options: LoaderOptions, metrics: LoaderMetrics) -> ShardAccess:
@@ -116,6 +125,21 @@ def _access(data: LoaderData, options: LoaderOptions, metrics: LoaderMetrics) ->
             "Loader: some exports are in directories and some in buckets; copy them to one of both"
         )
     return CachedShards(data.shards, ShardCache(options.cache, options.cache_bytes, metrics), metrics)
+
+
+def _check_end(end: int | None, options: LoaderOptions) -> None:
+    """Raise `InputError` if a run has no step, or more sequences than can be counted."""
+    if end is None:
+        return
+    if end > MAX_SEQUENCES:
+        raise InputError(
+            f"epochs={options.epochs}: the run has {end} sequences; give fewer, or None for a run without end"
+        )
+    if options.drop_last and options.step > end:
+        raise InputError(
+            f"batch_size={options.batch_size} times world_size={options.world_size} is {options.step}, and the run has "
+            f"{end} sequences: no step would be full; lower them, raise epochs, or give drop_last=False"
+        )
 
 
 def _sources(data: LoaderData, options: LoaderOptions, counts: Sequence[int]) -> list[Source]:

@@ -87,8 +87,9 @@ class Schedule:
 
 def largest_remainder(weights: Sequence[float], total: int) -> IntArray:
     """Divide `total` in proportion to `weights` into whole numbers that add up to it."""
-    exact = np.array(weights, float) / sum(weights) * total
-    counts = np.floor(exact).astype(np.int64)
+    scaled = np.array(weights, float) / max(weights)  # their sum alone could be too large for a float
+    exact = scaled / scaled.sum() * total
+    counts: IntArray = np.floor(exact).astype(np.int64)
     short = total - int(counts.sum())
     counts[np.argsort(-(exact - counts), kind="stable")[:short]] += 1
     return counts

@@ -4,17 +4,16 @@ import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from shards.loader.access.plans import Plans
+from shards.loader.access.remote_shard import RemoteShard
+from shards.loader.access.shard_access import MappedShards, ShardAccess
 from shards.loader.epoch_order import EpochOrder
 from shards.loader.loader_options import LoaderOptions
-from shards.loader.plans import Plans
-from shards.loader.remote_shard import RemoteShard
 from shards.loader.schedule import Schedule
-from shards.loader.shard_access import MappedShards, ShardAccess
-from shards.packed_rows import NOTHING, Batch, assemble
+from shards.packed_rows import NOTHING, Batch, IdBytes, assemble
 from shards.packing import IntArray, Pieces, concat_pieces, document_pieces
 
 REQUESTS = 16
@@ -35,15 +34,17 @@ class Rows:
     """Sequences that were found, in the order in which they were asked for, ready to be copied."""
 
     numbers: IntArray
-    tokens: Sequence[Any]
+    tokens: Sequence[IdBytes]
     """For each row, the token ids of its shard."""
+    id_bytes: int
+    """Bytes of a token id."""
     pieces: Pieces
     is_mapped: bool
     """Whether all shards are on this machine."""
 
     def batches(self, size: int, length: int, pad_id: int) -> Iterator[Batch]:
         """Copy `size` rows at a time, as `shards.packed_rows` does; `sequences` has the number of each row."""
-        copied = assemble(self.tokens, self.pieces, length, pad_id, size)
+        copied = assemble(self.tokens, self.pieces, length, pad_id, size, self.id_bytes)
         for start, batch in zip(range(0, len(self.numbers), size), copied, strict=True):
             batch["sequences"] = self.numbers[start : start + size]
             yield batch
@@ -59,12 +60,13 @@ class SequenceReader:
         access: ShardAccess,
         plans: Plans,
         options: LoaderOptions,
+        id_bytes: int,
     ) -> None:
         self._sources = sources
         self._schedule = schedule
         self._access = access
         self._plans = plans
-        self._packing = options.packing
+        self._packing, self._id_bytes = options.packing, id_bytes
         self._epochs = options.epochs
 
     def place(self, numbers: IntArray) -> tuple[IntArray, IntArray]:
@@ -92,32 +94,28 @@ class SequenceReader:
         else:
             with ThreadPoolExecutor(REQUESTS) as pool:
                 found = list(pool.map(lambda each: self._find(*each), asked))
-        tokens: list[Any] = [NOTHING] * len(numbers)
+        tokens: list[IdBytes] = [NOTHING] * len(numbers)
         for members, (ids, _) in zip(groups, found, strict=True):
             for row in real[members].tolist():
                 tokens[row] = ids
         return Rows(
             numbers=numbers,
             tokens=tokens,
+            id_bytes=self._id_bytes,
             pieces=_in_row_order([pieces for _, pieces in found], real[by_shard], len(numbers)),
             is_mapped=not any(isinstance(ids, RemoteShard) for ids, _ in found),
         )
 
-    def _find(self, number: int, sequences: IntArray) -> tuple[Any, Pieces]:
+    def _find(self, number: int, sequences: IntArray) -> tuple[IdBytes, Pieces]:
         """Return the token ids of a shard and the pieces of some of its sequences, checked or about to be."""
-        shard = self._access.open(number)
         pieces = self.pieces(number, sequences)
-        if isinstance(shard, RemoteShard):
-            shard.hold(pieces.starts, pieces.lengths)
-            return shard, pieces
-        shard.check_spans(pieces.starts, pieces.lengths)
-        return shard.unchecked_ids, pieces
+        return self._access.tokens(number, pieces.starts, pieces.lengths), pieces
 
     def pieces(self, shard: int, sequences: IntArray) -> Pieces:
         """Return the pieces of some sequences of a shard."""
         length = self._plans.length
         if self._packing == "best-fit":
-            return self._plans.open(shard).pieces(sequences)
+            return self._plans.pieces(shard, sequences)
         ends = self._access.ends(shard)
         if self._packing == "concat":
             return concat_pieces(ends, int(ends[-1]), sequences, length)

@@ -8,9 +8,12 @@ from typing import Any
 import xxhash
 
 from core import InputError
+from shards.loader.loader_options import shown
 
 FORMAT = "thresher-loader@1"
-LONGEST_MIX = 120
+MAX_MIX_LENGTH = 120
+MAX_SEQUENCES = 1 << 62
+"""No run has more sequences, so that sums with a step stay within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,7 @@ class Identity:
     def mix_text(mix: Mapping[str, float] | None) -> str:
         """Return a mix as a short text: itself, or its digest."""
         text = json.dumps(mix, sort_keys=True)
-        return text if len(text) <= LONGEST_MIX else f"xxh3:{xxhash.xxh3_128_hexdigest(text.encode())}"
+        return text if len(text) <= MAX_MIX_LENGTH else f"xxh3:{xxhash.xxh3_128_hexdigest(text.encode())}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +49,55 @@ def to_state(identity: Identity, position: Position) -> dict[str, Any]:
     return {"format": FORMAT, **asdict(identity), **asdict(position)}
 
 
-def from_state(state: Mapping[str, Any], identity: Identity) -> Position:
-    """Return the position of a state. Raise `InputError`, which names the field, if it belongs to another run."""
+def from_state(state: Mapping[str, Any], identity: Identity, end: int | None) -> Position:
+    """Return the position of a state in a run of `end` sequences (None: without end).
+
+    Raise `InputError`, which names the field, if the state belongs to another run, stands behind the end of this one,
+    or is no state.
+    """
+    remedy = "give what state_dict() returned"
     if not isinstance(state, Mapping) or state.get("format") != FORMAT:
-        raise InputError(f"state: its field format is not {FORMAT!r}; give what state_dict() returned")
+        raise InputError(f"state: its field format is not {FORMAT!r}; {remedy}")
+    known = to_state(identity, Position())
+    if others := [name for name in state if name not in known]:
+        raise InputError(f"state: there is no field {shown(others[0])}; {remedy}")
+    if missing := [name for name in known if name not in state]:
+        raise InputError(f"state: its field {missing[0]} is missing; {remedy}")
     for name, value in asdict(identity).items():
-        if state.get(name) != value:
+        if type(state[name]) is not type(value) or state[name] != value:
             raise InputError(
-                f"state: {name} is {state.get(name)!r} and the loader has {value!r}; make the loader with the {name} "
+                f"state: {name} is {shown(state[name])} and the loader has {value!r}; make the loader with the {name} "
                 "of the run that it continues"
             )
-    numbers = [state.get(name) for name in ("sequences", "last")]
-    for name, number in zip(("sequences", "last"), numbers, strict=True):
-        if type(number) is not int or number < 0:
-            raise InputError(
-                f"state: {name} is {number!r}, which is no count; give what state_dict() returned"
-            )
-    return Position(sequences=state["sequences"], last=state["last"])
+    sequences, last = (_count(name, state[name]) for name in ("sequences", "last"))
+    if last > sequences:
+        raise InputError(f"state: last is {last}, more than the {sequences} sequences before it; {remedy}")
+    if end is not None and sequences > end:
+        raise InputError(
+            f"state: sequences is {sequences}, and the run has {end}; make the loader with the epochs of the run that "
+            "it continues"
+        )
+    return Position(sequences=sequences, last=last)
+
+
+def to_worker_state(start: Mapping[str, Any], steps: int) -> dict[str, Any]:
+    """Return the state of a worker of PyTorch: the state at which it began, and the steps that it gave since."""
+    return {"start": start, "given": steps}
+
+
+def from_worker_state(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """Return what `to_worker_state` joined; the start is not checked. Raise `InputError` for anything else."""
+    if not isinstance(state, Mapping) or state.keys() != {"start", "given"}:
+        raise InputError(
+            "state of a worker: its fields are not start and given; give what state_dict() of the same kind of "
+            "DataLoader returned"
+        )
+    return state["start"], _count("given", state["given"])
+
+
+def _count(name: str, value: object) -> int:
+    if type(value) is not int or not 0 <= value <= MAX_SEQUENCES:
+        raise InputError(
+            f"state: {name} is {shown(value)}, which is no count; give what state_dict() returned"
+        )
+    return value

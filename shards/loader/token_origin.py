@@ -19,7 +19,9 @@ class TokenOrigin:
     """The document's id."""
     url: str
     source: str
-    """The crawl or ingest that the document is from."""
+    """The source of the shard: the name that `Loader.sources` and `mix` have."""
+    document_source: str
+    """Column `source` of the document: the crawl or ingest that it is from."""
     record: RecordRef
     shard: str
     """The address of the shard."""
@@ -41,14 +43,18 @@ def token_at(pieces: Pieces, position: int) -> int:
 
 
 def origin_of(shard: LoaderShard, ends: npt.NDArray[np.uint64], token: int) -> TokenOrigin:
-    """Return the origin of a token of a shard. Raise `CorruptData` if the shard's document references are damaged."""
+    """Return the origin of a token of a shard.
+
+    Raise `CorruptData` if the shard's document references are missing or damaged.
+    """
     row = int(np.searchsorted(ends, np.uint64(token), side="right"))
     line = _reference(shard, row)
     first = int(ends[row - 1]) if row else 0
     return TokenOrigin(
         document=str(line["id"]),
         url=str(line["url"]),
-        source=str(line["source"]),
+        source=shard.source,
+        document_source=str(line["source"]),
         record=RecordRef(
             file=str(line["record_file"]),
             offset=int(str(line["record_offset"])),
@@ -62,11 +68,24 @@ def origin_of(shard: LoaderShard, ends: npt.NDArray[np.uint64], token: int) -> T
 
 
 def _reference(shard: LoaderShard, row: int) -> dict[str, object]:
-    """Read one row of the shard's document references: one row group of the file."""
+    """Read one row of the shard's document references: one row group of the file.
+
+    A process compares the file with its SHA-256 when it reads it for the first time.
+    """
     import pyarrow as pa  # noqa: PLC0415 - only a trace needs it, and it takes long to import
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    from storage.sealed_reading import check_sealed  # noqa: PLC0415
+
     name = refs_name(shard.file.name)
+    where, remedy = f"{shard.store.uri}/{name}", "run `thresher verify` on the export"
+    sealed = shard.side_files.get(name)
+    if sealed is None:
+        raise CorruptData(f"{where}: the manifest does not name it; {remedy}")
+    try:
+        check_sealed(shard.store, sealed)
+    except CorruptData:
+        raise CorruptData(f"{where}: is missing or not what was sealed; {remedy}") from None
     try:
         with shard.store.open(name) as file:
             table = pq.ParquetFile(file)
@@ -76,8 +95,6 @@ def _reference(shard: LoaderShard, row: int) -> dict[str, object]:
                     found: dict[str, object] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
                     return found
                 row -= rows
-    except pa.ArrowException as error:
-        raise CorruptData(f"{shard.store.uri}/{name}: {error}; run `thresher verify` on the export") from None
-    raise CorruptData(
-        f"{shard.store.uri}/{name}: has fewer rows than its shard; run `thresher verify` on the export"
-    )
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptData(f"{where}: {error}; {remedy}") from None
+    raise CorruptData(f"{where}: has fewer rows than its shard; {remedy}")

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from shards.loader.state import Position
+from shards.loader.state import Position, from_worker_state, to_worker_state
 from shards.packed_rows import Batch
 
 TorchBatch = dict[str, torch.Tensor]
@@ -37,6 +37,9 @@ class LoaderDataset(IterableDataset[TorchBatch]):  # type: ignore[misc]  # PyTor
 
     Give it to `DataLoader(dataset, batch_size=None, num_workers=N)`. Worker w of N makes the steps w, w + N, ..., and
     the `DataLoader` takes them in turn.
+
+    The workers move and the loader does not, so a second loop over the `DataLoader` begins again where the loader
+    stands.
 
     `StatefulDataLoader` keeps its state with the same number of workers. To continue with another number of workers or
     ranks, save `loader.state_dict(after=batch)` with the batch that was trained on last.
@@ -70,10 +73,11 @@ class LoaderIterator(Iterator[TorchBatch]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of this worker, for `StatefulDataLoader`."""
-        return {"start": self._start, "given": self._given}
+        return to_worker_state(self._start, self._given)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue where the state of the same worker was taken."""
-        self._loader.load_state_dict(state["start"])
-        self._start, self._given = state["start"], state["given"]
+        """Continue where the state of the same worker was taken. Raise `InputError` if it is no such state."""
+        start, given = from_worker_state(state)
+        self._loader.load_state_dict(start)
+        self._start, self._given = dict(start), given
         self._steps = self._loader.steps(self._worker + self._given * self._workers, self._workers)

@@ -112,16 +112,6 @@ METRICS = (
 """Name after `thresher_cache_`, type, help, field (Prometheus: base units, `_total` for counters)."""
 
 
-def exposition(stats: CacheStats) -> str:
-    """Return the figures in Prometheus' text format 0.0.4."""
-    lines = []
-    for name, kind, help_text, field in METRICS:
-        lines.append(f"# HELP thresher_cache_{name} {help_text}")
-        lines.append(f"# TYPE thresher_cache_{name} {kind}")
-        lines.append(f"thresher_cache_{name} {getattr(stats, field)}")
-    return "\n".join(lines) + "\n"
-
-
 def _claim_file(directory: Path) -> tuple[Path, int]:
     """Return a file of counters that no living process has, and its locked descriptor: a dead process's, or a
     new one.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from storage.directory_store import FILE_MODE
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
+FIRST_PAUSE, MAX_PAUSE = 0.000_5, 0.005
 """Seconds between two tries while another process holds the lock; they double. `flock` cannot wait for a bounded time.
 """
 
@@ -58,7 +58,7 @@ def _wait(descriptor: int, path: Path, deadline: float) -> None:
         if left <= 0:
             raise TimeoutError(f"{path} is locked by another process")
         time.sleep(min(pause, left))
-        pause = min(2 * pause, LONGEST_PAUSE)
+        pause = min(2 * pause, MAX_PAUSE)
 
 
 def is_file_at(descriptor: int, path: Path) -> bool:

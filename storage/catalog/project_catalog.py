@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlmodel import Session, col, select
 
@@ -100,6 +100,11 @@ class Catalog:
             query = query.where(Run.step == step)
         with self._database.reading() as session:
             return [(run, cost) for run, cost in session.exec(query)]
+
+    def query(self, question: Callable[..., Result], *parameters: Any) -> Result:
+        """Return the answer to a question of `storage.catalog.sums`."""
+        with self._database.reading() as session:
+            return question(session, *parameters)
 
     def contents(self) -> CatalogContents:
         """Return how much the catalog holds."""

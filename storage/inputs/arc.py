@@ -26,7 +26,7 @@ from storage.warc.payload import TOO_LONG
 from storage.warc.records import HEAD_ROOM, WRONG_LENGTH
 
 MAGIC = b"filedesc:"
-LONGEST_LINE = 64 << 10
+MAX_LINE_LENGTH = 64 << 10
 EXTRA_FIELDS = {5: rb"", 10: rb"(?: \S+){5}"}
 """Pattern of the fields between type and length, by the number of all fields: version 2 has five more than version 1.
 """
@@ -94,20 +94,20 @@ def _records(file: BinaryIO, pattern: re.Pattern[bytes]) -> Iterator[InputRecord
 
 def _record_pattern(file: BinaryIO, name: str) -> re.Pattern[bytes]:
     """Return the pattern of the file's record lines. Leave the file positioned after its description."""
-    line = file.readline(LONGEST_LINE)
+    line = file.readline(MAX_LINE_LENGTH)
     head = _head(line, re.compile(LINE % b""))
     if not line.startswith(MAGIC) or head is None:
         raise InputError(f"{name} is no ARC file: it begins with {line[:40]!r}; give ARC, plain or gzip")
     described = file.read(min(head.length or 0, MAX_PAYLOAD_BYTES))
     if not head.length:  # the description gives no length of its own, but always has two lines
-        described = file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)
+        described = file.readline(MAX_LINE_LENGTH) + file.readline(MAX_LINE_LENGTH)
     names = next((line for line in described.splitlines() if line.startswith(b"URL ")), b"")
     return re.compile(LINE % EXTRA_FIELDS.get(len(names.split()), b""))
 
 
 def _line(file: BinaryIO) -> bytes:
     """Return the next line that is not blank; return `b""` at the end of the file."""
-    while line := file.readline(LONGEST_LINE):
+    while line := file.readline(MAX_LINE_LENGTH):
         if line.strip(BLANK):
             return line
     return b""

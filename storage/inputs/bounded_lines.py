@@ -5,12 +5,12 @@ from typing import BinaryIO
 
 from storage.inputs.entry import MAX_PAYLOAD_BYTES
 
-LONGEST_LINE = 2 * MAX_PAYLOAD_BYTES
+MAX_LINE_LENGTH = 2 * MAX_PAYLOAD_BYTES
 """Bytes of the longest line. A line may be longer than a payload because JSON escapes characters (`\\u0041`)."""
 BOM = b"\xef\xbb\xbf"
 
 
-def lines(file: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
+def lines(file: BinaryIO, longest: int = MAX_LINE_LENGTH) -> Iterator[tuple[int, bytes | None]]:
     """Yield the number (from 1) and the bytes of each line, with its line break; None for a line over `longest` bytes.
 
     Only a line feed ends a line, because texts contain U+2028 and similar characters. A byte order mark in front of the

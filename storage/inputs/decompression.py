@@ -16,7 +16,7 @@ import zstandard
 from isal import isal_zlib
 
 from core import InputError
-from storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, PIECE, SMALLEST_WINDOW, ZSTD
+from storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, MIN_WINDOW, PIECE, ZSTD
 from storage.warc.members import WINDOW as INPUT_BYTES
 
 BZIP2 = b"BZh"
@@ -170,7 +170,7 @@ class _Source:
 
     def __init__(self, file: BinaryIO, most: int) -> None:
         self._file, self._most = file, most
-        self._buffer, self._at, self._window = b"", 0, SMALLEST_WINDOW
+        self._buffer, self._at, self._window = b"", 0, MIN_WINDOW
 
     def is_more(self) -> bool:
         if self._at == len(self._buffer):
@@ -189,7 +189,7 @@ class _Source:
     def put_back(self, count: int) -> None:
         """Return the last `count` bytes of the latest `take`: they belong to the next stream."""
         self._at -= count
-        self._window = SMALLEST_WINDOW
+        self._window = MIN_WINDOW
 
     def skip_zeros(self) -> bool:
         """Skip zeros, which fill blocks and tapes. Return whether any bytes follow."""

@@ -19,7 +19,7 @@ from storage.warc.records import WRONG_LENGTH
 
 MAX_PAYLOAD_BYTES = 64 << 20
 """Largest payload of a record, in bytes."""
-LONGEST_COPIED = 256 << 20
+MAX_COPIED_BYTES = 256 << 20
 """Largest WARC record that is copied unchanged, in bytes."""
 HTTP_RESPONSE = "application/http; msgtype=response"
 """Media type of a payload that is an HTTP message with head and body.

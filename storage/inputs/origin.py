@@ -11,7 +11,7 @@ from storage.manifest import JSON, recipe_difference
 from storage.warc.compression import gzip_member
 from storage.warc.exchange_records import ingested_record
 
-MOST_HEAD = 32 << 10
+MAX_HEAD_LENGTH = 32 << 10
 """Longest head of a record in bytes: FastWARC reads no longer one."""
 PASSED_OVER = "passed_over."
 """Prefix of the counts of records that were passed over; the reason code follows it."""
@@ -61,7 +61,7 @@ def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
             )
     except Failure as failure:
         return UnusableRecord(place=item.place, reason=failure.reason, detail=str(failure))
-    if record.find(b"\r\n\r\n") > MOST_HEAD:
+    if record.find(b"\r\n\r\n") > MAX_HEAD_LENGTH:
         return UnusableRecord(place=item.place, reason="head_too_long", detail=item.uri[:200])
     return gzip_member(record)
 

@@ -30,7 +30,7 @@ from storage.inputs.entry import InputRecord, Item, UnusableRecord
 from storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
 from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
 from storage.manifest import JSON, Manifest, manifest_name, put_output
-from storage.s3.spool import spool_file
+from storage.spool import spool_file
 from storage.store import Store
 from storage.warc.compression import gzip_member, stem
 from storage.warc.exchange_records import input_list_record
@@ -39,7 +39,7 @@ from storage.warc.records import read_records
 SMALL = 1 << 20
 """Bytes of the largest input that shares an archive file. A larger input gets files of its own: their cost is small
 compared with its size."""
-MOST_INPUTS = 10_000
+MAX_INPUTS = 10_000
 """Inputs in one archive file at most; their list then has about 2 MB."""
 LARGEST = 8 << 20
 """Compressed bytes of one input's records at most: a small file can unpack to any size."""
@@ -100,7 +100,7 @@ class SharedArchive:
     def is_full(self) -> bool:
         """Whether the file must be sealed before another input is added."""
         return (
-            len(self.listed) >= MOST_INPUTS
+            len(self.listed) >= MAX_INPUTS
             or self._records >= self._size.records
             or self._file.tell() >= self._size.bytes
         )

@@ -34,7 +34,7 @@ from storage.inputs.origin import (
 from storage.manifest import JSON, Manifest, load_manifest, manifest_name, put_output
 from storage.store import Store
 
-MOST_RECORDS, MOST_BYTES = 100_000, 256 << 20
+MAX_RECORDS, MAX_BYTES = 100_000, 256 << 20
 Rest = Literal["more", "none"]
 RANGE = re.compile(r"(\d{12})-(\d{12})")
 
@@ -43,8 +43,8 @@ RANGE = re.compile(r"(\d{12})-(\d{12})")
 class VolumeSize:
     """Limits of a volume: it is full when it reaches either. A single record may be larger than `bytes`."""
 
-    records: int = MOST_RECORDS
-    bytes: int = MOST_BYTES
+    records: int = MAX_RECORDS
+    bytes: int = MAX_BYTES
 
 
 DEFAULT_SIZE = VolumeSize()

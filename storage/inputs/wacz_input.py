@@ -27,7 +27,7 @@ from storage.inputs.file_slice import FileSlice
 
 PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
 ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")
-LONGEST_PACKAGE = 64 << 20
+MAX_PACKAGE_LENGTH = 64 << 20
 """Largest description in bytes."""
 FAULTS = (
     BadZipFile,
@@ -106,7 +106,7 @@ def _check_digests(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
 
 def _description(package: ZipFile, info: ZipInfo, name: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(package.read(info)) if info.file_size <= LONGEST_PACKAGE else None
+        found = json.loads(package.read(info)) if info.file_size <= MAX_PACKAGE_LENGTH else None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

@@ -4,7 +4,7 @@
 2. A member that holds many records, or that has another compression or a dictionary, is unpacked. Each of its records
    is packed alone, its bytes unchanged.
 3. Damage costs only the records that it touches: if a member is cut off, the records before the cut are read.
-4. Memory is bounded by `LONGEST_COPIED`; longer members are unpacked to disk.
+4. Memory is bounded by `MAX_COPIED_BYTES`; longer members are unpacked to disk.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 from fastwarc.stream_io import Lz4Reader
 
 from storage.inputs.decompression import DICTIONARY_FRAME, DecompressedStream, decompress
-from storage.inputs.entry import DAMAGE, LONGEST_COPIED, CopiedRecord, UnusableRecord
+from storage.inputs.entry import DAMAGE, MAX_COPIED_BYTES, CopiedRecord, UnusableRecord
 from storage.inputs.file_slice import FileSlice
 from storage.warc.compression import gzip_member
 from storage.warc.members import (
@@ -63,7 +63,7 @@ def _items(file: BinaryIO, name: str) -> Iterator[MemberOrProblem]:
         assert unpacked is not None
         yield from _unpacked(BufferedReader(unpacked), unpacked, name, "in it")
         return
-    for each in members(file, 0, None, LONGEST_COPIED, name=name):
+    for each in members(file, 0, None, MAX_COPIED_BYTES, name=name):
         where = f"at byte {each.offset}"
         if head.startswith(PLAIN):
             yield _plain(each, where)
@@ -99,7 +99,7 @@ def _unpacked(
         plain.seek(0)
         last: MemberOrProblem | None = None
         if RECORD_BEGIN.match(plain.read(64)):
-            for each in members(plain, 0, None, LONGEST_COPIED, name=name):
+            for each in members(plain, 0, None, MAX_COPIED_BYTES, name=name):
                 last = _plain(each, f"{where} (byte {each.offset} unpacked)" if each.offset else where)
                 yield last
         if last is None or (problem and isinstance(last, bytes)):

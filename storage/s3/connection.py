@@ -15,14 +15,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from core.call_times import CallTimes
 from core.printable_address import redact_secrets
+from storage.request_retry import RetryPolicy
 from storage.s3.in_flight import InFlight
-from storage.s3.request_retry import RetryPolicy
 from storage.s3.requests import RequestSender
-from storage.s3.s3_client import MAX_REQUESTS, open_client
+from storage.s3.s3_client import MAX_REQUESTS, open_client, open_session
 from storage.s3.s3_errors import user_error
 
 if TYPE_CHECKING:
@@ -87,6 +87,10 @@ class Connection:
         """Return for how many milliseconds the server has answered nothing; None if it answers."""
         return self._requests.waiting_ms()
 
+    def call_times(self) -> CallTimes:
+        """Return the requests of this process and how long they took."""
+        return self._requests.timer.times
+
     def send(self, attempt: Callable[["S3Client"], T]) -> T:
         """Return the result of `attempt(client)`, which sends one request and reads its reply. Send it again as long as
         that can help.
@@ -117,7 +121,7 @@ class Connection:
     def _opened(self) -> "S3Client":
         with self._opening:
             if self._client is None:
-                client = open_client(self.location.uri, boto3.Session(), endpoint=self.location.endpoint)
+                client = open_client(self.location.uri, open_session(), endpoint=self.location.endpoint)
                 self._requests.subject = f"{self.location.uri} at {redact_secrets(client.meta.endpoint_url)}"
                 self._client = client
             return self._client

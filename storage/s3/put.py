@@ -49,7 +49,7 @@ IF_NAME_FREE: Condition = {"IfNoneMatch": "*"}
 UNCONDITIONAL: Condition = {}
 PROBES = ".probe/"
 """Where the objects of that trial lie, under the prefix. `sweep` removes what a killed process left."""
-MOST_PARTS = 10_000
+MAX_PARTS = 10_000
 """Limit of the S3 API for multipart uploads."""
 ABORT_S = 5
 """Seconds for a request that only tidies up: a server that does not answer must not delay the end of a command, and
@@ -165,7 +165,7 @@ def upload(connection: Connection, key: str, file: int, size: int, *, part_bytes
         return False
     condition = IF_NAME_FREE if _honours_completion(connection) else UNCONDITIONAL
     digest = _digest(file)
-    part_bytes = max(part_bytes, -(-size // MOST_PARTS))
+    part_bytes = max(part_bytes, -(-size // MAX_PARTS))
     for _ in range(STARTS):
         mark = _mark()
         this = _Upload.start(connection, key, {MARK: mark, DIGEST: digest})

@@ -1,12 +1,11 @@
 """`RequestSender`: sends each request as often as its `RetryPolicy` allows, and never too many at once.
 
-Any thread may send. `storage.s3.request_retry` makes the decisions; this module only waits and sends.
+Any thread may send. `storage.request_retry` makes the decisions; this module only waits and sends.
 """
 
 import logging
 import random
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -14,18 +13,20 @@ from typing import TypeVar
 from botocore.exceptions import ClientError
 
 from core import Unavailable
-from storage.s3.in_flight import InFlight
-from storage.s3.request_retry import (
+from storage.call_timer import CallTimer
+from storage.request_retry import (
     Admission,
     Circuit,
     RetryPolicy,
     admit,
+    monotonic_ms,
     pause_ms,
     record_answer,
     record_cancellation,
     record_failure,
     remaining_ms,
 )
+from storage.s3.in_flight import InFlight
 from storage.s3.s3_errors import RetryableFailure, retryable_failure
 
 T = TypeVar("T")
@@ -37,11 +38,6 @@ FIRST_REPLY_MS = 10_000
 WARN_AFTER_MS = 5_000
 """A shorter outage is not logged."""
 _log = logging.getLogger(__name__)
-
-
-def monotonic_ms() -> int:
-    """Return milliseconds of a clock that nobody sets."""
-    return time.monotonic_ns() // 1_000_000
 
 
 class RequestSender:
@@ -73,6 +69,8 @@ class RequestSender:
         self._circuit = Circuit()
         self._reason = ""
         self._warned_of: int | None = None
+        self.timer = CallTimer()
+        """Counts the attempts, those without an answer too."""
 
     def waiting_ms(self) -> int | None:
         """Return for how many milliseconds nothing has been answered, since the first failure; None if the server
@@ -153,7 +151,7 @@ class RequestSender:
     def _attempt(self, attempt: Callable[[], T], admission: Admission, limit_ms: int) -> T | RetryableFailure:
         try:
             # Without a limit, a server that sends a byte now and then would hold the request for ever.
-            with self._in_flight.attempt(limit_ms / 1000):
+            with self.timer.time(), self._in_flight.attempt(limit_ms / 1000):
                 result = attempt()
         except Exception as error:
             found = retryable_failure(error)

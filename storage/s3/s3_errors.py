@@ -9,7 +9,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -29,6 +28,7 @@ from botocore.parsers import ResponseParserError
 
 from core import InputError, ThresherError, Unavailable
 from core.printable_address import redact_secrets
+from storage.request_retry import retry_after_ms
 
 RETRYABLE_CODES = frozenset(
     {
@@ -191,20 +191,6 @@ def _refused(code: str, status: int, subject: str) -> ThresherError:
 
 def _is_servers_fault(error: ClientError) -> bool:
     return status(error) >= 500 and status(error) not in (501, 505)
-
-
-def retry_after_ms(headers: Mapping[str, str]) -> int:
-    """Return the pause of a Retry-After header (RFC 9110, section 10.2.3): seconds, or a date, which is compared with
-    the server's own clock; 0 if neither is given. Names of headers are in lower case.
-    """
-    after = headers.get("retry-after", "")
-    if after.isascii() and after.isdigit():
-        return int(after[:9]) * 1000
-    try:
-        wait = parsedate_to_datetime(after) - parsedate_to_datetime(headers.get("date", ""))
-    except (TypeError, ValueError):
-        return 0
-    return max(0, int(wait.total_seconds() * 1000))
 
 
 def _line(error: Exception) -> str:

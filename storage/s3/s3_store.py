@@ -2,7 +2,7 @@
 
 1. An object appears by one request, which the server carries out whole or not at all. The server decides who was first;
    `storage.s3.put` says what holds if it cannot.
-2. A request is sent again until it is answered or the time of the retry policy is over (`storage.s3.request_retry`),
+2. A request is sent again until it is answered or the time of the retry policy is over (`storage.request_retry`),
    whatever the connection does to it or to its reply. The returned value is what is true in the bucket.
 3. Work in progress is a file in the node's spool, or an upload on the server that nobody sees.
 4. All threads share one connection and may call at once. A pickled store, and a store that came over a fork, opens its
@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from core import CorruptData, InputError
+from core.call_times import CallTimes
 from core.printable_address import printable_address
+from storage.request_retry import RetryPolicy
 from storage.s3 import listing, put, read, uploads
 from storage.s3.connection import BucketLocation, Connection
 from storage.s3.read import BlockCache, Head
-from storage.s3.request_retry import RetryPolicy
-from storage.s3.spool import open_spool, spool_file
+from storage.spool import open_spool, spool_file
 from storage.store import Staged, check_name
 
 if TYPE_CHECKING:
@@ -201,6 +202,10 @@ class S3Store:
         """Return when the server stopped answering this process, in milliseconds since 1970; None if it answers."""
         waiting = self._connection.waiting_ms()
         return None if waiting is None else time.time_ns() // 1_000_000 - waiting
+
+    def call_times(self) -> CallTimes:
+        """Return the requests of this process and how long they took, without the pauses between two attempts."""
+        return self._connection.call_times()
 
     def close(self) -> None:
         """Close this process's connection. A later call opens another."""

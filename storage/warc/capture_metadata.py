@@ -15,8 +15,8 @@ from core import Capture, InputError
 
 LINK, REDIRECT = "L", "R"
 """Kinds of hop, as Heritrix writes them: a link, and the target of a redirect."""
-MOST_HOPS = 255
-MOST_OUTLINKS = 4 << 20
+MAX_HOPS = 255
+MAX_OUTLINKS = 4 << 20
 """Bytes of outlinks that are written; `outlinksLeftOut` counts those behind."""
 LINE = "\r\n"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
@@ -79,7 +79,7 @@ def _lines(metadata: CaptureMetadata, capture: Capture) -> Iterator[tuple[str, s
         yield "tlsVerdict", _one_line(capture.tls.trust)
     if metadata.via:
         yield "via", _one_line(metadata.via)
-    hops = LINK * min(metadata.depth, MOST_HOPS) + REDIRECT * min(metadata.redirects, MOST_HOPS)
+    hops = LINK * min(metadata.depth, MAX_HOPS) + REDIRECT * min(metadata.redirects, MAX_HOPS)
     if hops:
         yield "hopsFromSeed", hops
     for name, value in metadata.facts:
@@ -88,8 +88,8 @@ def _lines(metadata: CaptureMetadata, capture: Capture) -> Iterator[tuple[str, s
 
 def _outlinks(metadata: CaptureMetadata) -> str:
     urls, left = metadata.outlinks, 0
-    if sum(map(len, urls)) > MOST_OUTLINKS:
-        room = takewhile(lambda size: size <= MOST_OUTLINKS, accumulate(map(len, urls)))
+    if sum(map(len, urls)) > MAX_OUTLINKS:
+        room = takewhile(lambda size: size <= MAX_OUTLINKS, accumulate(map(len, urls)))
         count = sum(1 for _ in room)
         urls, left = urls[:count], len(urls) - count
     whole = "".join(urls)

@@ -31,7 +31,7 @@ LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""
 _GZIP = 31
 """How zlib is told to write gzip, with the widest window."""
-LONGEST_VALIDATOR = 256
+MAX_VALIDATOR_LENGTH = 256
 """Characters of an ETag or a Last-Modified. A longer one is left out, because a cut one would be another value."""
 NO_ENCODING = "\n"
 """Stands for a Content-Encoding that is longer. No header has this value."""
@@ -119,7 +119,7 @@ def make_row(  # noqa: PLR0913 - one parameter per field of the row
         last_modified=_validator(last_modified),
         ms=date_ms % 1000,
         record_id=record_id,
-        content_encoding=encoding if len(encoding) <= LONGEST_VALIDATOR else NO_ENCODING,
+        content_encoding=encoding if len(encoding) <= MAX_VALIDATOR_LENGTH else NO_ENCODING,
         original_url=revisit.uri if revisit else "",
         original_date_ms=revisit.date_ms if revisit else 0,
         original_id=revisit.refers_to if revisit else "",
@@ -253,4 +253,4 @@ def field_value(value: str | None) -> str:
 
 def _validator(value: str | None) -> str:
     text = field_value(value)
-    return text if len(text) <= LONGEST_VALIDATOR else ""
+    return text if len(text) <= MAX_VALIDATOR_LENGTH else ""

@@ -25,7 +25,7 @@ WINDOW = 32 << 10
 """Compressed bytes read at a time."""
 PIECE = 1 << 20
 """Decompressed bytes made at a time."""
-SMALLEST_WINDOW = 512
+MIN_WINDOW = 512
 """Compressed bytes read at the start of a member: a file may hold a million members."""
 BEGINNING = 1 << 10
 """Bytes of a possible record in which its beginning is searched."""
@@ -126,7 +126,7 @@ def _gzip(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
     file.seek(offset)
     engine = isal_zlib.decompressobj(31)
     kept: list[bytes] = []
-    size, window = 0, SMALLEST_WINDOW
+    size, window = 0, MIN_WINDOW
     piece = b""
     while not engine.eof:
         chunk = engine.unconsumed_tail
@@ -225,7 +225,7 @@ def _framed(
 
 def _next_record(file: BinaryIO, start: int, magic: bytes, begin: re.Pattern[bytes]) -> int:
     """Return the offset at or behind `start` where a record seems to begin; the end of the file if none does."""
-    length = SMALLEST_WINDOW
+    length = MIN_WINDOW
     while True:
         file.seek(start)
         window = file.read(length)

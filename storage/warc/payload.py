@@ -21,7 +21,7 @@ INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the c
 ENCODINGS_AT_MOST = 4
 """More encodings on top of one another are an attack, not a page."""
 PIECE = 1 << 20
-SMALLEST_WINDOW, LARGEST_WINDOW = 256, 64 << 10
+MIN_WINDOW, MAX_WINDOW = 256, 64 << 10
 """Compressed bytes that a decoder gets at a time: the smallest at the start of a stream."""
 ZSTD_WINDOW = 8 << 20
 """Bytes of memory that a Zstandard frame may ask for (RFC 9659, section 3)."""
@@ -148,14 +148,14 @@ def _inflated(data: bytes, at: int, wrapper: int, limit: int) -> tuple[bytes, st
     The stream is fed in growing windows, because the decoder copies what lies behind its end and a body may hold a
     million streams.
     """
-    engine, view, window = isal_zlib.decompressobj(wrapper), memoryview(data), SMALLEST_WINDOW
+    engine, view, window = isal_zlib.decompressobj(wrapper), memoryview(data), MIN_WINDOW
     pieces: list[bytes] = []
     size = 0
     fed: bytes | memoryview = b""
     while not engine.eof:
         if not fed:
             fed = view[at : at + window]
-            at, window = at + len(fed), min(2 * window, LARGEST_WINDOW)
+            at, window = at + len(fed), min(2 * window, MAX_WINDOW)
         try:
             piece = engine.decompress(fed, min(PIECE, limit + 1 - size))
         except INFLATE_ERROR:

@@ -29,21 +29,21 @@ def install_parser():
     patch.object(page_reading, "read_sitemap", read_sitemap).start()
 
 
-def page_result(*args, **options):
-    """`crawler.lease_result.page_result`, with that parser."""
+def read_and_decide(*args, **options):
+    """`crawler.lease_result.read_and_decide`, with that parser."""
     install_parser()
-    return crawler.lease_result.page_result(*args, **options)
+    return crawler.lease_result.read_and_decide(*args, **options)
 
 
 def page_settlement(*args, **options):
-    """Do what `crawler.reading.page_reading.page_settlement` does, with that parser."""
+    """Do what `crawler.lease_result.page_settlement` does, with that parser."""
     install_parser()
-    return page_reading.page_settlement(*args, **options)
+    return crawler.lease_result.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):
-    """Do what `crawler.reading.page_reading.page_settlement` does; raise for a marked page."""
-    return fail() if MARK in found.body else page_reading.page_settlement(lease, found, **options)
+    """Do what `crawler.lease_result.page_settlement` does; raise for a marked page."""
+    return fail() if MARK in found.body else crawler.lease_result.page_settlement(lease, found, **options)
 
 
 def read_hop(lease, found, base, follows):

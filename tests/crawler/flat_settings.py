@@ -6,7 +6,8 @@ from crawler.archive_settings import ArchiveSettings
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
 from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.wire import Client, WireSettings
+from crawler.wire import WireSettings
+from crawler.wire.client import Client
 from crawler.worker import WorkerConfig
 
 OWNERS = {

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from core import Capture
 from crawler.archive_filter import MAX_OUTLINKS
-from crawler.lease_result import lease_result, page_result
+from crawler.lease_result import page_settlement, read_and_decide, settlement_of_dropped
 from crawler.reading import page_reading
+from crawler.reading.outcome import judge_capture
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import page_settlement, settlement_of_dropped
-from crawler.reading.page_response import page_response
+from crawler.reading.page_reading import page_response
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
 from extract.links import extract_links
@@ -24,6 +24,7 @@ from frontier.request_state import RequestState
 from storage.directory_store import DirectoryStore
 from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
+from tests.crawler.lease_results import lease_result
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect
 from tests.expect import expect
@@ -112,7 +113,8 @@ def test_a_redirect_keeps_its_target_whether_the_frontier_knows_it_or_not():
     moved = captured(301, headers=(("Location", "/there"),))
     args, known = (lease("http://example.org/"), moved, RECORD_ID), {"http://example.org/there"}
     here = lease_result(*args, archive_filter=nothing, known_urls=known)
-    beside = page_result(*args, nothing, DEFAULT_OPTIONS).to_lease_result(args[0], here.records, known)
+    read = read_and_decide(args[0], moved, judge_capture(moved), RECORD_ID, nothing, DEFAULT_OPTIONS)
+    beside = read.to_lease_result(args[0], here.records, known)
     assert here == beside
     assert [found.url.text for found in expect(Settlement, here.decision).discoveries] == [
         "http://example.org/there"
@@ -238,7 +240,9 @@ def test_redirects_and_robots_txt_are_archived_and_every_other_dropped_response_
     assert crawl.stats.reasons == {"gone:status_404": 1, "failed:status_503": 1}
 
 
-@pytest.mark.parametrize("after", [5, 60, 150])
+@pytest.mark.parametrize(
+    "after", [pytest.param(5, marks=pytest.mark.slow), 60, pytest.param(150, marks=pytest.mark.slow)]
+)
 def test_killed_and_run_again_every_page_is_archived_or_noted_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")

@@ -13,6 +13,7 @@ import crawler.decode_budget
 from crawler.decode_budget import MAX_BUDGET_BYTES, SMALL_BODY_BYTES, DecodeBudget
 from crawler.lease_handler import FetchResult, LeaseHandler
 from crawler.machine.activity import Activity
+from crawler.reading.outcome import judge_capture
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from crawler.reading.page_response import HEAVY_PAGE_BYTES
 from frontier import CrawlSettings
@@ -61,6 +62,10 @@ def lease_handler(page_process, screen=None, options=DEFAULT_OPTIONS):
     return made
 
 
+def fetched(found):
+    return FetchResult(result=found, judgement=judge_capture(found))
+
+
 async def settle():
     for _ in range(10):
         await asyncio.sleep(0)
@@ -83,7 +88,7 @@ async def test_bombs_that_wait_to_be_read_take_no_memory(bomb, headers, screen, 
     reader = lease_handler(page_process, screen, PageOptions(obey=obey))
     tracemalloc.start()
     try:
-        found = FetchResult(result=capture(bomb, *headers, GZIP))
+        found = fetched(capture(bomb, *headers, GZIP))
         reading = [asyncio.create_task(reader.read(lease(), found)) for _ in range(MANY)]
         await settle()
         assert page_process.asked == MANY
@@ -99,9 +104,9 @@ async def test_short_bodies_are_read_at_once():
     body = gzip.compress(b"<html><body><p>" + b"x" * HEAVY_PAGE_BYTES)
     page = capture(body, HTML, GZIP)
     short = capture(gzip.compress(b"<html><p>short"), HTML, GZIP)
-    ended = await lease_handler(page_process).read(lease(), FetchResult(result=short))
+    ended = await lease_handler(page_process).read(lease(), fetched(short))
     assert (ended.decision.outcome, page_process.asked) == ("fetched", 0)
-    waiting = asyncio.create_task(lease_handler(page_process).read(lease(), FetchResult(result=page)))
+    waiting = asyncio.create_task(lease_handler(page_process).read(lease(), fetched(page)))
     await settle()
     assert page_process.asked == 1
     page_process.turn.set()

@@ -16,7 +16,8 @@ import crawler.reading.page_reading
 import crawler.replay.replay
 from core import Failure
 from crawler.page_process import PageProcess
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS, is_heavy
+from crawler.reading.page_reading import page_response
+from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS
 from crawler.replay.replay import recover
 from crawler.wire.client import Client
 from crawler.worker import run_worker
@@ -25,6 +26,7 @@ from storage.directory_store import DirectoryStore
 from tests.crawler import crashing_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.crawls.test_firewall import lines
+from tests.crawler.reading.test_page_reading import HTML, capture
 from tests.crawler.replay.test_replay_revisit import dead, settle_robots
 from tests.crawler.server import page
 from tests.crawler.spiders.test_spiders import project  # noqa: F401 - a fixture
@@ -127,6 +129,10 @@ async def test_calls_at_the_same_time_are_answered_each_with_its_own(process):
     assert answers == list(range(20))
 
 
+def is_heavy(body):
+    return page_response(capture(body, HTML)).is_heavy
+
+
 def test_long_pages_and_those_of_many_links_are_heavy():
     assert is_heavy(b"x" * (HEAVY_PAGE_BYTES + 1))
     assert is_heavy(b"<a href=x" * (HEAVY_PAGE_LINKS + 1))
@@ -141,7 +147,7 @@ def deadly(monkeypatch):
     monkeypatch.setattr(crawler.reading.page_reading, "extract_links", crashing_parser.links)
     monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
     monkeypatch.setattr(crawler.lease_handler, "read_hop", crashing_parser.read_hop)
-    monkeypatch.setattr(crawler.lease_handler, "page_result", crashing_parser.page_result)
+    monkeypatch.setattr(crawler.lease_handler, "read_and_decide", crashing_parser.read_and_decide)
     monkeypatch.setattr(crawler.replay.replay, "page_settlement", crashing_parser.page_settlement)
 
 

@@ -2,9 +2,8 @@
 
 from types import SimpleNamespace
 
-from crawler.lease_result import LeaseResult
+from crawler.lease_result import LeaseResult, settlement_for
 from crawler.reading.outcome import READING_FAILED
-from crawler.reading.page_reading import settlement_for
 from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.settler import Settler
 from tests.crawler.leases import lease

@@ -44,5 +44,5 @@ def test_a_registry_that_does_not_answer_fails_nothing_and_is_named(tmp_path, mo
     report.write_text(json.dumps({"dependencies": [CLEAN]}))  # of another day
     failed = program("import sys; sys.exit('ERROR: connection refused')")
     assert audit(failed, report) == (0, [f"{NOT_AUDITED}: ERROR: connection refused"])
-    monkeypatch.setattr(module, "LONGEST_S", 0.1)
+    monkeypatch.setattr(module, "MAX_DURATION_S", 0.1)
     assert audit(program("import time; time.sleep(60)"), report)[1][0].startswith(NOT_AUDITED)

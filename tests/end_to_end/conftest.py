@@ -1,5 +1,6 @@
 """A project over a small real web, and the command as a user types it."""
 
+import importlib
 import io
 import json
 import logging
@@ -104,6 +105,9 @@ class CallingUser(User):
         handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.chdir(self.directory)
+            patch.setattr(sys, "path", [*sys.path])
+            # One process for the parts of a step: what is made is the same, and each process imports for half a second.
+            patch.setattr(os, "sched_getaffinity", lambda _: {0})
             patch.setenv("THRESHER_PROJECT", str(self.directory))
             patch.setattr(sys, "argv", ["thresher", *map(str, words)])
             patch.setattr(logging.lastResort, "formatter", None)
@@ -111,9 +115,17 @@ class CallingUser(User):
                 main()
         for signum, handler in handlers.items():
             signal.signal(signum, handler)
+        self._forget_modules()
         result = CommandResult(int(ended.value.code or 0), out.getvalue(), err.getvalue())
         assert result.code == code, f"{words}: exit code {result.code}\n{result.out}\n{result.err}"
         return result
+
+    def _forget_modules(self):
+        """Remove the project's own modules (spiders, rules): the next command imports them anew."""
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None)).startswith(f"{self.directory}{os.sep}"):
+                del sys.modules[name]
+        importlib.invalidate_caches()
 
 
 def kill_tree(process):
@@ -142,13 +154,20 @@ def wait_until(condition, process, timeout=120):
 
 
 @pytest.fixture
-def user(tmp_path):
+def project_directory(tmp_path: Path) -> Path:
     directory = tmp_path / "project"
     directory.mkdir()
     (directory / "thresher.toml").write_text(TOML)
-    return User(directory)
+    return directory
 
 
 @pytest.fixture
-def calling_user(user):
-    return CallingUser(user.directory)
+def user(project_directory: Path) -> User:
+    """Each command is a process. Name it where a command is killed, interrupted or watched from outside."""
+    return User(project_directory)
+
+
+@pytest.fixture
+def calling_user(project_directory: Path) -> CallingUser:
+    """Each command runs in the process of the test; `start` starts a process all the same."""
+    return CallingUser(project_directory)

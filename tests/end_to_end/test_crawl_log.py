@@ -29,6 +29,11 @@ def web():
 
 
 @pytest.fixture
+def user(calling_user):
+    return calling_user
+
+
+@pytest.fixture
 def site():
     with Server(web()).in_thread() as server:
         yield server
@@ -187,10 +192,21 @@ def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
         stderr=subprocess.PIPE,
         text=True,
     )
+    last, let_go = site.answers["/4"], threading.Event()
+
+    async def held(_, writer):
+        """The crawl goes on as long as the follower, which skips sealed files, has not shown a line."""
+        await asyncio.to_thread(let_go.wait)
+        writer.write(last)
+
+    site.answers["/4"] = held
     user.run("seed", f"{site.url}/", "--scope", "prefix")
-    user.run("crawl")
+    crawl = user.start("crawl")
     assert follow.stdout
-    seen = [json.loads(follow.stdout.readline())["url"] for _ in range(PAGES)]
+    seen = [json.loads(follow.stdout.readline())["url"]]
+    let_go.set()
+    seen += [json.loads(follow.stdout.readline())["url"] for _ in range(PAGES - 1)]
+    assert crawl.wait(60) == 0
     assert sorted(seen) == [f"{site.url}/", *(f"{site.url}/{n}" for n in range(1, PAGES))]
     follow.send_signal(signal.SIGINT)
     _, err = follow.communicate(timeout=30)

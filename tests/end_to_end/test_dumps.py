@@ -2,6 +2,8 @@
 
 import bz2
 
+import pytest
+
 from storage.warc.records import read_records
 from tests.storage.dumps import page, posts, revision, row, wiki
 
@@ -15,6 +17,11 @@ POSTS = posts(
     row(2, 2, ParentId=1, body="<p>Slowly.</p>"),
     row(3, 2, ParentId=1, body="<p>With a rope.</p>"),
 )
+
+
+@pytest.fixture
+def user(calling_user):
+    return calling_user
 
 
 def archived(user, source):

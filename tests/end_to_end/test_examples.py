@@ -15,6 +15,12 @@ from tests.web import demo_web  # noqa: F401 - a fixture
 
 EXAMPLES = ROOT / "examples"
 
+
+@pytest.fixture
+def user(calling_user):
+    return calling_user
+
+
 WORDS = ("river", "mountain", "harbour", "lantern", "meadow", "orchard", "winter", "bridge")
 
 
@@ -99,6 +105,18 @@ def test_a_tool_that_is_not_installed_is_left_out_and_named(user):
     assert done.stdout == "duckdb: left out, for duckdb is not installed\n"
 
 
+def test_training_without_pytorch_is_refused_in_one_line():
+    code = (
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv = ['train.py', 'out', '--checkpoint', 'run.pt']; "
+        f"runpy.run_path({str(EXAMPLES / 'train.py')!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("train.py needs PyTorch (")
+    assert done.stderr.endswith("): pip install torch\n")
+    assert done.stderr.count("\n") == 1
+
+
 SHOP = "The lamp is in stock. Add to cart or buy now, for it is a special offer with free shipping. "
 STORY = (
     "The keeper of the lamp went down to the harbour in the evening and waited for the boats to come home. "
@@ -144,7 +162,7 @@ def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, calli
 
 
 TESTS = ("test_examples", "test_training")
-MOST_LINES = {"train.py": 140}  # it has a model and a checkpoint
+MAX_LINES = {"train.py": 140}  # it has a model and a checkpoint
 
 
 def test_every_example_has_a_test_and_says_how_it_is_run():
@@ -153,4 +171,4 @@ def test_every_example_has_a_test_and_says_how_it_is_run():
         text = path.read_text()
         assert f'"{path.name}"' in here
         assert f"python examples/{path.name}" in text or f"python {path.name}" in text
-        assert len(text.splitlines()) <= MOST_LINES.get(path.name, 70)
+        assert len(text.splitlines()) <= MAX_LINES.get(path.name, 70)

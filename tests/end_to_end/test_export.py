@@ -5,7 +5,7 @@ import json
 import pytest
 
 from shards.tokenizer import load_tokenizer_file
-from tests.end_to_end.conftest import User
+from tests.end_to_end.conftest import CallingUser
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
 MIX = """
@@ -28,7 +28,7 @@ def user(tmp_path_factory):
     directory = tmp_path_factory.mktemp("export")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "tokenizer.json").write_text(load_tokenizer_file(None).json)
-    user = User(directory)
+    user = CallingUser(directory)
     for source in ("first", "second"):
         rows = [{"text": f"Document {n} of {source}. " * 20} for n in range(30)]
         (directory / f"{source}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -75,16 +75,70 @@ def test_formats_a_mix_and_packing_in_one_command(user):
     ("options", "named"),
     [
         (("--mix", "absent.toml"), "absent.toml: no such file"),
-        (("--mix", "thresher.toml"), "unknown field"),
+        (("--mix", "thresher.toml"), "the unknown key 'filters'"),
+        (
+            ("--mix", "column.toml"),
+            "where.langauge: documents have no column 'langauge'; did you mean 'language'",
+        ),
+        (
+            ("--mix", "weight.toml"),
+            "weight: documents have no column 'cluster_sizes'; did you mean 'cluster_size'",
+        ),
+        (("--mix", "weight2.toml"), "weight: documents have no column 'title'"),
+        (("--mix", "nothing.toml"), "no kept document belongs to source 'a'"),
+        (("--pack", "0"), "--pack 0: give a length from 1"),
+        (("--pack", str(10**30)), "give a length from 1 to 4,194,304"),
         (("--shard-size", "many"), "--shard-size"),
         (("--eos", "<end>"), "--eos <end>"),
         (("--packing", "concat"), "--pack"),
         (("--plot", "mix.png"), "--mix"),
+        (
+            ("--mix", "good.toml", "--plot", "nodir/mix.png"),
+            "--plot nodir/mix.png: give a file in a directory",
+        ),
+        (("--mix", "good.toml", "--plot", "folder.png"), "--plot folder.png: give a file"),
+        (("--out", ""), "--out is empty"),
+        (("--out", " "), "--out is empty"),
     ],
 )
 def test_a_wrong_option_gets_one_line_and_makes_nothing(user, options, named):
+    source = '[[source]]\nname = "a"\nshare = 1\n'
+    for name, line in {
+        "good": "",
+        "column": 'where.langauge = "en"',
+        "weight": 'weight = "cluster_sizes"',
+        "weight2": 'weight = "title"',
+        "nothing": 'where.language = "xx"',
+    }.items():
+        (user.directory / f"{name}.toml").write_text(source + line)
+    (user.directory / "folder.png").mkdir(exist_ok=True)
     assert named in export(user, "--out", "wrong", *options, code=2).line
     assert not (user.directory / "wrong").exists()
+
+
+def test_a_word_that_is_no_format_is_named_with_the_known_ones(user):
+    said = export(user, "--out", "wrong", "--format", "torch", code=2).err.splitlines()[-1]
+    assert said.startswith("Error: Invalid value for '--format': 'torch' is not one of 'tokens', 'parquet'")
+
+
+def test_a_tokenizer_without_an_end_token_is_named_unless_none_is_wanted(user):
+    assert "names no end token" in export(user, "--out", "marked").err
+    assert "names no end token" not in export(user, "--out", "none", "--eos", "none").err
+    assert "names no end token" not in export(user, "--out", "some", "--eos", "7").err
+
+
+def test_a_number_of_shards_agrees_with_its_noun(user):
+    assert export(user, "--out", "one").out.endswith("in 1 shard\n")
+    assert export(user, "--out", "many", "--shard-size", "10kB").out.endswith(" shards\n")
+
+
+def test_a_mix_by_the_size_of_clusters_and_a_column_of_numbers(user):
+    for name, line in {
+        "clusters": "where.cluster_size = { max = 1 }\nweight = 'cluster_size'",
+        "numbers": "where.record_offset = { min = 0 }\nweight = 'record_length'",
+    }.items():
+        (user.directory / f"{name}.toml").write_text(f'[[source]]\nname = "a"\nshare = 1\n{line}\n')
+        assert " tokens in 1 shard" in export(user, "--out", name, "--mix", f"{name}.toml").out
 
 
 def test_other_options_for_the_same_directory_are_refused_by_name(user):

@@ -67,7 +67,7 @@ ARCHIVE = [
     (REPAIR, 1, "--accept-loss"),
     (PROCESS, 1, CHANGED),
     BACK,
-    (PROCESS, 0, "1 parts made"),
+    (PROCESS, 0, "1 part made"),
 ]
 CASES = {
     "archive, gzip": Case(file="data/warc/s/pages.warc.gz", typed=ARCHIVE),
@@ -77,7 +77,7 @@ CASES = {
         typed=[
             (["process", "--redo"], 1, CHANGED),
             (["verify", "--accept-loss"], 1, "is sealed again without its damaged records"),
-            (PROCESS, 0, "1 parts made"),
+            (PROCESS, 0, "1 part made"),
             (["report"], 0, "early/damaged"),
             (DEDUP, 0, "duplicates:"),
             (ELSEWHERE, 0, "documents"),
@@ -98,7 +98,7 @@ CASES = {
             (PROCESS, 1, "verify --repair"),
             (DEDUP, 1, "verify --repair"),
             (REPAIR, 1, "1 damaged"),
-            (PROCESS, 0, "1 parts made"),
+            (PROCESS, 0, "1 part made"),
         ],
     ),
     "documents": Case(
@@ -109,7 +109,7 @@ CASES = {
             (PROCESS, 0, "0 parts made"),
             (ELSEWHERE, 1, CHANGED),
             (REPAIR, 1, "1 damaged"),
-            (PROCESS, 0, "1 parts made"),
+            (PROCESS, 0, "1 part made"),
             (ELSEWHERE, 0, "documents"),
         ],
     ),
@@ -119,7 +119,7 @@ CASES = {
             (VERIFY, 1, "its bytes are not those that were sealed"),
             (["refetch", "s", "--crawl", "again"], 1, CHANGED),
             (REPAIR, 1, "1 damaged"),
-            (PROCESS, 0, "1 parts made"),
+            (PROCESS, 0, "1 part made"),
         ],
     ),
     "signatures": Case(
@@ -128,7 +128,7 @@ CASES = {
             (VERIFY, 1, "its bytes are not those that were sealed"),
             (ELSEWHERE, 1, CHANGED),
             (REPAIR, 1, "1 damaged"),
-            (PROCESS, 0, "1 parts made"),
+            (PROCESS, 0, "1 part made"),
         ],
     ),
     "removed duplicates": Case(

@@ -25,7 +25,7 @@ def seeded(user, web):
         TOML.replace("[crawler]", f'[crawler]\nmax_backlog = "{LIMIT}B"')
     )
     (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
-    user.run("seed", "seeds.txt", "--scope", "host")
+    CallingUser(user.directory).run("seed", "seeds.txt", "--scope", "host")
     return user
 
 
@@ -53,9 +53,10 @@ def archived_bytes(user):
     return sum(path.stat().st_size for path in (user.directory / "data" / "warc").rglob("*.warc.gz"))
 
 
+@pytest.mark.slow
 def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded):
     follower = seeded.start("process", "main", "--follow", "--workers", "1")
-    crawled = seeded.run("crawl", "main", "--json").json
+    crawled = CallingUser(seeded.directory).run("crawl", "main", "--json").json
     assert follower.wait(120) == 0
     found = source(seeded)
     assert crawled["drained"]
@@ -63,7 +64,7 @@ def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded
     assert found["flow"] is None
     assert found["files"] > 1
     followed = texts(seeded)
-    seeded.run("process", "main", "--redo")
+    CallingUser(seeded.directory).run("process", "main", "--redo")
     assert texts(seeded) == followed
 
 
@@ -108,5 +109,5 @@ def archived_urls(user):
     return found
 
 
-def test_a_follower_of_nothing_is_told_so_in_one_line(user):
-    assert "no such crawl or ingest" in user.run("process", "nothing", "--follow", code=2).line
+def test_a_follower_of_nothing_is_told_so_in_one_line(calling_user):
+    assert "no such crawl or ingest" in calling_user.run("process", "nothing", "--follow", code=2).line

@@ -20,6 +20,11 @@ def byte_tokenizer(path):
 
 
 @pytest.fixture
+def user(calling_user):
+    return calling_user
+
+
+@pytest.fixture
 def export(user):
     """An export of two sources, its texts, and its tokenizer."""
     toml = (

@@ -12,7 +12,7 @@ from core import InputError
 from crawler.render.chromium.program import find_browser
 from crawler.spiders import spider_settings
 from tests.crawler.server import Server, page
-from tests.end_to_end.conftest import ROOT
+from tests.end_to_end.conftest import ROOT, User
 from tests.end_to_end.test_spiders import items
 
 GUIDE = (ROOT / "docs/guides/scrapy.md").read_text(encoding="utf-8")
@@ -23,6 +23,11 @@ fetch('/api/orders').then(answer => answer.json()).then(orders => {
   for (const order of orders) root.innerHTML += `<a class="order" href="/order/${order}">${order}</a>`;
 });
 </script>"""
+
+
+@pytest.fixture
+def user(calling_user):
+    return calling_user
 
 
 @pytest.fixture
@@ -173,7 +178,7 @@ def test_who_asks_for_a_browser_where_there_is_none_is_told_so_once(user, site):
         yield {'url': response.url}
 """
     site.fallback = lambda _: page("x")
-    said = user.run(*small(user, site, code)).err
+    said = User(user.directory).run(*small(user, site, code)).err
     assert said.count('meta["playwright"] asks for a browser; set crawler.render') == 1
     assert len(items(user.directory / "items")) == 3
 
@@ -222,7 +227,10 @@ class Form(scrapy.Spider):
 """
 
 
-@pytest.mark.parametrize("name", ["Pages", "Rows", "Nodes", "Form"])
+SLOW_KINDS = [pytest.param(name, marks=pytest.mark.slow) for name in ("Rows", "Nodes")]
+
+
+@pytest.mark.parametrize("name", ["Pages", "Form", *SLOW_KINDS])
 def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
     sitemap = f"<urlset><url><loc>{site.url}/page</loc></url></urlset>"
     site.answers |= {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.crawler.crawls.test_crawl import slowly, web
 from tests.crawler.server import Server, page
-from tests.end_to_end.conftest import ROOT, kill_tree, wait_until
+from tests.end_to_end.conftest import ROOT, User, kill_tree, wait_until
 
 GUIDE = (ROOT / "docs/guides/spiders.md").read_text(encoding="utf-8")
 FOLLOW = """
@@ -30,6 +30,11 @@ class Follow(scrapy.Spider):
         if self.last and response.url.endswith(self.last):
             raise CloseSpider("enough")
 """
+
+
+@pytest.fixture
+def user(calling_user):
+    return calling_user
 
 
 @pytest.fixture
@@ -127,6 +132,6 @@ def test_settings_that_the_crawl_decides_are_named_in_one_line(user, site):
     (user.directory / "own.py").write_text(settings)
     site.answers["/"] = page("x")
     words = ("--spider", "follow:Follow", "--settings", "own", "-a", f"first={site.url}/")
-    said = user.run("crawl", "x", *words)
+    said = User(user.directory).run("crawl", "x", *words)
     (line,) = [line for line in said.err.splitlines() if "the crawl decides these settings" in line]
     assert line.endswith(": DOWNLOAD_DELAY, ROBOTSTXT_OBEY")

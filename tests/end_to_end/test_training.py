@@ -83,3 +83,16 @@ def test_a_killed_training_goes_on_with_another_world_size(start, tmp_path):
         for step, loss in losses.items():
             assert loss == pytest.approx(whole[step], abs=1e-8), step
     assert {*before, *after} == {*whole}
+
+
+def test_what_cannot_be_trained_is_refused_with_exit_code_2(tmp_path, request):
+    interpreter = torch_python(request.config.cache)
+    for words, world_size in (("has no manifest.json", "1"), ("batch_size=0: give a whole number", "13")):
+        done = subprocess.run(
+            [interpreter, ROOT / "examples" / "train.py", tmp_path, "--checkpoint", tmp_path / "run.pt"],
+            env={**environment(), "RANK": "0", "WORLD_SIZE": world_size},
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert words in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr

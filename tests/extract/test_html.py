@@ -10,7 +10,7 @@ from core import Document, RecordRef
 from extract import Skip
 from extract.extraction import Extraction
 from extract.html import EXTRACTOR, LONGEST, extract
-from extract.page.boxes import MOST_ELEMENTS
+from extract.page.boxes import MAX_ELEMENTS
 from extract.record_document import document_id, extract_document
 from storage.warc.records import ArchivedRecord
 from tests.expect import expect
@@ -85,7 +85,7 @@ def test_the_pages_before_change_nothing():
         (" \n", "empty_body"),
         ("<p></p>", "no_text"),
         ("x" * (LONGEST + 1), "too_large"),
-        ("<html><p>" + "<br>" * (MOST_ELEMENTS + 1), "too_large"),
+        ("<html><p>" + "<br>" * (MAX_ELEMENTS + 1), "too_large"),
         ("<html><body>" + "<ul><li>" * 100_000, "no_text"),
     ],
 )

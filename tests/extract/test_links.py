@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from extract.links import LIMIT, LONGEST, MOST_META, extract_links
+from extract.links import LIMIT, LONGEST, MAX_META, extract_links
 
 BASE = "http://example.org/dir/page.html"
 
@@ -217,7 +217,7 @@ ENDLESS = {
 def test_no_page_takes_more_than_time_in_proportion(html):
     """A quadratic step would be 10^11 of them, and the test would never end."""
     page = extract_links(html, BASE)
-    assert len(page.metas) <= MOST_META
+    assert len(page.metas) <= MAX_META
 
 
 @given(st.binary(max_size=300))

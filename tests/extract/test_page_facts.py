@@ -106,7 +106,7 @@ def test_licenses(html, license_):
         ('<meta name="author" content="A"><meta name="dc.creator" content="A">', "A"),
         ('<meta property="article:author" content="https://example.org/people/a">', ""),
         ('<meta name="author" content="">', ""),
-        (f'<meta name="author" content="{"x" * (page_facts.LONGEST_NAME + 1)}">', ""),
+        (f'<meta name="author" content="{"x" * (page_facts.MAX_NAME_LENGTH + 1)}">', ""),
         ("<p>By Ada Byron</p>", ""),
     ],
 )
@@ -172,7 +172,7 @@ def test_json_ld_that_says_nothing_is_passed_over(broken):
 
 
 def test_the_title_is_no_longer_than_a_title_may_be():
-    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= page_facts.LONGEST_TITLE
+    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= page_facts.MAX_TITLE_LENGTH
 
 
 @given(

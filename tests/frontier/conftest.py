@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ _serial = count()
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory) -> Iterator[ValkeyCluster]:
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeyCluster]:
     """Three masters with a replica each."""
     with valkey_cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found
@@ -36,13 +37,13 @@ def cluster(unbroken: ValkeyCluster) -> Iterator[ValkeyCluster]:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory) -> Iterator[str]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with embedded_server(tmp_path_factory.mktemp("frontier")) as found:
         yield found
 
 
 @pytest.fixture
-def powerless(tmp_path) -> Iterator[PowerLossServer]:
+def powerless(tmp_path: Path) -> Iterator[PowerLossServer]:
     with ExitStack() as stack:
         yield PowerLossServer(tmp_path, stack)
 
@@ -63,12 +64,12 @@ async def link(address: str) -> AsyncIterator[Link]:
 
 
 @pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
-async def frontier(request, link: Link) -> Frontier:
+async def frontier(request: pytest.FixtureRequest, link: Link) -> Frontier:
     return await Frontier(link, f"crawl-{next(_serial)}").open(partitions=request.param)
 
 
 @pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
-async def crawl(request, address: str) -> AsyncIterator[Crawl]:
+async def crawl(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Crawl]:
     """A crawl whose time stands until a test lets it pass, however busy the machine is."""
     made = await server_crawl(
         address, f"crawl-{next(_serial)}", Clock(int(time.time() * 1000)), partitions=request.param

@@ -23,7 +23,7 @@ def policy():
 
 
 @pytest.fixture(params=["memory", "one partition", "four partitions"])
-async def crawl(request, address, budget, policy):
+async def crawl(request: pytest.FixtureRequest, address, budget, policy):
     clock = Clock(int(time.time() * 1000))
     if request.param == "memory":
         made = await memory_crawl(clock, budget, policy)

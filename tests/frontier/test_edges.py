@@ -290,7 +290,7 @@ async def test_spilling_reads_no_more_of_a_long_queue_than_it_moves(one, found, 
     assert after.waiting - after.tail < 128
 
 
-async def test_a_spill_that_is_sent_twice_is_done_once(one, found, redis, monkeypatch):
+async def test_a_spill_that_is_sent_twice_is_done_once(one, found, redis, monkeypatch: pytest.MonkeyPatch):
     await one.add([found(f"http://a.test/{i}") for i in range(300)])
     ((nonce, *reply),) = await one.crawl.link.call([one.crawl.partitions.call(0, "overflow", 10, 128)])
     segment, args = _segment(reply)
@@ -588,7 +588,7 @@ async def test_hosts_are_gone_through_on_the_oldest_server_that_is_taken(one, fo
 
 
 async def test_few_ready_hosts_on_many_partitions_are_found_in_few_round_trips(
-    link: Link, found, monkeypatch
+    link: Link, found, monkeypatch: pytest.MonkeyPatch
 ):
     frontier = await Frontier(link, f"edges-{next(_serial)}").open(partitions=64)
     await frontier.add([found("http://a.test/")])

@@ -51,7 +51,9 @@ async def through(socket, folder, trouble=ProxyFaults(), *, seed=1, retries=0, p
         await client.aclose()
 
 
-async def test_requests_and_replies_go_through_unchanged_whatever_their_size(socket: Path, direct, tmp_path):
+async def test_requests_and_replies_go_through_unchanged_whatever_their_size(
+    socket: Path, direct, tmp_path: Path
+):
     async with through(socket, tmp_path) as (_, client):
         big = b"\r\n*2\r\n$" * 300_000
         assert await client.set("proxied", big)
@@ -71,7 +73,7 @@ def test_messages_are_counted_only_when_the_last_is_whole():
     assert {i: n for i in range(len(text) + 1) if (n := _messages(text[:i])) >= 0} == ends
 
 
-async def test_what_is_dropped_was_never_carried_out(socket: Path, direct, tmp_path):
+async def test_what_is_dropped_was_never_carried_out(socket: Path, direct, tmp_path: Path):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(drop=100)
         with pytest.raises(Cut):
@@ -80,7 +82,7 @@ async def test_what_is_dropped_was_never_carried_out(socket: Path, direct, tmp_p
     assert await direct.get("dropped") is None
 
 
-async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket: Path, direct, tmp_path):
+async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket: Path, direct, tmp_path: Path):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(lose=100)
         with pytest.raises(Cut):
@@ -90,7 +92,7 @@ async def test_an_answer_that_is_lost_leaves_the_request_carried_out(socket: Pat
 
 
 @pytest.mark.parametrize(("how", "told"), [("twice", 1), ("again", 2)])
-async def test_a_request_carried_out_twice_is_answered_once(socket: Path, direct, tmp_path, how, told):
+async def test_a_request_carried_out_twice_is_answered_once(socket: Path, direct, tmp_path: Path, how, told):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(**{how: 100})
         assert await client.incr(how) == told
@@ -99,7 +101,7 @@ async def test_a_request_carried_out_twice_is_answered_once(socket: Path, direct
     await direct.delete(how)
 
 
-async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket: Path, direct, tmp_path):
+async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket: Path, direct, tmp_path: Path):
     async with through(socket, tmp_path, patience=0.05) as (between, client):
         between.trouble = ProxyFaults(freeze=100, freeze_s=0.3)
         with pytest.raises(Silence):
@@ -108,7 +110,7 @@ async def test_a_frozen_request_comes_late_though_its_client_has_gone(socket: Pa
         assert await direct.blpop("late", timeout=5) == (b"late", b"come")
 
 
-async def test_a_delayed_request_is_answered(socket: Path, direct, tmp_path):
+async def test_a_delayed_request_is_answered(socket: Path, direct, tmp_path: Path):
     async with through(socket, tmp_path) as (between, client):
         between.trouble = ProxyFaults(delay=100, delay_s=0.02)
         assert await client.incr("delayed") == 1
@@ -116,7 +118,7 @@ async def test_a_delayed_request_is_answered(socket: Path, direct, tmp_path):
     await direct.delete("delayed")
 
 
-async def test_the_same_seed_makes_the_same_trouble(socket: Path, tmp_path):
+async def test_the_same_seed_makes_the_same_trouble(socket: Path, tmp_path: Path):
     async def met(seed):
         async with through(socket, tmp_path, seed=seed, retries=99) as (between, client):
             between.trouble = ProxyFaults(drop=20, lose=20, twice=20, again=5)
@@ -131,7 +133,7 @@ async def test_the_same_seed_makes_the_same_trouble(socket: Path, tmp_path):
     assert first == again != other
 
 
-async def test_clients_get_an_error_while_the_server_is_away(tmp_path):
+async def test_clients_get_an_error_while_the_server_is_away(tmp_path: Path):
     async with proxy(tmp_path / "nobody", tmp_path / "proxy", ProxyFaults(), seed=1):
         client = Redis(unix_socket_path=str(tmp_path / "proxy"), retry=Retry(NoBackoff(), 0))
         with pytest.raises(Cut):
@@ -290,7 +292,7 @@ def test_a_loss_of_power_excuses_what_was_done_twice_and_nothing_else():
     assert broken(forgotten, grant(4, 1551), losses=[loss]) == []
 
 
-def test_what_a_killed_process_wrote_last_is_read_as_far_as_it_is_whole(tmp_path):
+def test_what_a_killed_process_wrote_last_is_read_as_far_as_it_is_whole(tmp_path: Path):
     rows = [grant(1, 1000), grant(2, 2000)]
     FactLog(tmp_path / "whole").write(rows)
     FactLog(tmp_path / "cut").write(rows)
@@ -304,7 +306,7 @@ def test_what_a_killed_process_wrote_last_is_read_as_far_as_it_is_whole(tmp_path
 # The fleet
 
 
-def test_rules_are_held_to_the_shortest_delay_that_any_of_their_versions_asked_for(tmp_path):
+def test_rules_are_held_to_the_shortest_delay_that_any_of_their_versions_asked_for(tmp_path: Path):
     """A settlement that is told again counts as a version more, and its delay is that of the version before."""
     chosen = Scenario(dir=tmp_path)
     assert [crawl_delay_ms(chosen, 188, version) for version in range(4)] == [0, 170, 189, 199]
@@ -327,25 +329,25 @@ def holds(chosen, **least):
     return report
 
 
-def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
+def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path: Path):
     chosen = play(tmp_path, urls=300, hosts=60, processes=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
     assert holds(chosen)["grants"] >= 360
 
 
 @pytest.mark.slow
-def test_sixty_four_workers_settle_everything_once_whatever_dies(tmp_path):
+def test_sixty_four_workers_settle_everything_once_whatever_dies(tmp_path: Path):
     report = holds(play(tmp_path, urls=15_000, hosts=1_000, kill=3, restart=3), kill=1, restart=1)
     assert report["gaps"] >= 15_000
     assert report["deaths"] > 0
 
 
 @pytest.mark.slow
-def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp_path):
+def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp_path: Path):
     report = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=2.5), loss=1)
     assert report["grants_again"] > 0
 
 
 @pytest.mark.slow
-def test_a_clock_that_jumps_by_an_hour_makes_no_burst(tmp_path):
+def test_a_clock_that_jumps_by_an_hour_makes_no_burst(tmp_path: Path):
     pytest.importorskip("libfaketime")
     holds(play(tmp_path, urls=10_000, hosts=1_000, restart=4, jump=1), jump=1)

@@ -18,7 +18,7 @@ from tests.shared import read_tar_file
 
 CORPUS = Path(__file__).parent / "corpus"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-LONGEST_SAMPLE = 64 << 10
+MAX_SAMPLE_LENGTH = 64 << 10
 LONGEST = 256 << 10
 """Bytes of an input: what is quadratic shows with that."""
 FREE_S = 0.6
@@ -57,7 +57,7 @@ def samples(reader: Reader, most: int = 60) -> list[bytes]:
     for name in reader.shared:
         if (DATA / name).exists():
             found += [
-                each[:LONGEST_SAMPLE] for _, each in zip(range(most), _members(DATA / name), strict=False)
+                each[:MAX_SAMPLE_LENGTH] for _, each in zip(range(most), _members(DATA / name), strict=False)
             ]
     return found
 
@@ -68,7 +68,7 @@ def _members(path: Path) -> Iterator[bytes]:
         with tarfile.open(fileobj=packed, mode="r|") as tar:
             for each in tar:
                 if each.isfile() and each.size:
-                    yield read_tar_file(tar, each)[:LONGEST_SAMPLE]
+                    yield read_tar_file(tar, each)[:MAX_SAMPLE_LENGTH]
 
 
 def mutate(chance: random.Random, known: list[bytes], tokens: tuple[bytes, ...]) -> bytes:
@@ -134,6 +134,6 @@ def fuzz(
         data = mutate(chance, known, reader.tokens)
         what = reader_failure(reader, data)
         yield None if what is None else Finding(reader=name, data=data, what=what)
-        if what is None and len(data) < LONGEST_SAMPLE and chance.random() < 0.05:
+        if what is None and len(data) < MAX_SAMPLE_LENGTH and chance.random() < 0.05:
             known = [*known[-400:], data]
         count += 1

@@ -14,7 +14,6 @@ from core import CorruptData, InputError
 from core.surt import surt
 from crawler.reading import page_response, sitemap
 from crawler.reading.outcome import decode_location, retry_after_ms
-from crawler.reading.sketch import sketch
 from crawler.render.render_need import render_need
 from crawler.robots.robots_rules import parse_rules, request_path
 from crawler.wire.cookies import CookieJar
@@ -27,6 +26,7 @@ from extract.links import extract_links
 from extract.mime import sniff_type
 from extract.raw_text import declared_language, page_windows
 from extract.rights import rights
+from extract.sketch import sketch
 from extract.soft_error import detect_soft_error
 from frontier import Discovery, InvalidUrl, Scope, canonicalize
 from frontier.codec import replies

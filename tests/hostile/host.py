@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-LONGEST_REQUEST = 1 << 20
+MAX_REQUEST_LENGTH = 1 << 20
 AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s: close() sends RST
 
 ALLOW_ALL = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
@@ -107,7 +107,7 @@ class Host:
     async def serve(self, port: int) -> None:
         """Listen. Raise `OSError` if the port is taken."""
         self._server = await asyncio.start_server(
-            self._connected, self.address, port, ssl=self.tls, limit=LONGEST_REQUEST, backlog=512
+            self._connected, self.address, port, ssl=self.tls, limit=MAX_REQUEST_LENGTH, backlog=512
         )
 
     async def close(self) -> None:

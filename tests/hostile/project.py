@@ -22,7 +22,7 @@ from tests.hostile.web import Web
 ROOT = Path(__file__).parents[2]
 LEAP_MS = 5_000
 """The first leap; each leap without effect is followed by one twice as long,"""
-LONGEST_LEAP_MS = 640_000
+MAX_LEAP_MS = 640_000
 """up to this."""
 LOOK_S = 0.05
 
@@ -69,7 +69,7 @@ class ClockMover:
             idle = idle + 1 if keys and not open_ else 0
             if idle % 2:
                 continue
-            leap = min(LEAP_MS << max(idle // 2 - 1, 0), LONGEST_LEAP_MS) if idle else 0
+            leap = min(LEAP_MS << max(idle // 2 - 1, 0), MAX_LEAP_MS) if idle else 0
             if leap:
                 self.leaps.append(
                     (time.time(), leap / 1000)

@@ -18,6 +18,7 @@ PACKAGES = (
 )
 STARTERS = {
     "isolation/worker_process.py": "the primitive",
+    "pipeline/first_process.py": "the command itself, below the first process of a container",
     "isolation/probe.py": "a copy of this process, which tries what confinement the machine offers",
     "frontier/link/embedded.py": "the frontier's server, a program of others",
 }

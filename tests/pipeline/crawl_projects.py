@@ -10,7 +10,8 @@ from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline import configuration
 from pipeline.crawls.seed import SeedPlan, seed_file
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 

@@ -39,16 +39,16 @@ NODE = {
 
 
 @contextmanager
-def cluster(nodes: int) -> Iterator["Nodes"]:
-    """A head with a CPU, and more nodes of a CPU each."""
+def cluster(nodes: int, cpus: int = 1) -> Iterator["Nodes"]:
+    """A head with some CPUs, and more nodes with as many each."""
     from ray.cluster_utils import Cluster
 
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as directory:
         # Also what "the cluster of this machine" is to Ray: this one, and nobody else's.
         os.environ["RAY_TMPDIR"] = directory
         Path(directory, "ray").mkdir()
-        started = Cluster(initialize_head=True, head_node_args=NODE)
-        found = Nodes(started)
+        started = Cluster(initialize_head=True, head_node_args={**NODE, "num_cpus": cpus})
+        found = Nodes(started, cpus)
         try:
             for _ in range(nodes - 1):
                 found.add()
@@ -60,8 +60,8 @@ def cluster(nodes: int) -> Iterator["Nodes"]:
 class Nodes:
     """The nodes of a running cluster. The head is never killed: with it a cluster ends."""
 
-    def __init__(self, started):
-        self._cluster = started
+    def __init__(self, started, cpus):
+        self._cluster, self._cpus = started, cpus
         self.address = started.address
 
     @property
@@ -71,7 +71,7 @@ class Nodes:
 
     def add(self):
         """A new node joins."""
-        return self._cluster.add_node(**NODE)
+        return self._cluster.add_node(**{**NODE, "num_cpus": self._cpus})
 
     def kill(self, actor=""):
         """SIGKILL to all of one node but the head: one that has such an actor."""

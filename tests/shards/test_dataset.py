@@ -1,10 +1,12 @@
 """manifest.json: what was written is what is read, and nothing else is taken for it."""
 
+import json
+
 import pytest
 
 from core import CorruptData
 from shards import Dataset, ShardFile
-from shards.dataset import SideFile
+from shards.dataset import SideFile, _digest
 
 DATASET = Dataset(
     fingerprint="f" * 64,
@@ -42,3 +44,17 @@ def test_a_manifest_of_which_any_bit_is_flipped_is_corrupt():
         except CorruptData:
             continue
         assert found == DATASET  # white space, or a letter of an escape
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("fingerprint", 1), ("recipe", []), ("shards", [1]), ("files", None), ("mix", "x"), ("bytes", -1), ("tokens", "3"),
+     ("documents", 1 << 70), ("name", None), ("source", ["web"]), ("companions", [{"name": []}])],
+)  # fmt: skip
+def test_a_manifest_of_other_types_is_corrupt_even_if_its_digest_fits(name, value):
+    body = json.loads(DATASET.to_json())
+    del body["digest"]
+    (body if name in body and name not in ("documents", "tokens") else body["shards"][0])[name] = value
+    with pytest.raises(CorruptData, match="here: not the manifest of an export") as error:
+        Dataset.from_json(json.dumps({**body, "digest": _digest(body)}).encode(), "here")
+    assert "\n" not in str(error.value)

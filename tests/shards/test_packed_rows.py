@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from shards.packed_rows import assemble
+from shards.packed_rows import NOTHING, assemble, id_bytes_view
 from shards.packing import Pieces
 
 
 def test_pieces_become_rows():
-    first, second = np.arange(100, 130, dtype=np.uint16), np.arange(70_000, 70_010, dtype=np.uint32)
+    first, second = np.arange(100, 130, dtype=np.uint32), np.arange(70_000, 70_010, dtype=np.uint32)
     pieces = Pieces(counts=np.array([2, 1]), starts=np.array([3, 20, 0]), lengths=np.array([2, 2, 5]))
-    (rows,) = assemble([first, second], pieces, 5, 9, 2)
+    (rows,) = assemble([id_bytes_view(first), id_bytes_view(second)], pieces, 5, 9, 2, 4)
     assert rows["input_ids"].tolist() == [[103, 104, 120, 121, 9], [70_000, 70_001, 70_002, 70_003, 70_004]]
     assert rows["positions"].tolist() == [[0, 1, 0, 1, 0], [0, 1, 2, 3, 4]]
     assert rows["segments"].tolist() == [[1, 1, 2, 2, 0], [1, 1, 1, 1, 1]]
@@ -18,11 +18,12 @@ def test_pieces_become_rows():
 
 def test_a_row_without_a_piece_is_padding():
     (rows,) = assemble(
-        [np.zeros(0, np.uint16)],
+        [NOTHING],
         Pieces(counts=np.zeros(1, int), starts=np.zeros(0, int), lengths=np.zeros(0, int)),
         3,
         7,
         1,
+        2,
     )
     assert {name: value.tolist() for name, value in rows.items()} == {
         "input_ids": [[7, 7, 7]], "positions": [[0, 0, 0]], "segments": [[0, 0, 0]],

@@ -71,3 +71,14 @@ def test_the_loss_is_said_in_one_line():
     assert loss_line([loss]) == (
         "packed into 3 sequences of 16: 16.667% padding, 9.091% of the tokens cut off, 1 documents cut"
     )
+
+
+@pytest.mark.parametrize("kind", ["best-fit", "concat", "none"])
+def test_rows_of_the_greatest_length_are_built_one_at_a_time(kind, monkeypatch):
+    monkeypatch.setattr("shards.packer.TOKENS_AT_ONCE", 64)
+    found, loss = packed(documents([30, 40, 50, 3]), kind, length=48)
+    assert {len(row["input_ids"]) for row in found} == {48}
+    assert len(found) == loss.sequences
+    packer = Packer(Packing(length=48, kind=kind, pad_id=0))
+    tables = [*packer.add(pa.Table.from_pylist(documents([30, 40, 50, 3]), schema=NEEDED)), *packer.rest()]
+    assert {table.num_rows for table in tables} == {1}

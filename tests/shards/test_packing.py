@@ -1,6 +1,7 @@
 """Every token of every document has one place in the sequences, and best-fit is what its name says."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from core import CorruptData
 from shards import packing
-from shards.formats.packing_plan import PackingPlan, plan_name, sequences_of, write_plan
+from shards.formats.packing_plan import PackingPlan, plan_name, write_plan
 from tests.shared import shared_file
 
+SHARD = "ab" * 32
+"""The frame digest of a shard."""
 SIZES = st.lists(st.integers(0, 40), max_size=60)
 LENGTHS = st.integers(1, 17)
 
@@ -96,7 +99,7 @@ def test_sequences_can_be_asked_for_in_any_order(sizes, length, data, tmp_path_f
     ends, tokens = ends_of(sizes), sum(sizes)
     path = tmp_path_factory.mktemp("plan") / "plan"
     with path.open("wb") as file:
-        write_plan(file, ends, length)
+        write_plan(file, ends, length, SHARD)
     plan = PackingPlan.open(path)
     concat = packing.sequence_count("concat", documents=len(sizes), tokens=tokens, length=length)
     for count, pieces in (
@@ -131,20 +134,21 @@ def test_what_is_lost_is_counted():
 def test_a_plan_holds_the_sequences_of_best_fit(sizes, length, tmp_path_factory):
     path = tmp_path_factory.mktemp("plan") / "plan"
     with path.open("wb") as file:
-        loss = write_plan(file, ends_of(sizes), length)
-    plan = PackingPlan.open(path)
+        written = write_plan(file, ends_of(sizes), length, SHARD)
+    plan = PackingPlan.open(path, written.frame_sha256)
     expected = best_fit_of(sizes, length)
     assert spans(plan.pieces(np.arange(plan.sequences))) == expected
     assert (plan.length, plan.documents, plan.tokens) == (length, len(sizes), sum(sizes))
-    assert sequences_of(path.read_bytes()[:4096], "plan") == plan.sequences == loss.sequences == len(expected)
+    assert plan.shard == SHARD
+    assert plan.sequences == written.loss.sequences == len(expected)
 
 
 def test_any_damaged_byte_of_a_plan_is_found(tmp_path):
     path = tmp_path / "plan"
     with path.open("wb") as file:
-        write_plan(file, ends_of([3, 8, 5, 20, 2]), 8)
+        write_plan(file, ends_of([3, 8, 5, 20, 2]), 8, SHARD)
     good = path.read_bytes()
-    for offset in [*range(80), *range(4096, len(good))]:
+    for offset in [*range(120), *range(4096, len(good))]:
         path.write_bytes(good[:offset] + bytes([good[offset] ^ 16]) + good[offset + 1 :])
         with pytest.raises(CorruptData, match=str(path)):
             every_piece(path)
@@ -178,3 +182,13 @@ def real_lengths():
         with zstandard.open(shared_file(name), "rt", encoding="utf-8", newline="\n") as lines:
             sizes += [len((json.loads(line).get(field) or "").encode()) // 4 for line in lines]
     return [size for size in sizes if size]
+
+
+def test_memory_does_not_grow_with_the_length():
+    sizes = np.array([3, packing.MAX_LENGTH, 5, packing.MAX_LENGTH - 4], np.int64)
+    tracemalloc.start()
+    bins = packing.best_fit(sizes, packing.MAX_LENGTH)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert bins.tolist() == [1, 0, 2, 1]
+    assert peak < 1 << 20

@@ -6,6 +6,7 @@
 | sealed | nothing is left open, and every archive file is listed by its Manifest, byte for byte |
 | archived once | a page that is archived is not fetched again, unless its worker was taken for dead and was not, or the frontier forgot |
 | polite | no host is asked within its delay of the end of an exchange, as its server saw it, or of the life of who asked |
+| audited | the audit of the workers themselves counts no request that came too early |
 | nothing forgotten | every page that a fetched page, or a sitemap, leads to has come to an end |
 | one funnel | the frontier, the log and the archive count the same |
 | nothing raises | no answer makes the code that reads it raise: what is wrong in our code does not pass for what is wrong with a page |
@@ -18,13 +19,14 @@ from functools import cached_property
 from itertools import pairwise
 
 from core import InputError
-from crawler.lease_result import record_id
 from crawler.reading.outcome import READING_STEP
+from storage.archive.record_ids import record_id
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of
 from storage.warc.records import ArchivedRecord, read_records
 from tests.simulator.fleet import CRAWL, Fleet
+from tests.simulator.modelserver import ModelServer
 from tests.simulator.object_store import ProcessStore
 
 ANSWERED = frozenset({"fetched", "unchanged", "redirected", "gone"})
@@ -159,6 +161,13 @@ def polite(ended: FinishedRun) -> Iterator[str]:
                 )
 
 
+def audited(ended: FinishedRun) -> Iterator[str]:
+    if isinstance(ended.fleet.server, ModelServer):
+        sums = ended.fleet.server.model.crawl.heartbeats.figures.sums
+        if "crawler" in sums and sums["crawler"].politeness_violations:
+            yield f"workers counted {sums['crawler'].politeness_violations} violations of politeness"
+
+
 def nothing_forgotten(ended: FinishedRun) -> Iterator[str]:
     fleet = ended.fleet
     settled = fleet.server.ledger.settled
@@ -211,6 +220,7 @@ INVARIANTS: dict[str, Callable[[FinishedRun], Iterator[str]]] = {
     "sealed": all_is_sealed,
     "archived once": archived_once,
     "polite": polite,
+    "audited": audited,
     "nothing forgotten": nothing_forgotten,
     "one funnel": one_funnel,
     "nothing raises": nothing_raises,

@@ -13,6 +13,7 @@ from pathlib import Path
 from zlib import crc32
 
 from core import CorruptData, Unavailable
+from core.call_times import CallTimes
 from storage.store import Staged
 from tests.simulator.process import Process, Trap, run_traps
 from tests.simulator.world import World
@@ -114,6 +115,9 @@ class ProcessStore:
 
     def unavailable_since_ms(self) -> None:
         return
+
+    def call_times(self) -> CallTimes:
+        return CallTimes()
 
     def sweep(self) -> int:
         return 0

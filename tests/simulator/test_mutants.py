@@ -4,11 +4,11 @@ import pytest
 
 from crawler import settler
 from crawler.reading import page_reading
-from crawler.reading.link_targets import link_targets
 from crawler.replay import replay
 from crawler.scheduling import scheduler
 from frontier.testing.model.entities import Host
 from frontier.testing.model.heartbeats import Heartbeats
+from frontier.urls.link_targets import link_targets
 from frontier.verbs.journal import Journal
 from frontier.verbs.workers import Workers
 from storage.archive import archive_writer, recovery, segments
@@ -54,6 +54,7 @@ class UnslottedArchiveWriter(archive_writer.ArchiveWriter):
 def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
     monkeypatch.setattr(Host, "after_last", lambda self, pace: 0)
     assert found([], promise="polite")
+    assert found([], promise="audited")
 
 
 def test_a_link_that_is_not_followed_is_found(monkeypatch):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Capture
-from crawler.wire import FetchFailure, Postponement, acquire_at_once
+from crawler.wire import FetchFailure, Postponement, SentExchange, acquire_at_once
 from crawler.wire.network.probes import HostProbe
 from tests.simulator.process import Process, run_traps
 from tests.simulator.web import Request, Web
@@ -42,7 +42,7 @@ class SimulatedClient:
 
     def __init__(self, web: Web, process: Process, is_calm: Callable[[], bool], **told: Any) -> None:
         self._web, self._process, self._is_calm = web, process, is_calm
-        self._on_request = told["on_request"]
+        self._on_request, self._on_exchange = told["on_request"], told["on_exchange"]
         self._timeout_s = told["settings"].timeout
         self.user_agent = told["user_agent"]
         self.probes = Probes(web)
@@ -79,6 +79,16 @@ class SimulatedClient:
             await asyncio.sleep(took)
         finally:  # who breaks off closes the connection
             request.ended = min(request.ended, world.now)
+            self._on_exchange(
+                SentExchange(
+                    host=url.host,
+                    started_at=begun,
+                    ended_at=self._process.time(),
+                    requests=1,
+                    bytes_received=0,
+                    in_burst=False,
+                )
+            )
         if is_silent:
             return FetchFailure(reason="timeout_first_byte", detail="nobody answers", symptom="silent")
         if answer is None:

@@ -1,34 +1,27 @@
-"""The S3 server of this test process: started when the first test asks for it, killed at the end."""
+"""Stores in the S3 server of this test process (`s3_server`), directly or through a proxy that fails."""
 
 import os
 
 import pytest
 
-from storage.s3.request_retry import RetryPolicy
+from storage.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
 from tests.storage.proxy import start_proxy
-from tests.storage.s3server import BUCKET, KEYS, running_server
+from tests.storage.s3server import BUCKET
 
 QUICK = RetryPolicy(total_ms=60_000, first_ms=5, longest_ms=200)
 """As patient as the tests need, and no slower."""
-SMALLEST_PART = 5 << 20
+MIN_PART = 5 << 20
 
 
 @pytest.fixture(scope="session")
-def keys():
+def keys(s3_keys):
     """The keys of the servers that tests start, as the AWS_* variables, and nothing else of their kind."""
-    with pytest.MonkeyPatch.context() as environment:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            environment.delenv(name)
-        for name, value in {**KEYS, "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": os.devnull}.items():
-            environment.setenv(name, value)
-        yield
 
 
 @pytest.fixture(scope="session")
-def server(keys, tmp_path_factory):
-    with running_server(tmp_path_factory.mktemp("s3")) as server:
-        yield server
+def server(s3_server):
+    return s3_server
 
 
 @pytest.fixture
@@ -45,9 +38,7 @@ def bucket_at(server):
 
     def make(endpoint=server.endpoint, **more):
         made.append(
-            S3Store(
-                BUCKET, prefix, endpoint=endpoint, **{"patience": QUICK, "part_bytes": SMALLEST_PART, **more}
-            )
+            S3Store(BUCKET, prefix, endpoint=endpoint, **{"patience": QUICK, "part_bytes": MIN_PART, **more})
         )
         return made[-1]
 

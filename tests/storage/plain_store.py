@@ -67,5 +67,8 @@ class PlainStore:
     def unavailable_since_ms(self):
         return self.files.unavailable_since_ms()
 
+    def call_times(self):
+        return self.files.call_times()
+
     def sweep(self):
         return self.files.sweep()

@@ -43,12 +43,13 @@ class Server:
     def start(self) -> None:
         self.launch()
         until = time.monotonic() + UP_S
+        client = self.client()
         while True:
             try:
-                self.client().put_object(Bucket=BUCKET, Key="up", Body=b"")
+                client.put_object(Bucket=BUCKET, Key="up", Body=b"")
             except ClientError as error:
                 if error.response["Error"]["Code"] == "NoSuchBucket":
-                    self.client().create_bucket(Bucket=BUCKET)
+                    client.create_bucket(Bucket=BUCKET)
                     continue
             except BotoCoreError:
                 pass

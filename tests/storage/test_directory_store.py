@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError, Unavailable
+from pipeline.steps.export_directory import output_store
 from storage.directory_store import STAGING, DirectoryStore
 from storage.location import open_store
 from tests.expect import expect
@@ -19,7 +20,7 @@ from tests.storage.faults import count_calls, failing_at
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -56,7 +57,9 @@ def test_an_object_put_anew_has_another_stamp(files: DirectoryStore):
     ),
     prefix=st.text("ab-/é", max_size=3).filter(lambda text: not text.startswith("/") and "//" not in text),
 )
-def test_listing_has_the_order_and_the_prefixes_of_an_object_store(tmp_path_factory, names, prefix):
+def test_listing_has_the_order_and_the_prefixes_of_an_object_store(
+    tmp_path_factory: pytest.TempPathFactory, names, prefix
+):
     files = DirectoryStore(tmp_path_factory.mktemp("root"))
     stored = []
     for name in sorted(names):
@@ -83,7 +86,7 @@ def test_files_travel_to_other_processes(files: DirectoryStore):
 
 
 @pytest.mark.parametrize("call", ["put", "stage", "delete"])
-def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path, call):
+def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path: Path, call):
     """Every system call of the operation fails once, as a kill right before it would."""
 
     def before(files):
@@ -113,7 +116,7 @@ def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, code):
     count = count_calls(lambda: DirectoryStore(tmp_path / "count").put("a/name", b"x" * 1000))
     for number in range(count):
         files = DirectoryStore(tmp_path / str(number))
@@ -127,7 +130,13 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
 
 
 def test_a_really_full_device_is_one_line(files: DirectoryStore):
-    with pytest.raises(Unavailable, match="no room left"), files.stage("name"):
+    with pytest.raises(Unavailable, match=r"no room left.* or move project\.storage"), files.stage("name"):
+        Path("/dev/full").write_bytes(b"x")
+
+
+def test_a_full_device_names_the_option_that_chose_it(tmp_path):
+    files = output_store(str(tmp_path / "out")).substore("work")
+    with pytest.raises(Unavailable, match=r"no room left.* or give another --out"), files.stage("name"):
         Path("/dev/full").write_bytes(b"x")
 
 
@@ -161,7 +170,7 @@ def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files: Direc
     assert DirectoryStore(files.root / "nowhere").sweep() == 0
 
 
-def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
+def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path: Path):
     def root(address):
         return expect(DirectoryStore, open_store(address, tmp_path)).root
 
@@ -171,7 +180,7 @@ def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
 
 
 @pytest.mark.parametrize("uri", ["data", "", "file:", "file:///", "file://host/x", "http://x"])
-def test_other_addresses_are_refused_in_one_line(tmp_path, uri):
+def test_other_addresses_are_refused_in_one_line(tmp_path: Path, uri):
     with pytest.raises(InputError, match=r'project.storage = ".*"') as caught:
         open_store(uri, tmp_path)
     assert "\n" not in str(caught.value)

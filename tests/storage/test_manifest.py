@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -73,7 +74,7 @@ GOLDEN_FINGERPRINT = "b903e5626d66e4aef3d25229b9775f552e4def6439052978b88b47a0d1
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -210,7 +211,7 @@ def test_recipes_drift_exactly_when_their_fingerprints_differ(old, new):
 
 
 @given(recipes)
-def test_any_recipe_round_trips(tmp_path_factory, recipe):
+def test_any_recipe_round_trips(tmp_path_factory: pytest.TempPathFactory, recipe):
     files = DirectoryStore(tmp_path_factory.mktemp("root"))
     seal(files, made(recipe=recipe))
     assert load_manifest(files, manifest_name("process", "main/part-x")) == made(recipe=recipe)
@@ -230,7 +231,7 @@ def test_manifests_come_by_name_and_by_source(files: DirectoryStore):
     assert list(manifests(files, "dedup")) == []
 
 
-def test_a_manifest_with_any_byte_changed_is_corrupt_or_the_same(tmp_path):
+def test_a_manifest_with_any_byte_changed_is_corrupt_or_the_same(tmp_path: Path):
     good = made().to_bytes()
     for at in range(0, len(good), 7):
         files = DirectoryStore(tmp_path / str(at))
@@ -253,7 +254,7 @@ def test_a_recipe_edited_by_hand_is_noticed(files: DirectoryStore):
         load_manifest(files, "manifests/x/y.json")
 
 
-def test_killed_at_every_call_the_part_is_sealed_or_not(tmp_path):
+def test_killed_at_every_call_the_part_is_sealed_or_not(tmp_path: Path):
     count = count_calls(lambda: seal(DirectoryStore(tmp_path / "count"), made()))
     for number in range(count):
         files = DirectoryStore(tmp_path / str(number))
@@ -264,6 +265,6 @@ def test_killed_at_every_call_the_part_is_sealed_or_not(tmp_path):
         assert list(manifests(files, "process")) == [made()]
 
 
-def test_the_digest_of_a_file_is_its_sha256(tmp_path):
+def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path):
     (tmp_path / "x").write_bytes(b"abc")
     assert digest(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -54,7 +55,7 @@ def with_digest(data):
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -154,7 +155,9 @@ def test_what_cannot_be_a_name_is_refused(store: DirectoryStore, wrong):
     st.integers(0, runs.LAST_MS),
     st.sampled_from(["done", "failed", "interrupted"]),
 )
-def test_any_run_round_trips(tmp_path_factory, sources, message, seconds, count, started, outcome):
+def test_any_run_round_trips(
+    tmp_path_factory: pytest.TempPathFactory, sources, message, seconds, count, started, outcome
+):
     store = DirectoryStore(tmp_path_factory.mktemp("root"))
     run = ran(
         1,

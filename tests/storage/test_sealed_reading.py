@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -26,7 +27,7 @@ FLIPS = 60
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -62,7 +63,7 @@ FORMS = {
 
 
 @pytest.fixture(params=FORMS)
-def span(request, files: DirectoryStore):
+def span(request: pytest.FixtureRequest, files: DirectoryStore):
     return FORMS[request.param](files)
 
 
@@ -122,7 +123,7 @@ def test_damage_outside_the_range_is_none_of_its_business_where_records_bear_che
         list(sealed_reading.sealed_records(files, span))
 
 
-def test_what_came_in_damaged_is_a_record_like_any_other(files: DirectoryStore, tmp_path):
+def test_what_came_in_damaged_is_a_record_like_any_other(files: DirectoryStore, tmp_path: Path):
     span = archived(DirectoryStore(tmp_path / "elsewhere"), "gzip")
     data = bytearray((tmp_path / "elsewhere" / span.name).read_bytes())
     data[len(data) // 2] ^= 4
@@ -187,7 +188,9 @@ def test_no_bit_of_an_object_can_flip_unseen(files: DirectoryStore, table, reade
     READERS[reader](files, table)
 
 
-def test_a_process_hashes_a_file_once_for_all_of_its_ranges(files: DirectoryStore, monkeypatch):
+def test_a_process_hashes_a_file_once_for_all_of_its_ranges(
+    files: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+):
     span = brought(files, "whirlwind-python/whirlwind.warc")
     hashed = []
 

@@ -30,7 +30,7 @@ some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_sco
 
 
 @pytest.fixture(params=["file", "s3", "s3 through faults"])
-def store(request, tmp_path, monkeypatch):
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     if request.param == "file":
         return DirectoryStore(tmp_path / "data")
     spool = tmp_path / "spool"
@@ -46,7 +46,7 @@ def store(request, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def large(tmp_path):
+def large(tmp_path: Path):
     path = tmp_path / "large"
     path.write_bytes(os.urandom(ONE_PART_MORE))
     return path
@@ -156,7 +156,7 @@ def test_a_large_file_is_adopted_once_and_whole(store, large):
     assert store.read("deep/large") == large.read_bytes()
 
 
-def test_one_of_many_adopted_files_wins(store, tmp_path):
+def test_one_of_many_adopted_files_wins(store, tmp_path: Path):
     paths = [tmp_path / str(number) for number in range(3)]
     for number, path in enumerate(paths):
         path.write_bytes(bytes([number]) * ONE_PART_MORE)
@@ -219,7 +219,7 @@ def test_what_is_no_name_is_refused(store, name):
 
 
 @pytest.mark.parametrize("page", [1000, 2])
-def test_listing_has_byte_order_and_any_prefix(store, monkeypatch, page):
+def test_listing_has_byte_order_and_any_prefix(store, monkeypatch: pytest.MonkeyPatch, page):
     monkeypatch.setattr(bucket_module, "PAGE", page)
     names = ["a-b", "a.b", "a/x", "a/y-z", "a/y/z", "a0", "a_", "A", "aé", "b/c/d/e"]
     for name in names:
@@ -320,7 +320,7 @@ def test_an_open_object_is_a_file(opened):
     assert hashlib.file_digest(stored, "sha256").digest() == hashlib.file_digest(local, "sha256").digest()
 
 
-def test_gzip_and_parquet_read_open_objects(store, tmp_path):
+def test_gzip_and_parquet_read_open_objects(store, tmp_path: Path):
     text = os.urandom(300_000) * 3
     store.put("text.gz", gzip.compress(text))
     with store.open("text.gz") as file:

@@ -1,5 +1,7 @@
 """Tables hold what they are given, and the same rows are the same bytes."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,7 +82,7 @@ def test_verdicts_have_a_column_for_every_measurement_by_name():
     assert table["reason"].to_pylist() == ["", "short"]
 
 
-def test_signatures_round_trip_over_several_files(tmp_path):
+def test_signatures_round_trip_over_several_files(tmp_path: Path):
     one, two = signatures(3), signatures(5, seed=1)
     tables.write(tmp_path / "1", one)
     tables.write(tmp_path / "2", two)
@@ -95,7 +97,7 @@ def test_signatures_round_trip_over_several_files(tmp_path):
     assert found.payload_bytes.tolist() == [0, 2, 4, 0, 2, 4, 6, 8]
 
 
-def test_no_signatures_are_signatures_too(tmp_path):
+def test_no_signatures_are_signatures_too(tmp_path: Path):
     tables.write(tmp_path / "0", signatures(0))
     for names in ("", "0"):
         found = tables.read_signatures(
@@ -104,7 +106,7 @@ def test_no_signatures_are_signatures_too(tmp_path):
         assert (found.ids, found.minhashes.shape) == ([], (0, 112))
 
 
-def test_empty_tables_have_their_columns(tmp_path):
+def test_empty_tables_have_their_columns(tmp_path: Path):
     for table in (
         tables.document_rows([]),
         tables.verdict_rows([], ["x"]),
@@ -118,7 +120,9 @@ def test_empty_tables_have_their_columns(tmp_path):
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=50), max_size=20), st.integers(0, 20)
 )
-def test_the_same_rows_are_the_same_bytes_however_they_came_together(tmp_path_factory, texts, border):
+def test_the_same_rows_are_the_same_bytes_however_they_came_together(
+    tmp_path_factory: pytest.TempPathFactory, texts, border
+):
     directory = tmp_path_factory.mktemp("tables")
     documents = [document(number, text) for number, text in enumerate(texts)]
     whole = tables.document_rows(documents)
@@ -133,7 +137,7 @@ def test_the_same_rows_are_the_same_bytes_however_they_came_together(tmp_path_fa
     assert pq.read_table(directory / "whole")["text"].to_pylist() == texts
 
 
-def test_many_rows_are_the_same_bytes_and_several_groups(tmp_path):
+def test_many_rows_are_the_same_bytes_and_several_groups(tmp_path: Path):
     documents = [document(number, "word " * (number % 50)) for number in range(9000)]
     tables.write(tmp_path / "one", tables.document_rows(documents))
     tables.write(
@@ -144,7 +148,7 @@ def test_many_rows_are_the_same_bytes_and_several_groups(tmp_path):
     assert pq.ParquetFile(tmp_path / "one").num_row_groups == 3
 
 
-def test_measurements_keep_their_nulls_in_any_chunking(tmp_path):
+def test_measurements_keep_their_nulls_in_any_chunking(tmp_path: Path):
     verdicts = [verdict(number, **({"x": number} if number % 3 else {})) for number in range(100)]
     tables.write(tmp_path / "one", tables.verdict_rows(verdicts, ["x"]))
     split = [tables.verdict_rows(verdicts[:50], ["x"]), tables.verdict_rows(verdicts[50:], ["x"])]
@@ -152,7 +156,7 @@ def test_measurements_keep_their_nulls_in_any_chunking(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_any_parquet_reader_knows_the_columns(tmp_path):
+def test_any_parquet_reader_knows_the_columns(tmp_path: Path):
     tables.write(tmp_path / "x", signatures(4))
     metadata = pq.read_metadata(tmp_path / "x")
     assert metadata.num_rows == 4
@@ -160,14 +164,14 @@ def test_any_parquet_reader_knows_the_columns(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [0, 4, 100, -1])
-def test_a_table_cut_short_is_corrupt_in_one_line(tmp_path, cut):
+def test_a_table_cut_short_is_corrupt_in_one_line(tmp_path: Path, cut):
     tables.write(tmp_path / "x", signatures(4))
     (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes()[:cut])
     with pytest.raises(CorruptData, match=r"\A[^\n]*make it again\Z"):
         tables.read_signatures(DirectoryStore(tmp_path), [sealed(DirectoryStore(tmp_path), "x")])
 
 
-def test_a_table_of_something_else_is_corrupt(tmp_path):
+def test_a_table_of_something_else_is_corrupt(tmp_path: Path):
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "x")
     with pytest.raises(CorruptData, match="cannot be read as a table of Thresher"):
         tables.read(DirectoryStore(tmp_path), sealed(DirectoryStore(tmp_path), "x"), tables.DOCUMENTS)

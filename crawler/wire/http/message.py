@@ -23,7 +23,7 @@ _STATUS_LINE = re.compile(rb"(?:HTTP/(\d)(?:\.(\d+))?|ICY)[ \t]+(\d{1,3})(?!\d)"
 _BEGINNINGS = (b"HTTP/", b"ICY ")
 _LINE = re.compile(r"\r?\n")
 _FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
-_LONGEST_NUMBER = 18  # digits: enough for the length of any body, and few enough for `int`
+_MAX_NUMBER_LENGTH = 18  # digits: enough for the length of any body, and few enough for `int`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def _headers(raw: bytes) -> Headers:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_NUMBER_LENGTH
 
 
 def _keeps_alive(version: str, connection: str) -> bool:

@@ -36,7 +36,12 @@ A crawl has some partitions, and a home for values that concern all of it. A fun
   taken      set   names of workers that were taken over (see takeover.lua)
   askers     set   names of workers that have asked for leases and have not ended: the server may have forgotten
                    their leases and settlements of the last second
-  flow, stalls, outages, beats, meta, rebuilt   of the home only
+  figures    hash  'kind ' and a kind of worker -> sums of its counters; 'progress ' and a kind -> when
+                   these last grew in storage, by TIME; 'worker ' and its name -> its last report
+  exchanges  hash  host -> the last exchange with it that a worker saw (see audit.lua)
+  watched    zset  host -> when its entry in `exchanges` is of no use any more
+  flow, stalls, outages, beats, reports, figures, exchanges, watched, meta, rebuilt   of the home only,
+  as fleet, members and claims (see fleet.lua)
 
 Rules:
   1. A URL that was let in is in exactly one place: a list, a run, later, one lease, or it is settled.

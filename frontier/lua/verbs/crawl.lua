@@ -33,7 +33,8 @@ verb('forget', function(keys, args)
   if left == 0 then
     for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'kept', 'seen', 'domains',
      'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'unlogged', 'closed',
-      'ips', 'flow', 'stalls', 'outages', 'beats', 'taken', 'askers', 'rebuilt', 'meta'}) do call('UNLINK', c.prefix .. key) end
+      'ips', 'flow', 'stalls', 'outages', 'beats', 'reports', 'figures', 'exchanges', 'watched', 'taken', 'askers', 'rebuilt',
+      'fleet', 'members', 'claims', 'meta'}) do call('UNLINK', c.prefix .. key) end
   end
   return left
 end, FREES)

@@ -22,6 +22,18 @@ local function rest_of(c, h)
   return h.trips > 0 and 0 or -1
 end
 
+local function host_row(c, h, dead, rest, origins)
+  return {h.name, h.waiting, h.open, h.pace, dead and death(h) or '', rest, RESTS[h.why] or '', origins}
+end
+
+-- args: host. Returns it in a list, or an empty list if it is not known.
+verb('host', function(keys, args)
+  local c = look(keys)
+  local h = read_host(c, args[1])
+  if not h then return {} end
+  return {host_row(c, h, has(h.flags, DEAD), rest_of(c, h), resting(c, h))}
+end, READS)
+
 -- args: cursor, n, 1 for only those that rest or are dead. Returns the next cursor, and hosts.
 verb('hosts', function(keys, args)
   local c = look(keys)
@@ -30,9 +42,7 @@ verb('hosts', function(keys, args)
     local h = parse_host(told[2][i], told[2][i + 1])
     local dead, rest, origins = has(h.flags, DEAD), rest_of(c, h), resting(c, h)
     if args[3] ~= '1' or dead or rest >= 0 or #origins > 0 then
-      found[#found + 1] = {
-        h.name, h.waiting, h.open, h.pace, dead and death(h) or '', rest, RESTS[h.why] or '', origins,
-      }
+      found[#found + 1] = host_row(c, h, dead, rest, origins)
     end
   end
   return {told[1], found}

@@ -34,7 +34,7 @@ ORIGIN_FAULTS = frozenset({Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS}
 RETRY_MS = MINUTE_MS // 2
 """Milliseconds of rest after a first failure; they double with every attempt."""
 GIVEN_UP_MS = 3_600_000
-LONGEST_HOLD_MS = 3_600_000
+MAX_HOLD_MS = 3_600_000
 _RESTS = FAULT_DETAILS | {
     *Fault,
     "status_403",
@@ -97,7 +97,7 @@ def record_exchange(host: Host, exchange: Exchange, delay: int, now: int) -> str
         threshold, wait = RULES[fault]
         host.faults += 1
         if host.trips or host.faults >= threshold:
-            wait = hold or scaled(min(wait * 2**host.trips, LONGEST_HOLD_MS), delay)
+            wait = hold or scaled(min(wait * 2**host.trips, MAX_HOLD_MS), delay)
             host.hold(wait, now, hold_reason(reason, fault))
             host.trips, host.faults = host.trips + 1, 0
             if fault in _SILENT and host.trips >= (_MAX_TRIPS if host.answered else _MAX_TRIPS_UNANSWERED):
@@ -114,7 +114,7 @@ def record_origin_fault(origin: Origin, exchange: Exchange, delay: int, now: int
     origin.attempt += 1
     threshold, wait = RULES[exchange.fault]
     if origin.attempt >= threshold:
-        wait = min(wait * 2 ** (origin.attempt - threshold), LONGEST_HOLD_MS)
+        wait = min(wait * 2 ** (origin.attempt - threshold), MAX_HOLD_MS)
         hold_origin(origin, scaled(wait, delay), now, exchange.fault, exchange.reason)
 
 

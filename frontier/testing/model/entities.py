@@ -13,7 +13,7 @@ MAX_OPEN = 16
 """Requests at once to a host that has no delay: the host is ours, or a test's."""
 _SLOWEST_MS = 30_000  # Heritrix: maxDelayMs
 _FACTOR = 2  # of the time that a host takes to answer
-_LONGEST_ANSWER_MS = 600_000
+_MAX_ANSWER_MS = 600_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -188,7 +188,7 @@ class Host:
 
     def record_response_time(self, elapsed: int) -> None:
         """Record the milliseconds that it took to answer."""
-        elapsed = min(elapsed, _LONGEST_ANSWER_MS)
+        elapsed = min(elapsed, _MAX_ANSWER_MS)
         self.smooth = (7 * self.smooth + elapsed) // 8 if self.smooth else elapsed
 
     def pace_for(self, min_delay: int) -> int:

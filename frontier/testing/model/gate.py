@@ -13,12 +13,16 @@ class BackpressureGate:
 
     report: GateState | None = None
     until_ms: int = 0
+    archived_bytes: int = 0
+    """Bytes ever archived."""
 
     def state(self, now: int) -> GateState | None:
         """Return the newest report while it counts; None after that."""
         return self.report if now < self.until_ms else None
 
-    def report_backlog(self, follower: str, backlog: int, limit: int, ttl_ms: int, now: int) -> GateState:
+    def report_backlog(
+        self, follower: str, backlog: int, limit: int, *, ttl_ms: int, oldest_ms: int, now: int
+    ) -> GateState:
         """Take a report that counts for `ttl_ms`; return it with the decision whether the gate is shut."""
         before = self.state(now)
         part, whole = _OPENS_AT
@@ -30,6 +34,7 @@ class BackpressureGate:
             estimate=backlog,
             reported_ms=now,
             shut=backlog > limit or stays,
+            oldest_ms=oldest_ms,
         )
         self.until_ms = now + ttl_ms
         return self.report
@@ -40,7 +45,8 @@ class BackpressureGate:
             self.report = None
 
     def archived(self, size: int) -> None:
-        """Add archived bytes to the estimate."""
+        """Add archived bytes to their sum and to the estimate."""
+        self.archived_bytes += size
         if self.report is not None:
             estimate = self.report.estimate + size
             shut = self.report.shut or estimate > self.report.limit

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from frontier.outage import Outage
 from frontier.takeover import takeover_error
+from frontier.testing.model.figure_sums import FigureSums
 
 
 @dataclass(slots=True)
@@ -17,6 +18,7 @@ class Heartbeats:
     """Names that were taken over."""
     outage_since: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Since when each worker is kept from the web, and why."""
+    figures: FigureSums = field(default_factory=FigureSums)
 
     def record_heartbeat(
         self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int
@@ -25,7 +27,8 @@ class Heartbeats:
         is kept from the web by `outage`, if by anything.
         """
         self.check_not_taken_over(worker)
-        self.deregister_worker(worker)
+        self.stalled_since.pop(worker, None)
+        self.outage_since.pop(worker, None)
         self.alive_until[worker] = now + ttl_ms
         if stalled_ms is not None:
             self.stalled_since[worker] = now - stalled_ms
@@ -49,6 +52,7 @@ class Heartbeats:
         self.alive_until.pop(worker, None)
         self.stalled_since.pop(worker, None)
         self.outage_since.pop(worker, None)
+        self.figures.remove_report(worker)
 
     def alive_workers(self, workers: Iterable[str], now: int) -> set[str]:
         """Return those of some workers whose last heartbeat still counts."""

@@ -17,6 +17,7 @@ from core import ThresherError
 from crawler.machine.activity import NO_PAGE, Activity, SupervisorChannel
 from isolation import WorkerProcess
 from pipeline.engine.local.event_loop_watchdog import CHECK_INTERVAL_S, EventLoopWatchdog
+from pipeline.telemetry.trace_context import joined, trace_context
 
 EXIT_POLL_S = 0.05
 """Seconds between two checks whether a process that has sent its last message is gone."""
@@ -57,8 +58,10 @@ WorkerFactory = Callable[[bytes], CrawlWorker]
 
 
 def pickle_call(work: Callable[..., None], *args: object) -> bytes:
-    """Return a call for a worker: a function of a module and its arguments. Its `SupervisorChannel` comes last."""
-    return pickle.dumps((work, args))
+    """Return a call for a worker: a function of a module and its arguments. Its `SupervisorChannel` comes last. The
+    worker continues the caller's trace.
+    """
+    return pickle.dumps((work, args, trace_context()))
 
 
 class LocalCrawlWorker:
@@ -98,6 +101,11 @@ class LocalCrawlWorker:
             )
         return self._exit
 
+    @property
+    def pid(self) -> int:
+        """Id of the process."""
+        return self._process.pid
+
     def signal(self, signum: signal.Signals) -> None:
         """Send a signal."""
         self._process.signal(signum)
@@ -107,5 +115,6 @@ class LocalCrawlWorker:
 
 
 def _run_call(errors: Connection, call: bytes, marks: tuple[int, int]) -> None:
-    work, args = pickle.loads(call)  # noqa: S301 - from our own supervisor
-    work(*args, SupervisorChannel(error_pipe=errors, activity=Activity.from_descriptors(marks)))
+    work, args, context = pickle.loads(call)  # noqa: S301 - from our own supervisor
+    with joined(context, is_whole_process=True):
+        work(*args, SupervisorChannel(error_pipe=errors, activity=Activity.from_descriptors(marks)))

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from core import ThresherError, Unavailable
 from pipeline.engine.local.part_process import PartProcess
+from pipeline.engine.local.traced_part import make_traced
 from pipeline.engine.task import Task, TaskFailure, TaskOutcome
 
 
@@ -41,11 +42,12 @@ class LocalWorkerPool:
     A step's own need (`Step.memory`) changes nothing here, because there is no other machine to make the part on.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, sharers: int = 1) -> None:
+        """`sharers` is how many pools like this one share the machine."""
         self.workers = workers
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[tuple[Task, TaskOutcome]] = queue.SimpleQueue()
-        share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // workers
+        share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (workers * sharers)
         self._processes = [PartProcess(memory=share) for _ in range(workers)]
         self._threads = [
             threading.Thread(target=self._run_tasks, args=(process,), daemon=True)
@@ -79,7 +81,7 @@ class LocalWorkerPool:
         try:
             while (task := self._tasks.get()) is not None and not self._closing:
                 try:
-                    ended = process.make(task.assignment())
+                    ended = make_traced(process, task.assignment(), is_whole_process=False)
                 except ThresherError as error:
                     ended = TaskFailure(error=error, detail="")
                 except Exception as error:  # noqa: BLE001 - every task must get an outcome
@@ -94,9 +96,9 @@ class LocalWorkerPool:
 
 
 @contextmanager
-def local_worker_pool(workers: int) -> Iterator[LocalWorkerPool]:
+def local_worker_pool(workers: int, sharers: int = 1) -> Iterator[LocalWorkerPool]:
     """Yield a pool that closes with the context."""
-    pool = LocalWorkerPool(workers)
+    pool = LocalWorkerPool(workers, sharers)
     try:
         yield pool
     finally:

@@ -25,6 +25,7 @@ from core import InputError, ThresherError, Unavailable
 from isolation import probe_confinement
 from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
 from pipeline.engine.local.part_process import PartProcess
+from pipeline.engine.local.traced_part import make_traced
 from pipeline.engine.task import TaskFailure, TaskOutcome
 
 E = TypeVar("E", bound=Exception)
@@ -107,7 +108,8 @@ class PartActor:
     def make(self, assignment: bytes) -> TaskOutcome:
         """Make the part of a pickled `Assignment`. Only the worker process imports what the work needs."""
         try:
-            ended = self._process.make(pickle.loads(assignment))  # noqa: S301 - the driver's
+            task = pickle.loads(assignment)  # noqa: S301 - the driver's
+            ended = make_traced(self._process, task, is_whole_process=True)
         except ThresherError as error:
             ended = TaskFailure(error=error, detail="")
         return replace(ended, error=with_node_name(ended.error)) if isinstance(ended, TaskFailure) else ended

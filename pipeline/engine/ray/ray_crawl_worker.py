@@ -109,7 +109,7 @@ def ray_worker_factory(address: str, store: Store, *, is_single_machine: bool) -
 
     With `is_single_machine` all of them must run on the driver's machine, because only it reaches the embedded Redis.
     """
-    with ray_connection(address) as ray, _witness(store) as witness:
+    with ray_connection(address) as ray, visible_file(store) as witness:
         terms = NodeRequirements(
             build=installed_build(),
             visible_file=witness,
@@ -119,7 +119,7 @@ def ray_worker_factory(address: str, store: Store, *, is_single_machine: bool) -
 
 
 @contextmanager
-def _witness(store: Store) -> Iterator[Path | None]:
+def visible_file(store: Store) -> Iterator[Path | None]:
     """Yield a file that every machine that shares the storage must see; None if the storage is no directory."""
     if not isinstance(store, DirectoryStore):
         yield None

@@ -7,7 +7,7 @@ import aiohttp
 
 from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 from storage.commoncrawl.transport.source import Head, head_from_response
-from storage.s3.s3_errors import retry_after_ms
+from storage.request_retry import retry_after_ms
 
 CONNECT_S = 15
 SILENT_S = 60

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import boto3
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 from storage.commoncrawl.transport.source import Head, head_from_response
+from storage.request_retry import retry_after_ms
 from storage.s3.in_flight import InFlight
-from storage.s3.s3_client import open_client
-from storage.s3.s3_errors import code, headers, retry_after_ms, status
+from storage.s3.s3_client import open_client, open_session
+from storage.s3.s3_errors import code, headers, status
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -108,7 +108,7 @@ class S3Source:
     def _opened(self) -> "S3Client":
         with self._opening:
             if self._client is None:
-                session = boto3.Session()
+                session = open_session()
                 extra = Config(user_agent_extra=self._user_agent)
                 if session.get_credentials() is None:
                     extra = extra.merge(Config(signature_version=UNSIGNED))

@@ -1,6 +1,6 @@
 """`SourceClient`: sends requests to a source, retries them, and limits how many are in flight.
 
-1. A failed request is sent again after a random pause (`storage.s3.request_retry`, full jitter). Received bytes are
+1. A failed request is sent again after a random pause (`storage.request_retry`, full jitter). Received bytes are
    kept, and the next request asks for the rest. The number of attempts is not limited; the time without a new byte is.
 2. `window` decides how many requests may be in flight.
 3. Until the server has sent a first response, a 403 or no response at all is retried for a shorter time, because a
@@ -24,8 +24,7 @@ from storage.commoncrawl.transport.loop_thread import LoopThread
 from storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
 from storage.commoncrawl.transport.source import FileSource, Head
 from storage.commoncrawl.transport.window import Window, grow, halve
-from storage.s3.request_retry import RetryPolicy, pause_ms, remaining_ms
-from storage.s3.requests import monotonic_ms
+from storage.request_retry import RetryPolicy, monotonic_ms, pause_ms, remaining_ms
 from storage.s3.s3_errors import user_error
 
 A = TypeVar("A")

@@ -20,7 +20,7 @@ from core import InputError
 from storage.inputs.entry import MAX_PAYLOAD_BYTES, UnusableRecord
 from storage.warc.members import CUT_OFF, PIECE
 
-LONGEST_HEAD = 1 << 20
+MAX_HEAD_LENGTH = 1 << 20
 """Bytes before the first element at most: a dump of the English Wikipedia has 4 KB."""
 DEEPEST = 32
 """Levels of nested elements at most: a page has 5."""
@@ -60,7 +60,7 @@ def elements(
     """
     buffer, end = bytearray(), f"</{root}".encode()
     while (first := buffer.find(begin)) < 0 and end not in buffer:
-        if len(buffer) > LONGEST_HEAD:
+        if len(buffer) > MAX_HEAD_LENGTH:
             raise InputError(f"{name} is no dump: nothing begins with {begin.decode()} in its first MiB")
         if not (piece := file.read(PIECE)):
             break

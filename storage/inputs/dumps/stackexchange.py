@@ -46,7 +46,7 @@ LICENSES = (
 )
 """First day of each version of CC BY-SA, and the version (https://stackoverflow.com/help/licensing)."""
 VERSION = re.compile(r"CC BY-SA (\d\.\d)")
-LONGEST_TITLE = 300
+MAX_TITLE_LENGTH = 300
 """Characters of a title at most: twice what the site permits."""
 QUESTION, ANSWER = "1", "2"
 CACHE_KIB = 16 << 10
@@ -248,7 +248,7 @@ def _entry(posts: tuple[_Post, ...], dump: _Dump, place: int) -> InputRecord:
             "id": str(question.id),
             "license": license_,
             "from": dump.name,
-            **({"title": question.title[:LONGEST_TITLE]} if question.title else {}),
+            **({"title": question.title[:MAX_TITLE_LENGTH]} if question.title else {}),
             **({"date": question.created[:10]} if _milliseconds(question.created) else {}),
             **({"language": language[1]} if language else {}),
         },

@@ -34,9 +34,9 @@ MANY_LANGUAGES = re.compile(
     r"|www\.(?:wikidata|wikifunctions|mediawiki)\.org|beta\.wikiversity\.org|(?:www\.|mul\.)?wikisource\.org"
 )
 """Hosts with pages in other languages than the one that their dumps declare."""
-LONGEST_TITLE = 512
+MAX_TITLE_LENGTH = 512
 """Bytes of a title at most: twice what MediaWiki permits, because it does not count the namespace."""
-LONGEST_PREFIX = 1000
+MAX_PREFIX_LENGTH = 1000
 """Characters of a URL before the title at most."""
 UNESCAPED = ";@$!*(),/~:"
 """Characters of a title that MediaWiki's wfUrlencode does not escape, beside letters, digits and `-_.`."""
@@ -155,7 +155,7 @@ def _without_empty(facts: Mapping[Fact, str]) -> dict[Fact, str]:
 
 
 def _unusable(page: _Page, text: str, namespaces: Container[int]) -> str | None:
-    if not 0 < len(page.title.encode()) <= LONGEST_TITLE:
+    if not 0 < len(page.title.encode()) <= MAX_TITLE_LENGTH:
         return "no_title"
     if not _NUMBER.fullmatch(page.namespace) or int(page.namespace) not in namespaces:
         return "other_namespace"
@@ -186,7 +186,7 @@ def _parse_wiki(head: bytes, name: str) -> _Wiki:
     parse_head(head, name, start, add_text)
     main_page = "".join(base).strip()
     host = _host(main_page)
-    if not host or len(main_page) > LONGEST_PREFIX:
+    if not host or len(main_page) > MAX_PREFIX_LENGTH:
         raise InputError(f"{name} does not name its wiki: no <base> with a URL in its <siteinfo>")
     return _Wiki(
         prefix=_prefix(main_page),

@@ -52,9 +52,9 @@ FACT_COLUMNS: Mapping[Fact, tuple[str, ...]] = {
 WEB = frozenset({"http://", "https://", "ftp://"})
 NO_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 HOST_END = re.compile(r"[/?#\\]")
-LONGEST_URL = 8192
+MAX_URL_LENGTH = 8192
 """Characters of a URL at most, as written in the head of a record."""
-LONGEST_FACT = 3000
+MAX_FACT_LENGTH = 3000
 """Bytes of a fact in JSON at most, so that all facts and a URL fit into the head of a record.
 
 A longer fact is cut. A longer id is dropped instead, because a cut id would be another id.
@@ -176,7 +176,7 @@ def web_url(url: str) -> str:
     if f"{scheme.lower()}{colon}" not in WEB or not host or any(map(str.isspace, host)):
         return ""
     found = f"{scheme}{colon}{rest}"
-    return found if len(target_uri(found)) <= LONGEST_URL else ""
+    return found if len(target_uri(found)) <= MAX_URL_LENGTH else ""
 
 
 def milliseconds(value: object) -> int:
@@ -276,7 +276,7 @@ def _as_text(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(json.dumps(text)) <= LONGEST_FACT else text[:CHARACTERS]
+    return text if len(json.dumps(text)) <= MAX_FACT_LENGTH else text[:CHARACTERS]
 
 
 def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:

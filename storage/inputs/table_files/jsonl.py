@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from core import InputError
-from storage.inputs.bounded_lines import LONGEST_LINE, lines
+from storage.inputs.bounded_lines import MAX_LINE_LENGTH, lines
 from storage.inputs.entry import InputRecord, UnusableRecord, guard
 from storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
@@ -50,7 +50,7 @@ class _Broken:
 
 def _row(line: bytes | None) -> Mapping[str, Any] | _Broken:
     if line is None:
-        return _Broken("too_long", f"more than {LONGEST_LINE:,} bytes")
+        return _Broken("too_long", f"more than {MAX_LINE_LENGTH:,} bytes")
     try:
         found = json.loads(line.decode())
     except UnicodeDecodeError as error:

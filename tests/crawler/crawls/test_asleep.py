@@ -12,7 +12,6 @@ from unittest.mock import patch
 import pytest
 
 from core import Conflict
-from crawler.lease_result import record_id
 from crawler.machine.heartbeat import Heartbeat
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
@@ -28,6 +27,7 @@ from frontier import (
 )
 from frontier.testing.memory_frontier import MemoryFrontier
 from storage.archive.archive_writer import ArchiveWriter
+from storage.archive.record_ids import record_id
 from storage.directory_store import DirectoryStore
 from storage.warc.compression import compression_of
 from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web

@@ -11,11 +11,11 @@ from collections import Counter
 import pytest
 
 from core import CorruptData, Unavailable
-from crawler.lease_result import record_id
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import ArchiveWriter
+from storage.archive.record_ids import record_id
 from storage.directory_store import DirectoryStore
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server, links, page, redirect, spelled
@@ -259,7 +259,9 @@ def test_a_second_signal_stops_at_once(crawl, site):
     assert process.exitcode == 130
 
 
-@pytest.mark.parametrize("after", [5, 60, 150])
+@pytest.mark.parametrize(
+    "after", [pytest.param(5, marks=pytest.mark.slow), 60, pytest.param(150, marks=pytest.mark.slow)]
+)
 def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")

@@ -104,24 +104,22 @@ def check(crawl, *, archived=True):
     ("where", "name"),
     [
         (crawler.lease_handler, "leased_response"),
-        (crawler.lease_handler, "is_heavy"),
-        (crawler.lease_handler, "lease_result"),
-        (crawler.reading.page_response, "page_response"),
-        (crawler.reading.page_response, "decode_content"),
+        (crawler.lease_handler, "judge_capture"),
+        (crawler.lease_handler, "read_page"),
+        (crawler.lease_handler, "decide_page"),
+        (crawler.reading.page_reading, "page_response"),
+        (crawler.reading.page_reading, "decode_content"),
+        (crawler.reading.page_reading, "mime_of"),
         (crawler.reading.page_response, "mime_of"),
-        (crawler.lease_result, "page_result"),
-        (crawler.lease_result, "read_page"),
-        (crawler.lease_result, "decide"),
+        (crawler.lease_result, "decide_settlement"),
         (crawler.lease_result, "_capture_metadata"),
-        (crawler.reading.page_reading, "is_seed_list"),
-        (crawler.reading.page_reading, "judge_response"),
         (crawler.reading.page_reading, "to_utf8"),
         (crawler.reading.page_reading, "detect_soft_error"),
         (crawler.reading.page_reading, "sketch"),
         (crawler.reading.page_reading, "extract_links"),
         (crawler.reading.page_reading, "link_targets"),
         (crawler.reading.page_reading, "rights"),
-        (crawler.reading.page_reading, "settlement_for"),
+        (crawler.lease_result, "settlement_for"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
@@ -137,11 +135,12 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
 
 @pytest.mark.parametrize("where", [HEAVY_PAGE_BYTES, 0], ids=["heavy", "orphan"])
 def test_an_exception_in_the_page_process_costs_one_page(crawl, web, monkeypatch, where):
-    monkeypatch.setattr(crawler.lease_handler, "page_result", fail)
+    monkeypatch.setattr(crawler.lease_handler, "read_and_decide", fail)
     if where:
         web.answers[f"/{POISON}"] = page(POISON + " " * where)
     else:
-        monkeypatch.setattr(crawler.lease_handler, "is_heavy", lambda body: POISON.encode() in body)
+        is_heavy = property(lambda response: POISON.encode() in response.body)
+        monkeypatch.setattr(crawler.reading.page_response.PageResponse, "is_heavy", is_heavy)
     seed(crawl, web)
     run_worker(crawl.config("w"))
     check(crawl)
@@ -186,7 +185,7 @@ def test_a_full_disk_ends_the_worker(crawl, web, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(crawler.lease_handler, "lease_result", full)
+    monkeypatch.setattr(crawler.lease_handler, "decide_page", full)
     seed(crawl, web)
     with pytest.raises(OSError, match="No space left"):
         run_worker(crawl.config("w"))
@@ -281,7 +280,7 @@ def test_a_frontier_is_rebuilt_from_an_archive_with_an_unreadable_page(crawl, si
     [
         (crawler.spiders.download_handler, "scrapy_response"),
         (crawler.spiders.spider_engine, "visit_result"),
-        (crawler.lease_handler, "lease_result"),
+        (crawler.lease_handler, "decide_page"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2],
 )

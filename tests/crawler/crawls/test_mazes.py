@@ -6,7 +6,7 @@ from zlib import crc32
 
 import pytest
 
-from crawler.reading.sketch import sketch
+from extract.sketch import sketch
 from frontier import canonicalize
 from frontier.urls.novelty import (
     DOMAIN,

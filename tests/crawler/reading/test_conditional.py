@@ -6,7 +6,7 @@ import pytest
 
 from core import RecordRef
 from crawler.reading.conditional import conditional_headers, next_visit_state
-from crawler.reading.page_response import page_response
+from crawler.reading.page_reading import page_response
 from crawler.worker import run_worker
 from frontier import Outcome
 from frontier.request_state import RequestState

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.lease_result import LeaseResult, record_id
-from crawler.reading.page_reading import page_settlement
-from crawler.reading.page_response import page_response
+from crawler.lease_result import LeaseResult, page_settlement
+from crawler.reading.page_reading import page_response
 from crawler.reading.sitemap import SitemapEntry
 from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
 from crawler.replay.replay import recover
@@ -18,6 +17,7 @@ from crawler.worker import run_worker
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
 from storage.archive.archive_writer import ArchiveWriter
+from storage.archive.record_ids import record_id
 from storage.directory_store import DirectoryStore
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture

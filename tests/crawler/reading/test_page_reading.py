@@ -4,10 +4,11 @@ from dataclasses import replace
 import pytest
 
 from core import Capture
+from crawler.lease_result import page_settlement
 from crawler.reading.conditional import revisit_of
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import MAX_REDIRECTS, page_settlement
-from crawler.reading.page_response import page_response
+from crawler.reading.page_reading import page_response
+from crawler.reading.redirect_chain import MAX_REDIRECTS
 from frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
 from tests.crawler.leases import lease

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Url
+from crawler.lease_result import page_settlement
 from crawler.page_process import PageProcess
-from crawler.reading.page_reading import page_settlement
-from crawler.reading.page_response import page_response
+from crawler.reading.page_reading import page_response
 from crawler.reading.plausibility import plausible
 from frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
 from isolation.worker_process import WorkerProcess

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.page_reading import MAX_REDIRECTS
-from crawler.reading.redirect_chain import BYTES, MAX_EXCHANGES, MAX_REQUESTS_PER_PAGE, append, decide
+from crawler.reading.redirect_chain import (
+    BYTES,
+    MAX_EXCHANGES,
+    MAX_REDIRECTS,
+    MAX_REQUESTS_PER_PAGE,
+    append,
+    decide,
+)
 from frontier import canonicalize
 
 

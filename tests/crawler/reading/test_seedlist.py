@@ -7,9 +7,9 @@ import tarfile
 import pytest
 import zstandard
 
+from crawler.lease_result import page_settlement
 from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import page_settlement
-from crawler.reading.page_response import is_seed_list, leased_response, page_response
+from crawler.reading.page_reading import leased_response, page_response
 from crawler.worker import run_worker
 from frontier import Outcome, Scope, canonicalize
 from frontier.request_state import RequestState
@@ -84,7 +84,7 @@ def test_other_seeds_are_pages_and_files(body, kind):
 @pytest.mark.parametrize("changes", [{"listed": False}, {"depth": 1}])
 def test_a_page_that_was_found_is_no_list(changes):
     under = lease(**{"listed": True, **changes})
-    assert not is_seed_list(under, page_response(capture(URLSET, XML), decode_any=True))
+    assert page_settlement(under, page_response(capture(URLSET, XML), decode_any=True)).discoveries == ()
 
 
 def test_of_a_long_text_the_beginning_says_whether_it_is_a_list():

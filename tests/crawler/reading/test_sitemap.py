@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from crawler.reading import sitemap
 from crawler.reading.sitemap import (
-    LONGEST_URL,
     MAX_ENTRIES,
     MAX_TAGS,
     MAX_TOKEN_CHARS,
+    MAX_URL_LENGTH,
     SitemapEntry,
     iterate_entries,
     read_sitemap,
@@ -145,7 +145,7 @@ def test_a_packed_file_that_breaks_off_is_read_as_far_as_it_goes():
 
 
 def test_a_url_that_is_too_long_is_none():
-    assert urls(urlset("http://a.org/" + "x" * LONGEST_URL, "http://a.org/2")) == ["http://a.org/2"]
+    assert urls(urlset("http://a.org/" + "x" * MAX_URL_LENGTH, "http://a.org/2")) == ["http://a.org/2"]
     assert urls("http://a.org/" + "x" * MAX_TOKEN_CHARS + "\nhttp://a.org/2") == ["http://a.org/2"]
 
 

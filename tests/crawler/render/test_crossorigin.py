@@ -118,7 +118,7 @@ def test_a_page_reads_what_needs_the_password_of_its_own_site(web):
     ("headers", "seen"),
     [
         (("Access-Control-Allow-Origin: {origin}", SAYS), "[0 cors TOP-SECRET]"),
-        ((STAR,), "[0 cors for all]"),
+        pytest.param((STAR,), "[0 cors for all]", marks=pytest.mark.slow),
         ((STAR, SAYS), "[0 cors for all]"),
         ((), "[0 refused]"),
     ],
@@ -168,7 +168,7 @@ def test_a_cookie_of_another_site_is_not_stored(stage):
         assert [told(raw) for raw in web.asked("/sets")] == [set()]
 
 
-@pytest.mark.parametrize("mode", ["fetch", "xhr"])
+@pytest.mark.parametrize("mode", ["fetch", pytest.param("xhr", marks=pytest.mark.slow)])
 def test_a_page_reads_nothing_that_its_server_does_not_allow(web, mode):
     url = web.at("other.test", "/closed")
     code = {

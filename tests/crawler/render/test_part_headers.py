@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.reading.rendered_page import RenderedPage, RenderReport, decode_report, encode_report
-from crawler.render.request_rules import LONGEST_URL, refusal, request_headers
+from crawler.render.request_rules import MAX_URL_LENGTH, refusal, request_headers
 from crawler.render.request_rules import response_headers as told
 
 HTTP = "https://example.org/a"
@@ -24,7 +24,7 @@ def test_requests_that_text_may_depend_on_are_allowed(kind):
         ({"url": "file:///etc/passwd"}, "scheme"),
         ({"url": "chrome://gpu"}, "scheme"),
         ({"url": "ftp://example.org/"}, "scheme"),
-        ({"url": HTTP + "x" * LONGEST_URL}, "long_url"),
+        ({"url": HTTP + "x" * MAX_URL_LENGTH}, "long_url"),
         ({"kind": "image"}, "image"),
         ({"kind": "eventsource"}, "event_stream"),
         ({"kind": "document"}, "frame"),

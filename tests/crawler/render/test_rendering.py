@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from crawler.lease_result import record_id
 from crawler.reading.rendered_page import dom_id, report_id
 from crawler.render.chromium.processes import kill, process_tree
 from crawler.replay.replay import recover
@@ -20,6 +19,7 @@ from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.steps.process import parts, step, work
 from pipeline.terminal.progress import LineProgress
+from storage.archive.record_ids import record_id
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture

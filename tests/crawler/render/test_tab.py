@@ -98,7 +98,7 @@ def test_a_subresource_that_robots_rules_forbid_is_not_requested(stage):
     [
         (shell("location.href = '/elsewhere'", "here"), "/elsewhere"),
         (page("<head><meta http-equiv=refresh content='0;url=/refreshed'></head><body>here"), "/refreshed"),
-        (shell("location = '/file.zip'", "here"), "/file.zip"),
+        pytest.param(shell("location = '/file.zip'", "here"), "/file.zip", marks=pytest.mark.slow),
         (shell("document.forms[0].submit()", "here<form action=/found><input name=q></form>"), "/found?q="),
     ],
 )
@@ -109,7 +109,10 @@ def test_a_navigation_is_a_link_and_the_page_stays(stage, page_, target):
     assert set(server.paths) == {"/"}
 
 
-@pytest.mark.parametrize("code", ["while (true) {}", "setTimeout(() => { while (true) {} }, 100)"])
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param("while (true) {}", marks=pytest.mark.slow), "setTimeout(() => { while (true) {} }, 100)"],
+)
 def test_an_endless_script_is_stopped_at_the_deadline_and_the_dom_is_read_as_it_is(stage, code):
     found, _ = stage.render({"/": shell(code, "before")}, seconds=1.5)
     assert found.report.problem == "render_timeout"

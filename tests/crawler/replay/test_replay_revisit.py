@@ -5,11 +5,11 @@ import tracemalloc
 
 import pytest
 
-from crawler.lease_result import record_id
 from crawler.replay.replay import recover
 from crawler.worker import run_worker
 from frontier import Outcome
 from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from storage.archive.record_ids import record_id
 from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import archived, everybody
 from tests.crawler.flat_settings import wire_client

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawler.robots import robots_rules
 from crawler.robots.robots_rules import (
-    LONGEST_LINE,
+    MAX_LINE_LENGTH,
     MAX_ROBOTS_BYTES,
     MAX_STEPS,
     normalize_path,
@@ -190,7 +190,7 @@ def test_only_the_beginning_of_an_endless_line_is_read():
     body = b"User-agent: *\nDisallow: /x\nDisallow: /" + b"y" * 10_000_000
     assert not allowed(body, "/x")
     assert allowed(body, "/y")
-    assert not allowed(ours("Disallow: /" + "*" * LONGEST_LINE + "x"), "/y")
+    assert not allowed(ours("Disallow: /" + "*" * MAX_LINE_LENGTH + "x"), "/y")
 
 
 def test_the_time_of_a_decision_is_bounded():

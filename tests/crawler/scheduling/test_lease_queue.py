@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.lease_result import LeaseResult
+from crawler.lease_result import LeaseResult, settlement_for
 from crawler.reading.outcome import READING_FAILED
-from crawler.reading.page_reading import settlement_for
-from crawler.scheduling.lease_queue import BATCH, RECOVERED_WAIT_MS, LeaseQueue
+from crawler.scheduling import lease_queue
+from crawler.scheduling.lease_queue import BATCH, RECOVERED_WAIT_MS, SMALL_BATCH, LeaseQueue
 from frontier import Discovery, canonicalize
 from tests.crawler.leases import lease
 
@@ -96,6 +96,36 @@ async def test_a_full_batch_is_settled_at_once_and_what_comes_before_the_end_is_
     async with asyncio.timeout(1):
         assert [each.lease for each in await queue.next_batch()] == [leases[BATCH]]
         assert await queue.next_batch() == []
+
+
+@pytest.mark.parametrize("last", ["result", "goes back"])
+async def test_results_are_settled_at_once_when_no_other_lease_is_being_worked_on(monkeypatch, last):
+    """A settlement that waits holds its slots, and no other lease can start in them."""
+    monkeypatch.setattr(lease_queue, "BATCH_INTERVAL_S", 3600)
+    queue = LeaseQueue()
+    *leases, other = queue.open_leases(granted(*(f"{n}.test" for n in range(SMALL_BATCH + 1))), slots=SLOTS)
+    for each in leases:
+        queue.add_result(result(each))
+    settled = asyncio.create_task(queue.next_batch())
+    await asyncio.sleep(0)
+    assert not settled.done()
+    if last == "result":
+        queue.add_result(result(other))
+    else:
+        queue.postpone(other, 700, has_sent_request=True)
+    async with asyncio.timeout(1):
+        found = [each.lease for each in await settled]
+    assert found == (leases if last == "goes back" else [*leases, other])
+
+
+async def test_a_few_results_wait_for_more():
+    queue = LeaseQueue()
+    for each in queue.open_leases(granted(*(f"{n}.test" for n in range(SMALL_BATCH - 1))), slots=SLOTS):
+        queue.add_result(result(each))
+    settled = asyncio.create_task(queue.next_batch())
+    await asyncio.sleep(0)
+    assert not settled.done()
+    assert len(await settled) == SMALL_BATCH - 1
 
 
 async def test_the_scheduler_wakes_when_something_ends():

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.scheduling.slot_share import (
-    LONGEST_WAIT_S,
     MAX_IDLE_DOMAINS,
+    MAX_WAIT_S,
+    MIN_WAIT_S,
     PATIENCE_S,
-    SHORTEST_WAIT_S,
     SLOTS_PER_FREE_SLOT,
     SLOW_S,
     SlotShares,
@@ -73,8 +73,8 @@ def test_the_leases_of_one_host_wait_for_one_turn():
     """A host without a delay has many leases at once, and no other host of its domain is waiting."""
     shares = SlotShares()
     assert shares.admit(0, "new.test", 0.0, slots=SLOTS) is None
-    assert {shares.admit(token, "new.test", 0.0, slots=SLOTS) for token in range(1, 64)} == {SHORTEST_WAIT_S}
-    assert shares.admit(64, "other.new.test", 0.0, slots=SLOTS) == 2 * SHORTEST_WAIT_S
+    assert {shares.admit(token, "new.test", 0.0, slots=SLOTS) for token in range(1, 64)} == {MIN_WAIT_S}
+    assert shares.admit(64, "other.new.test", 0.0, slots=SLOTS) == 2 * MIN_WAIT_S
 
 
 def test_a_domain_that_has_not_answered_yet_holds_one_slot():
@@ -146,7 +146,7 @@ def test_nobody_waits_for_longer_than_the_longest():
     shares = known("evil.test")
     taken(shares, "evil.test")
     waits = [shares.admit(5_000 + n, f"x{n}.evil.test", 200.0, slots=SLOTS) for n in range(1_000)]
-    assert max(waits) == LONGEST_WAIT_S
+    assert max(waits) == MAX_WAIT_S
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=200))

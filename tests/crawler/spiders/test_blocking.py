@@ -98,8 +98,10 @@ def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
     assert crawl.stats.reasons == {}
     assert paths_of(project.items) == {"/slow": 1, "/next": 1, "/soon": 1}
     assert pages(crawl) == site.paths == {"/robots.txt": 1, "/slow": 1, "/next": 1, "/soon": 1}
-    (line,) = [each.getMessage() for each in caplog.records if "has held up its worker" in each.getMessage()]
-    assert line.startswith(f"spider blocking: parse of {site.url}/slow, at {project.root}/")
+    lines = [each.getMessage() for each in caplog.records if "has held up its worker" in each.getMessage()]
+    # On a busy machine another callback may be named as well.
+    slow = f"spider blocking: parse of {site.url}/slow, at {project.root}/"
+    assert len([line for line in lines if line.startswith(slow)]) == 1
 
 
 def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project: Project, monkeypatch):

@@ -9,15 +9,15 @@ from scrapy.http import Response
 
 from core import Capture
 from crawler.lease_handler import FetchResult
-from crawler.lease_result import LeaseResult, lease_result
+from crawler.lease_result import LeaseResult, settlement_for
 from crawler.reading.outcome import PARSER_CRASH, Judgement, judge_failure
 from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import settlement_for
 from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
 from crawler.wire import FetchFailure, Postponement
 from frontier import Outcome, request_state
 from frontier.lease import Settlement
+from tests.crawler.lease_results import lease_result
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.spiders.test_spider_request import SPIDER

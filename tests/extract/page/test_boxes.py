@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import DEEPEST, MOST_ELEMENTS, ParsedPage
+from extract.page.boxes import DEEPEST, MAX_ELEMENTS, ParsedPage
 from extract.page.page_reader import read_page
 from tests.expect import expect
 
@@ -220,8 +220,8 @@ def test_code_too_deep_for_a_box_ends_where_it_ends():
 
 
 def test_more_elements_than_are_read_end_the_reading():
-    found = page("<p>x</p>" * (MOST_ELEMENTS + 10))
-    assert found.elements == MOST_ELEMENTS + 1
+    found = page("<p>x</p>" * (MAX_ELEMENTS + 10))
+    assert found.elements == MAX_ELEMENTS + 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.filters.dedup.memory_index import MemoryIndex
 
 BANDS, ROWS = 3, 2
 PERMUTATIONS = BANDS * ROWS
-FEWEST_EQUAL = 4
+MIN_EQUAL = 4
 TYPES = row_types(1, PERMUTATIONS)
 
 
@@ -66,7 +66,7 @@ def defined(documents):
         leaders = {}
         for each in sorted(stay, key=rank):
             bucket = leaders.setdefault(each[5][band * ROWS : (band + 1) * ROWS], [])
-            alike = [leader for leader in bucket if equal_numbers(each, leader) >= FEWEST_EQUAL]
+            alike = [leader for leader in bucket if equal_numbers(each, leader) >= MIN_EQUAL]
             if not alike:
                 bucket.append(each)
                 continue
@@ -105,7 +105,7 @@ def documents(draw):
 @settings(deadline=None)
 @given(documents(), st.data())
 def test_every_way_of_coming_and_going_has_the_removals_of_the_definition(corpus, data):
-    index, here = MemoryIndex(TYPES, FEWEST_EQUAL, band_rows), []
+    index, here = MemoryIndex(TYPES, MIN_EQUAL, band_rows), []
     waiting = corpus
     while waiting:
         size = data.draw(st.integers(1, len(waiting)))
@@ -120,7 +120,7 @@ def test_every_way_of_coming_and_going_has_the_removals_of_the_definition(corpus
 @settings(deadline=None)
 @given(documents())
 def test_what_left_completely_leaves_nothing(corpus):
-    index = MemoryIndex(TYPES, FEWEST_EQUAL, band_rows)
+    index = MemoryIndex(TYPES, MIN_EQUAL, band_rows)
     index.apply(rows_of(corpus, 1))
     index.apply(rows_of(corpus, -1))
     assert not any(len(table) for table in index.tables.values())

@@ -1,6 +1,7 @@
 """Rules of users: found by name, asked behind the preset's, and refused in one line if they are none."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +52,7 @@ NUMBER = 7
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "rules_of_a_user.py").write_text(MODULE)
     (tmp_path / "broken_rules.py").write_text("1 / 0")

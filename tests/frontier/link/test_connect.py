@@ -1,6 +1,7 @@
 """Addresses of servers and of clusters."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ async def test_a_password_is_in_no_message():
     assert "word" not in str(caught.value)
 
 
-async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(tmp_path):
+async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(tmp_path: Path):
     with valkey(tmp_path / "0") as member:
         link = await connect(member.address)
         assert isinstance(link, SingleLink)
@@ -65,7 +66,7 @@ def test_what_an_address_does_not_say_is_where_servers_are_by_default(address, n
     assert SingleLink(redis_client(parse_url(address)))._node.name == name
 
 
-async def test_a_node_of_a_cluster_is_known_for_one_even_before_it_has_slots(tmp_path):
+async def test_a_node_of_a_cluster_is_known_for_one_even_before_it_has_slots(tmp_path: Path):
     with valkey(tmp_path / "0", cluster_enabled="yes") as member:
         link = await connect(f"redis://127.0.0.1:1,127.0.0.1:{member.port}")
         assert isinstance(link, ClusterLink)

@@ -68,7 +68,7 @@ def user(directory: Path) -> subprocess.Popen:
     )
 
 
-def test_a_later_user_finds_what_an_earlier_one_left(tmp_path):
+def test_a_later_user_finds_what_an_earlier_one_left(tmp_path: Path):
     with embedded_server(tmp_path / "new" / "state") as address:
         direct(address).set("k", "v")
     assert not running(tmp_path / "new" / "state")
@@ -76,7 +76,7 @@ def test_a_later_user_finds_what_an_earlier_one_left(tmp_path):
         assert direct(address).get("k") == b"v"
 
 
-def test_it_listens_on_a_private_socket_and_no_port(tmp_path):
+def test_it_listens_on_a_private_socket_and_no_port(tmp_path: Path):
     with embedded_server(tmp_path) as address:
         assert address.startswith("unix://")
         assert direct(address).config_get("port") == {"port": "0"}
@@ -85,7 +85,7 @@ def test_it_listens_on_a_private_socket_and_no_port(tmp_path):
     assert not path.exists()
 
 
-def test_two_users_share_it_and_the_last_stops_it(tmp_path):
+def test_two_users_share_it_and_the_last_stops_it(tmp_path: Path):
     other = user(tmp_path)
     address = said_by(other)
     with embedded_server(tmp_path) as mine:
@@ -95,7 +95,7 @@ def test_two_users_share_it_and_the_last_stops_it(tmp_path):
     assert not running(tmp_path)
 
 
-def test_users_of_one_process_share_it_too(tmp_path):
+def test_users_of_one_process_share_it_too(tmp_path: Path):
     with ExitStack() as stack:
         first = stack.enter_context(embedded_server(tmp_path))
         with embedded_server(tmp_path) as second:
@@ -104,7 +104,7 @@ def test_users_of_one_process_share_it_too(tmp_path):
     assert not running(tmp_path)
 
 
-def test_a_server_whose_users_were_killed_is_joined(tmp_path):
+def test_a_server_whose_users_were_killed_is_joined(tmp_path: Path):
     other = user(tmp_path)
     address = said_by(other)
     direct(address).set("k", "v")
@@ -117,7 +117,7 @@ def test_a_server_whose_users_were_killed_is_joined(tmp_path):
     assert not running(tmp_path)
 
 
-def test_a_killed_server_comes_back_with_everything_it_acknowledged(tmp_path):
+def test_a_killed_server_comes_back_with_everything_it_acknowledged(tmp_path: Path):
     with embedded_server(tmp_path) as address:
         for i in range(500):
             direct(address).set(f"k{i}", i)
@@ -127,7 +127,7 @@ def test_a_killed_server_comes_back_with_everything_it_acknowledged(tmp_path):
             assert direct(again).dbsize() == 500
 
 
-def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path):
+def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path: Path):
     with embedded_server(tmp_path) as address:
         for i in range(10):
             direct(address).set(f"k{i}", i)
@@ -139,7 +139,7 @@ def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path):
             assert direct(again).dbsize() == 9
 
 
-def test_a_server_that_lost_its_socket_is_replaced(tmp_path, monkeypatch):
+def test_a_server_that_lost_its_socket_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("frontier.link.embedded._DEAF_POLLS", 5)
     with embedded_server(tmp_path) as address:
         direct(address).set("k", "v")
@@ -151,7 +151,7 @@ def test_a_server_that_lost_its_socket_is_replaced(tmp_path, monkeypatch):
     assert not running(tmp_path)
 
 
-def test_many_may_come_and_go_at_once(tmp_path):
+def test_many_may_come_and_go_at_once(tmp_path: Path):
     users = [user(tmp_path) for _ in range(5)]
     addresses = {said_by(process) for process in users}
     assert len(addresses) == 1
@@ -163,7 +163,9 @@ def test_many_may_come_and_go_at_once(tmp_path):
     assert not running(tmp_path)
 
 
-def test_a_directory_too_deep_for_a_socket_path_is_no_trouble(tmp_path, monkeypatch):
+def test_a_directory_too_deep_for_a_socket_path_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     deep = tmp_path / ("d" * 120) / "x"
     deep.mkdir(parents=True)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
@@ -171,7 +173,9 @@ def test_a_directory_too_deep_for_a_socket_path_is_no_trouble(tmp_path, monkeypa
         assert direct(address).ping()
 
 
-def test_the_socket_is_found_by_users_with_another_environment(tmp_path, monkeypatch):
+def test_the_socket_is_found_by_users_with_another_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     other = user(tmp_path)
     address = said_by(other)
     runtime = tmp_path / "r"
@@ -182,7 +186,7 @@ def test_the_socket_is_found_by_users_with_another_environment(tmp_path, monkeyp
     other.communicate()
 
 
-def test_a_directory_that_is_a_file_is_unavailable_in_one_line(tmp_path):
+def test_a_directory_that_is_a_file_is_unavailable_in_one_line(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(Unavailable, match=r"^the embedded frontier cannot use .*make it writable$"),
@@ -191,7 +195,7 @@ def test_a_directory_that_is_a_file_is_unavailable_in_one_line(tmp_path):
         pass
 
 
-def test_damaged_data_is_unavailable_in_one_line(tmp_path):
+def test_damaged_data_is_unavailable_in_one_line(tmp_path: Path):
     with embedded_server(tmp_path) as address:
         direct(address).set("k", "v")
     (manifest,) = (tmp_path / "appendonlydir").glob("*.manifest")
@@ -205,7 +209,7 @@ def test_damaged_data_is_unavailable_in_one_line(tmp_path):
     assert not running(tmp_path)
 
 
-async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page_once(tmp_path, found):
+async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page_once(tmp_path: Path, found):
     pages, kills = 300, 4
     accepted = killed = 0
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -50,7 +51,7 @@ async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it
         assert await writers.missing_names() == []
 
 
-async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
+async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path: Path):
     with valkey(tmp_path / "0") as master, valkey(tmp_path / "1") as replica:
         replica.run("REPLICAOF", "127.0.0.1", master.port)
         async with open_link(master) as link:
@@ -70,7 +71,7 @@ async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
             assert replica.run("SMEMBERS", "k") >= {"x"}
 
 
-async def test_a_server_that_is_a_replica_for_a_while_is_waited_for(tmp_path):
+async def test_a_server_that_is_a_replica_for_a_while_is_waited_for(tmp_path: Path):
     with valkey(tmp_path / "0") as member:
         async with open_link(member) as link:
             await link.open(CODE)

@@ -1,8 +1,10 @@
 """What every link promises: replies in their order, each call carried out, patience with servers that come back."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -16,13 +18,13 @@ from tests.frontier.valkey_cluster import ValkeyServer, valkey
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[ValkeyServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ValkeyServer]:
     with valkey(tmp_path_factory.mktemp("server") / "0") as found:
         yield found
 
 
 @pytest.fixture(params=["single", "cluster"])
-async def link(request) -> AsyncIterator[Link]:
+async def link(request: pytest.FixtureRequest) -> AsyncIterator[Link]:
     async with open_link(
         request.getfixturevalue("server" if request.param == "single" else "cluster")
     ) as found:
@@ -147,7 +149,7 @@ async def test_servers_that_cannot_keep_a_frontier_are_refused(cluster):
 # Patience
 
 
-async def test_where_nothing_answers_patience_ends(tmp_path):
+async def test_where_nothing_answers_patience_ends(tmp_path: Path):
     with valkey(tmp_path / "0") as member:
         async with open_link(member, patience_s=0.3) as link:
             await link.open(CODE)
@@ -158,7 +160,9 @@ async def test_where_nothing_answers_patience_ends(tmp_path):
                 await link.call([echo(1, 1)])
 
 
-async def test_a_server_that_says_nothing_is_called_again_while_there_is_patience(tmp_path, monkeypatch):
+async def test_a_server_that_says_nothing_is_called_again_while_there_is_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.2)
     with valkey(tmp_path / "0") as member:
         async with open_link(member, patience_s=0.1) as link, open_link(member, patience_s=0.1) as later:
@@ -172,6 +176,36 @@ async def test_a_server_that_says_nothing_is_called_again_while_there_is_patienc
                     await asked
             member.resume()
             assert await link.call([echo(1, 2)]) == [[b"2"]]
+
+
+async def test_a_server_that_answers_while_the_client_is_stopped_is_not_taken_for_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
+    with valkey(tmp_path / "0") as member:
+        async with open_link(member, patience_s=0.1) as link:
+            await link.open(CODE)
+            assert await link.call([echo(1, 1)]) == [[b"1"]]
+            member.pause()
+            reply = asyncio.create_task(link.call([echo(1, 2)]))
+            await asyncio.sleep(0.1)  # the call is sent
+            member.resume()
+            time.sleep(2)  # noqa: ASYNC251 - as SIGSTOP, or a machine too busy to run this process
+            assert await reply == [[b"2"]]
+
+
+async def test_a_server_that_restarted_while_the_client_was_stopped_is_called_again(tmp_path: Path):
+    with valkey(tmp_path / "0") as member:
+        async with open_link(member, patience_s=0.2) as link:
+            await link.open(CODE)
+            assert await link.call([echo(1, 1)]) == [[b"1"]]
+            member.pause()
+            reply = asyncio.create_task(link.call([echo(1, 2)]))
+            await asyncio.sleep(0.05)
+            member.kill()
+            member.start()
+            time.sleep(0.3)  # noqa: ASYNC251 - the deadline passes
+            assert await reply == [[b"2"]]
 
 
 async def test_where_no_node_of_a_cluster_answers_patience_ends():
@@ -191,7 +225,7 @@ async def _nowhere() -> AsyncIterator[Link]:
     await link.aclose()
 
 
-async def test_a_wrong_password_is_reported_at_once(tmp_path):
+async def test_a_wrong_password_is_reported_at_once(tmp_path: Path):
     with valkey(tmp_path / "0") as member:
         member.run("CONFIG", "SET", "requirepass", "right")
         link = SingleLink(redis_client({"host": "127.0.0.1", "port": member.port, "password": "wrong"}))
@@ -201,7 +235,7 @@ async def test_a_wrong_password_is_reported_at_once(tmp_path):
         await link.aclose()
 
 
-async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_of(tmp_path):
+async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_of(tmp_path: Path):
     with valkey(tmp_path / "0") as member:
         async with open_link(member, patience_s=0.3) as link:
             await link.open(CODE)
@@ -214,7 +248,7 @@ async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_
             assert await link.call([Call("once", ("k",), (1,))]) == [1]
 
 
-async def test_a_server_that_is_started_again_is_waited_for(tmp_path):
+async def test_a_server_that_is_started_again_is_waited_for(tmp_path: Path):
     with valkey(tmp_path / "0", appendfsync="always") as member:
         async with open_link(member) as link:
             await link.open(CODE)
@@ -227,7 +261,7 @@ async def test_a_server_that_is_started_again_is_waited_for(tmp_path):
             assert await writers.missing_names() == []
 
 
-async def test_a_server_that_loads_its_data_is_waited_for(tmp_path):
+async def test_a_server_that_loads_its_data_is_waited_for(tmp_path: Path):
     with valkey(tmp_path / "0", enable_debug_command="local") as member:
         async with open_link(member) as link:
             await link.open(CODE)

@@ -1,6 +1,7 @@
 """A server that loses power forgets up to a second of the calls that it had confirmed."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -75,7 +76,7 @@ async def all_pages(frontier, worker, tail):
 
 
 async def test_what_was_read_before_power_was_lost_does_not_take_the_place_of_what_came_after(
-    powerless: PowerLossServer, lost, found, grants, tmp_path
+    powerless: PowerLossServer, lost, found, grants, tmp_path: Path
 ):
     frontier, shelf = await lost(), DirectoryStore(tmp_path / "shelf")
     early = [found(f"http://a.test/early-{page}") for page in range(100)]
@@ -102,7 +103,7 @@ class Old(DirectoryStore):
 
 
 async def test_a_segment_that_was_read_back_is_there_for_a_server_that_has_forgotten_that_it_was(
-    powerless: PowerLossServer, lost, found, grants, tmp_path
+    powerless: PowerLossServer, lost, found, grants, tmp_path: Path
 ):
     frontier = await lost()
     await frontier.add([found(f"http://a.test/{page}") for page in range(100)])

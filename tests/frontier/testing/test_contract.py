@@ -9,7 +9,9 @@ import pytest
 from core import InputError
 from frontier import (
     Budget,
+    CrawlFigures,
     Discovery,
+    ExchangeTimes,
     Fault,
     Frontier,
     HostRelease,
@@ -20,6 +22,8 @@ from frontier import (
     Rank,
     Scope,
     UrlPolicy,
+    WorkerFigures,
+    WorkerReport,
     canonicalize,
 )
 from frontier.lease import FAULT_DETAILS
@@ -27,6 +31,7 @@ from frontier.request_state import RequestState
 from frontier.testing import MemoryFrontier
 from frontier.testing.memory_backlog import MemoryBacklog
 from frontier.testing.memory_crawl import MemoryCrawl
+from frontier.testing.memory_fleet import MemoryFleet
 from frontier.testing.memory_inspection import MemoryInspection
 from frontier.testing.memory_operator import MemoryOperator
 from frontier.testing.memory_origins import MemoryOrigins
@@ -35,6 +40,7 @@ from frontier.testing.memory_rebuild import MemoryRebuild
 from frontier.testing.memory_workers import MemoryWorkers
 from frontier.verbs.backlog import Backlog
 from frontier.verbs.crawl import Crawl
+from frontier.verbs.fleet import Fleet
 from frontier.verbs.inspection import Inspection
 from frontier.verbs.operator import Operator
 from frontier.verbs.origins import Origins
@@ -64,6 +70,7 @@ NOT_IN_MEMORY = {"tail", "has_lost_partition", "sync", "register", "is_gate_open
         (Origins, MemoryOrigins),
         (Operator, MemoryOperator),
         (Inspection, MemoryInspection),
+        (Fleet, MemoryFleet),
     ],
 )
 def test_each_client_in_memory_has_the_verbs_of_the_client_of_a_server(server, memory):
@@ -1452,6 +1459,148 @@ async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(
     await frontier.workers.send_heartbeat("w", MINUTE, outage=Outage(why=why, ms=0))
     await frontier.workers.deregister("w")
     assert await frontier.workers.outages() == {}
+
+
+def reported(kind="crawler", rss=7, **counters):
+    return WorkerReport(kind=kind, rss_bytes=rss, figures=WorkerFigures(**counters))
+
+
+async def test_sums_of_figures_never_fall_whoever_ends_or_dies(crawl):
+    workers = crawl.frontier.workers
+    assert await workers.figures() == CrawlFigures()
+    await workers.send_heartbeat("w", MINUTE, report=reported(requests=5, store_calls=(1, 0, 2, 0, 0, 0, 0)))
+    await workers.send_heartbeat("v", HOUR, report=reported(requests=10**12, politeness_violations=1))
+    await workers.send_heartbeat("w", MINUTE, report=reported(requests=8, store_calls=(1, 4, 2, 0, 0, 0, 0)))
+    expected = WorkerFigures(requests=10**12 + 8, politeness_violations=1, store_calls=(1, 4, 2, 0, 0, 0, 0))
+    both = await workers.figures()
+    assert both.sums == {"crawler": expected}
+    assert both.workers["w"] == reported(requests=8, store_calls=(1, 4, 2, 0, 0, 0, 0))
+    await crawl.skip(2 * MINUTE)  # w is not heard of any more
+    assert await workers.figures() == CrawlFigures(
+        sums={"crawler": expected}, workers={"v": both.workers["v"]}
+    )
+    await workers.send_heartbeat("u", MINUTE)  # the heartbeat of another one removes w
+    await workers.deregister("v")
+    assert await workers.figures() == CrawlFigures(sums={"crawler": expected})
+    await workers.send_heartbeat("x", MINUTE, report=reported(requests=1))
+    assert (await workers.figures()).sums["crawler"].requests == 10**12 + 9
+
+
+async def test_a_report_that_comes_late_or_twice_is_counted_once(crawl):
+    workers = crawl.frontier.workers
+    await workers.send_heartbeat("w", MINUTE, report=reported(requests=5))
+    await crawl.skip(2 * MINUTE)
+    await workers.send_heartbeat("v", MINUTE)
+    for _ in range(2):
+        await workers.send_heartbeat("w", MINUTE, report=reported(requests=6))
+    assert (await workers.figures()).sums["crawler"].requests == 6
+
+
+async def test_processors_and_exporters_report_without_a_heartbeat(crawl):
+    workers = crawl.frontier.workers
+    await workers.report_figures("p", reported("processor", parts=3, cpu_us=9), MINUTE)
+    await workers.report_figures("e", reported("exporter", parts=1), HOUR)
+    assert await workers.alive(["p", "e"]) == set()
+    await crawl.skip(2 * MINUTE)
+    found = await workers.figures()
+    assert set(found.workers) == {"e"}
+    assert found.sums["processor"].parts == 3
+    await workers.report_figures("e", reported("exporter", parts=2), HOUR)
+    await workers.deregister("e")
+    later = await workers.figures()
+    assert later.sums == {"processor": found.sums["processor"], "exporter": WorkerFigures(parts=2)}
+    assert later.workers == {}
+    assert later.progress_ms["exporter"] >= later.progress_ms["processor"]
+
+
+async def test_progress_is_what_is_stored_and_not_what_is_tried(crawl):
+    workers = crawl.frontier.workers
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=5, cpu_us=9))
+    assert (await workers.figures()).progress_ms == {}
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=6, bytes_stored=1))
+    first = (await workers.figures()).progress_ms["crawler"]
+    await crawl.skip(MINUTE)
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=7, bytes_stored=1))
+    assert (await workers.figures()).progress_ms["crawler"] == first
+    await workers.send_heartbeat("w", HOUR, report=reported(requests=7, bytes_stored=2))
+    assert (await workers.figures()).progress_ms["crawler"] >= first
+
+
+async def test_the_age_of_the_backlog_is_what_its_follower_reports(crawl):
+    await crawl.frontier.backlog.report(follower="p", backlog=5, limit=10, oldest_ms=7_000)
+    assert (await crawl.frontier.backlog.gate_state()).oldest_ms == 7_000
+
+
+async def test_a_crawl_that_is_forgotten_has_no_figures(crawl):
+    workers = crawl.frontier.workers
+    await workers.send_heartbeat("w", MINUTE, report=reported(requests=5))
+    await crawl.frontier.crawl.forget()
+    await crawl.frontier.crawl.open()
+    assert await workers.figures() == CrawlFigures()
+
+
+class Observers:
+    """Workers that report exchanges with a host, in milliseconds from now."""
+
+    def __init__(self, crawl):
+        self.crawl = crawl
+
+    async def report(self, start, end, host="a.test", delay=SECOND, error=1, clock=None):
+        politeness = self.crawl.frontier.politeness
+        now = await politeness.check_exchanges("", [])
+        times = ExchangeTimes(
+            host=host,
+            started_ms=now.now_ms + start,
+            ended_ms=now.now_ms + end,
+            delay_ms=delay,
+            error_ms=error,
+        )
+        checked = await politeness.check_exchanges(clock or now.clock, [times])
+        return [(each.host, each.gap_ms, each.delay_ms) for each in checked.violations]
+
+
+async def test_requests_at_the_delay_are_polite_and_nearer_ones_are_violations(crawl):
+    seen = Observers(crawl)
+    assert await seen.report(0, 100) == []
+    assert await seen.report(1_100, 1_200) == []
+    assert await seen.report(1_300, 1_400, host="b.test") == []
+    assert await seen.report(1_300, 1_400) == [("a.test", 100, SECOND)]
+    assert await seen.report(1_350, 1_500) == [("a.test", -50, SECOND)]
+
+
+async def test_the_order_of_the_reports_does_not_matter_and_neither_does_a_second_report(crawl):
+    seen = Observers(crawl)
+    assert await seen.report(500, 600) == []
+    assert await seen.report(0, 100) == [("a.test", 400, SECOND)]
+    assert await seen.report(500, 600) == []
+    assert await seen.report(500, 900) == []  # the same exchange, which went on
+    assert await seen.report(1_800, 1_900) == [("a.test", 900, SECOND)]
+
+
+async def test_the_shorter_delay_counts_and_the_errors_of_both_clocks(crawl):
+    seen = Observers(crawl)
+    await seen.report(0, 100, delay=10 * SECOND)
+    assert await seen.report(1_100, 1_200, delay=SECOND) == []
+    assert await seen.report(2_150, 2_200, delay=10 * SECOND, error=49) == []
+    assert await seen.report(3_150, 3_200, error=1) == []
+    assert await seen.report(4_197, 4_200, error=1) == [("a.test", 997, SECOND)]
+
+
+async def test_an_exchange_is_watched_until_its_delay_is_long_over(crawl):
+    seen = Observers(crawl)
+    await seen.report(0, 0, delay=MINUTE)
+    await crawl.skip(MINUTE - 1)
+    assert await seen.report(-10, -5, delay=MINUTE) == [("a.test", MINUTE - 11, MINUTE)]
+    await crawl.skip(3 * MINUTE)
+    await seen.report(0, 0, host="b.test")
+    assert await seen.report(-3 * MINUTE, -3 * MINUTE, delay=MINUTE) == []
+
+
+async def test_times_of_another_clock_are_not_checked(crawl):
+    seen = Observers(crawl)
+    assert await seen.report(0, 100) == []
+    assert await seen.report(200, 300, clock="of a server that restarted") == []
+    assert await seen.report(1_100, 1_200) == []
 
 
 async def test_origins_that_have_answered_are_named(worker, found):

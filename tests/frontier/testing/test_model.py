@@ -35,6 +35,8 @@ from frontier import (
     Settlement,
     TakeoverError,
     UrlPolicy,
+    WorkerFigures,
+    WorkerReport,
     canonicalize,
 )
 from frontier.request_state import RequestState
@@ -183,6 +185,13 @@ actions = st.one_of(
         stalled_ms=st.none() | spans,
         outage=st.none()
         | st.builds(Outage, why=st.sampled_from(["no name server answers", "é 1 x"]), ms=spans),
+        report=st.none()
+        | st.builds(
+            WorkerReport,
+            kind=st.sampled_from(["crawler", "processor"]),
+            rss_bytes=st.integers(0, 9),
+            figures=st.builds(WorkerFigures, requests=st.integers(0, 9), cpu_us=st.integers(0, 9)),
+        ),
     ),
     action("workers.deregister", workers),
     action("add", pages, revive=st.just(True)),
@@ -493,6 +502,7 @@ class Machine(RuleBasedStateMachine):
         real, model = self.tell("workers.stalls")
         assert sorted(real) == sorted(model)
         self.both("workers.outages")
+        self.both("workers.figures")
         real, model = self.tell("origins.responsive", (ALL,), (ALL,))
         assert sorted(real) == sorted(model)
         real, model = self.tell("backlog.gate_state")

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S, next_interval_s
+from frontier.urls.revisit_interval import MAX_INTERVAL_S, MIN_INTERVAL_S, next_interval_s
 
-INTERVALS = st.integers(SHORTEST_S, LONGEST_S)
+INTERVALS = st.integers(MIN_INTERVAL_S, MAX_INTERVAL_S)
 
 
 @given(INTERVALS)
@@ -13,9 +13,9 @@ def test_a_page_that_changed_is_visited_sooner_and_one_that_did_not_later(interv
     assert next_interval_s(interval, changed=True) <= interval <= next_interval_s(interval, changed=False)
 
 
-@given(st.integers(1, 10 * LONGEST_S), st.booleans())
+@given(st.integers(1, 10 * MAX_INTERVAL_S), st.booleans())
 def test_no_interval_is_shorter_than_an_hour_or_longer_than_a_year(interval, changed):
-    assert SHORTEST_S <= next_interval_s(interval, changed=changed) <= LONGEST_S
+    assert MIN_INTERVAL_S <= next_interval_s(interval, changed=changed) <= MAX_INTERVAL_S
 
 
 def test_a_page_that_changes_at_every_other_visit_is_visited_a_little_less_often():

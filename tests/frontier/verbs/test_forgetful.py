@@ -299,7 +299,9 @@ async def test_a_robots_txt_that_was_tried_twice_in_the_lost_second_is_known(pow
     assert (await crawl.origins.robots("http://h1.test")).rule == "allow"
 
 
-async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(powerless, crawl, monkeypatch):
+async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(
+    powerless, crawl, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(crawl.crawl.journal, "_max_bytes", 5 * journals.ARGUMENT)
     durable = powerless.size()
     await crawl.add([page(1)])

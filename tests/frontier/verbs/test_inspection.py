@@ -2,6 +2,7 @@
 
 import pytest
 
+from core import InputError
 from frontier import Fault, Hold, HostState, Kind, Outcome, Scope, UrlState, canonicalize
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
@@ -153,3 +154,56 @@ async def test_a_page_is_found_by_each_of_its_urls(worker, found):
     await worker.settle([page], Outcome.RETRY, reason="reset", retry_after_ms=MINUTE)
     assert (await where(worker.frontier, other)).state == (await where(worker.frontier, one)).state == "later"
     assert await where(worker.frontier, "http://a.test/?a=1&b=2") == UrlState(state="unknown")
+
+
+async def test_pages_of_hosts_show_each_host_once(worker, found):
+    names = {f"h{number}.test" for number in range(1_200)}
+    await worker.frontier.add([found(f"http://{name}/") for name in sorted(names)])
+    page = await worker.frontier.inspection.host_page()
+    seen = [host.host for host in page.hosts]
+    while page.cursor:
+        page = await worker.frontier.inspection.host_page(page.cursor)
+        seen += [host.host for host in page.hosts]
+    assert (len(seen), set(seen)) == (1_200, names)
+
+
+async def test_a_page_of_held_hosts_leaves_out_the_others(worker, found):
+    await worker.frontier.add([found("http://a.test/"), found("http://b.test/")])
+    await worker.frontier.operator.hold("a.test", HOUR)
+    page = await worker.frontier.inspection.host_page(is_held=True)
+    shown = list(page.hosts)
+    while page.cursor:
+        page = await worker.frontier.inspection.host_page(page.cursor, is_held=True)
+        shown += page.hosts
+    assert [host.host for host in shown] == ["a.test"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "9999-0", "0-99999999999999999999", "0-1\n", "-1", "0-0; FLUSHALL"])
+async def test_a_cursor_of_nobody_is_refused(worker, cursor):
+    with pytest.raises(InputError, match="is no cursor of its hosts"):
+        await worker.frontier.inspection.host_page(cursor)
+
+
+async def test_one_host_is_looked_up_by_its_name(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    await worker.frontier.operator.hold("a.test", HOUR)
+    assert await worker.frontier.inspection.host("a.test") == (await resting(worker.frontier))["a.test"]
+    assert await worker.frontier.inspection.host("b.test") is None
+
+
+async def test_a_search_for_a_url_may_end_early_and_then_says_so(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3_000))
+    last = canonicalize("http://a.test/2999")
+    place = await worker.frontier.inspection.find(last, max_entries=1_000)
+    assert place.state in {"known", "waiting"}
+    assert await worker.frontier.inspection.find(last, max_entries=5_000) == UrlState(state="waiting")
+    unknown = canonicalize("http://a.test/3000")
+    assert await worker.frontier.inspection.find(unknown, max_entries=1_000) == UrlState(state="unknown")
+
+
+async def test_the_bytes_by_which_the_archive_grew_are_counted_with_and_without_a_follower(worker):
+    assert await worker.frontier.backlog.archived_bytes() == 0
+    await worker.frontier.settle([], archived=100)
+    await worker.frontier.backlog.report(follower="p", backlog=7, limit=10**9)
+    await worker.frontier.settle([], archived=25)
+    assert await worker.frontier.backlog.archived_bytes() == 125

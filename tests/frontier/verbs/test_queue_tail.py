@@ -115,7 +115,7 @@ async def test_what_is_added_while_the_tail_is_in_storage_waits_behind_it_or_goe
 
 
 async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_and_nothing_else(
-    frontier: Frontier, found, grants, shelf: Shelf, monkeypatch
+    frontier: Frontier, found, grants, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
@@ -178,7 +178,7 @@ async def test_a_run_that_cannot_be_read_is_an_error_that_names_it_and_settles_n
 
 
 async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_read(
-    frontier: Frontier, found, grants, shelf: Shelf, monkeypatch
+    frontier: Frontier, found, grants, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
@@ -193,7 +193,9 @@ async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_rea
     assert not shelf.objects
 
 
-async def test_a_dropped_host_has_no_tail(frontier: Frontier, found, shelf: Shelf, monkeypatch):
+async def test_a_dropped_host_has_no_tail(
+    frontier: Frontier, found, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
     tail = frontier.tail(shelf, max_in_memory=0)
     await tail.spill()

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from core import InputError
-from frontier import Frontier
+from frontier import CrawlSettings, Frontier
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from pipeline import configuration
@@ -190,3 +190,51 @@ def test_a_revisit_that_no_visit_would_keep_to_is_refused(time):
     with pytest.raises(InputError, match=f"--revisit {time}: give a time between 1h and 365d"):
         parse_revisit(time)
     assert (parse_revisit("1h"), parse_revisit("365d")) == (3_600, 31_536_000)
+
+
+def crawl_settings(project, name):
+    async def ask(frontier):
+        return frontier.crawl.settings
+
+    return operator_commands.query_frontier(project, name, ask)
+
+
+def test_settings_are_changed_for_all_workers_and_say_what_changed(project, name):
+    seeded(project(), name)
+    change = operator_commands.SettingsChange(min_delay_s=2.0, max_pages_per_host=50)
+    said = operator_commands.change_settings(project(), name, change)
+    assert "crawler.min_delay was 0, is 2 now" in said
+    assert "crawler.max_pages_per_host was not set, is 50 now" in said
+    settings = crawl_settings(project(), name)
+    assert (settings.min_delay_ms, settings.min_ip_delay_ms, settings.budget.host) == (2000, 500, 50)
+    with pytest.raises(InputError, match="has other settings"):
+        seeded(project(), name)
+    operator_commands.change_settings(project(), name, operator_commands.SettingsChange(max_pages_per_host=0))
+    assert crawl_settings(project(), name).budget.host is None
+    with pytest.raises(InputError, match="has these settings already"):
+        operator_commands.change_settings(project(), name, operator_commands.SettingsChange(min_delay_s=2))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"min_delay_s": -1.0}, "crawler.min_delay is -1"),
+        ({"min_delay_s": float("nan")}, "crawler.min_delay is nan"),
+        ({"min_ip_delay_s": 1e9}, "crawler.min_ip_delay"),
+        ({"max_pages_per_host": -1}, "crawler.max_pages_per_host is -1"),
+        ({"max_hosts_per_domain": 0}, "crawler.max_hosts_per_domain is 0"),
+        ({"max_pages_per_domain": 1 << 60}, "crawler.max_pages_per_domain"),
+    ],
+)
+def test_a_setting_out_of_range_changes_nothing(project, name, change, said):
+    seeded(project(), name)
+    before = crawl_settings(project(), name)
+    with pytest.raises(InputError, match=said):
+        operator_commands.change_settings(project(), name, operator_commands.SettingsChange(**change))
+    assert crawl_settings(project(), name) == before
+
+
+def test_a_delay_of_addresses_that_is_not_a_quarter_stays():
+    before = CrawlSettings(min_delay_ms=1000, min_ip_delay_ms=100)
+    after = operator_commands.apply_change(before, operator_commands.SettingsChange(min_delay_s=4))
+    assert (after.min_delay_ms, after.min_ip_delay_ms) == (4000, 100)

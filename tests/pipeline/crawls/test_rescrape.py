@@ -11,7 +11,8 @@ from core import InputError
 from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.integrity.verify import verify_storage
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress

@@ -78,6 +78,28 @@ def crawled(after, before=NOTHING, **more):
             ],
         ),
         (
+            # Two outcomes have one reason: both count for the most frequent one.
+            crawled(stats(failed={"status_404": 3, "dns": 4}, gone={"status_404": 2})),
+            [
+                "c: nothing fetched: 7 failed, 2 gone, HTTP 404 Not Found; the frontier is drained",
+                "  4 failed: the host name has no address (dns)",
+                "  3 failed: HTTP 404 Not Found (status_404)",
+                "  2 gone: HTTP 404 Not Found (status_404)",
+            ],
+        ),
+        (
+            crawled(
+                stats(failed={"tls_self_signed": 2}, waiting=3), holds={"tls_self_signed": 1, "operator": 2}
+            ),
+            [
+                "c: nothing fetched: 2 failed, 3 hosts held, certificate not trusted; 3 URLs wait, run again to continue",
+                "  2 failed: certificate not trusted (tls_self_signed)",
+                "  2 hosts held: held with `thresher frontier hold` (operator)",
+                "  1 host held: certificate not trusted (tls_self_signed)",
+                "  until when: thresher frontier hosts c",
+            ],
+        ),
+        (
             crawled(stats(waiting=10), outage="no name server answers (192.0.2.53:53), for 185 s"),
             [
                 "c: nothing fetched: no name server answers (192.0.2.53:53), for 185 s; 10 URLs wait, run again to continue",

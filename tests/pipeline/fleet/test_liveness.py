@@ -18,7 +18,8 @@ from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from pipeline.fleet import liveness
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME_PATTERN
@@ -162,6 +163,7 @@ def writing(data):
     return [path for path in (data / "warc" / "main" / ".open").glob("*.warc.gz") if path.stat().st_size]
 
 
+@pytest.mark.slow
 def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
     (one, two), address, data = machines
     hurry = []

@@ -7,7 +7,8 @@ import pytest
 from core import ThresherError
 from pipeline.engine.local.crawl_worker import WorkerExit
 from pipeline.fleet import crawl_command
-from pipeline.fleet.crawl_command import EXIT_PRESUMED_DEAD, MAX_REPLACEMENTS
+from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD
+from pipeline.fleet.crawl_command import MAX_REPLACEMENTS
 
 
 class Berth:

@@ -32,7 +32,7 @@ from storage.commoncrawl.transport.http_source import HttpSource
 from storage.commoncrawl.transport.source_client import SourceClient
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from storage.s3.request_retry import RetryPolicy
+from storage.request_retry import RetryPolicy
 from storage.warc import cdxj, records
 from tests.commoncrawl import (
     CRAWL,

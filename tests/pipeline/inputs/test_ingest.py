@@ -12,7 +12,7 @@ from pipeline.engine.run_step import run_step
 from pipeline.inputs.ingest import IngestOptions, ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.integrity.verify import verify_storage
-from pipeline.steps import dedup, export, export_plan, process
+from pipeline.steps import dedup, export, export_directory, export_plan, process
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
@@ -68,7 +68,7 @@ def whole_job(files, out, pool, source="s"):
     plan = export_plan.make_plan(
         files, [source], tokenizer.load_tokenizer_file(None), removed, ExportOptions()
     )
-    claimed = export.claim(plan, str(out))
+    claimed = export.open_directory(plan, str(out))
     shards = export.make_shards(plan, claimed, pool=pool, progress=LineProgress()).files
     rows = [row for shard in shards for row in pq.read_table(out / shard.name).to_pylist()]
     assert len(rows) == plan.documents == sum(shard.documents for shard in shards)
@@ -131,9 +131,9 @@ def test_one_export_at_a_time_writes_to_a_directory(tmp_path, pool):
     whole_job(files, tmp_path / "out", pool)
     out = DirectoryStore(tmp_path / "out")
     with (
-        export.write_lock(out),
+        export_directory.write_lock(out),
         pytest.raises(Conflict, match="another command is writing"),
-        export.write_lock(out),
+        export_directory.write_lock(out),
     ):
         pass
 

@@ -16,7 +16,8 @@ from core import InputError
 from frontier import Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from pipeline import configuration
-from pipeline.fleet.crawl_command import CrawlLimits, crawl
+from pipeline.fleet.crawl_call import CrawlLimits
+from pipeline.fleet.crawl_command import crawl
 from pipeline.integrity.verify import verify_storage
 from pipeline.open_project import OpenProject
 from pipeline.recipe import process_sources
@@ -151,6 +152,7 @@ def notes_and_responses(project):
     return found, reasons
 
 
+@pytest.mark.slow
 def test_less_is_archived_and_as_much_kept_and_every_page_counted_also_after_a_kill(tmp_path, site):
     every = seeded(tmp_path / "all", site, "all")
     finish(every)

@@ -1,8 +1,10 @@
 """A shard of tokens gives back what was written, and no damaged byte of it is ever used."""
 
+import hashlib
 import io
 import itertools
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ def written(path, batches, id_bytes=2):
         for documents in batches:
             ids = np.array([one for document in documents for one in document], np.uint32)
             writer.write(ids, np.cumsum([len(document) for document in documents], dtype=np.int64))
-        return writer.close()
+        return writer.close()  # the frame digest
 
 
 def texts_of(shard):
@@ -33,11 +35,12 @@ def texts_of(shard):
 @given(batches=st.lists(DOCUMENTS, max_size=4), id_bytes=st.sampled_from([2, 4]))
 def test_every_document_comes_back_in_order(tmp_path_factory, batches, id_bytes):
     path = tmp_path_factory.mktemp("shard") / "a.tokens"
-    counts = written(path, batches, id_bytes)
+    frame = written(path, batches, id_bytes)
     shard = TokensShard.open(path)
     documents = [document for batch in batches for document in batch]
     assert texts_of(shard) == documents
-    assert counts == (shard.documents, shard.tokens) == (len(documents), sum(map(len, documents)))
+    assert (shard.documents, shard.tokens) == (len(documents), sum(map(len, documents)))
+    assert TokensShard.open(path, frame).tokens == shard.tokens
     assert shard.ids(0, shard.tokens).dtype.itemsize == id_bytes
 
 
@@ -49,9 +52,11 @@ def test_the_bytes_do_not_depend_on_the_batches(tmp_path):
 
 
 def test_the_layout_is_the_documented_one(tmp_path):
-    written(tmp_path / "a", [[[1, 2], [3]]])
+    frame = written(tmp_path / "a", [[[1, 2], [3]]])
     data = (tmp_path / "a").read_bytes()
-    assert data[:16] == b"THRTOKEN" + (1).to_bytes(4, "little") + (2).to_bytes(4, "little")
+    assert frame == hashlib.sha256(data[:4096] + data[4120:]).hexdigest()
+    assert not any(data[64:96])  # it belongs to no other file
+    assert data[:16] == b"THRTOKEN" + (2).to_bytes(4, "little") + (2).to_bytes(4, "little")
     assert np.frombuffer(data, "<u8", 6, 16).tolist() == [2, 3, 4096, 4104, 4120, 1 << 20]
     assert np.frombuffer(data, "<u2", 3, 4096).tolist() == [1, 2, 3]
     assert np.frombuffer(data, "<u8", 2, 4104).tolist() == [2, 3]
@@ -67,6 +72,34 @@ def test_any_damaged_byte_is_found_and_named(tmp_path):
         with pytest.raises(CorruptData, match=str(path)) as error:
             texts_of(TokensShard.open(path))
         assert "offset" in str(error.value) or "version" in str(error.value)
+
+
+def test_another_shard_with_the_same_counts_is_refused(tmp_path):
+    frame = written(tmp_path / "a", [[[1, 2, 3]]])
+    other = written(tmp_path / "b", [[[1, 2, 4]]])
+    assert frame != other
+    with pytest.raises(CorruptData, match=r"b: .*not what the manifest names: damaged, or another file"):
+        TokensShard.open(tmp_path / "b", frame)
+
+
+def test_a_mapping_keeps_no_file_open(tmp_path):
+    written(tmp_path / "a", [[[1, 2, 3]]])
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    shards = [TokensShard.open(tmp_path / "a") for _ in range(100)]
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) < before + 50
+    assert all(shard.ids(0, 3).tolist() == [1, 2, 3] for shard in shards)
+    with pytest.raises(ValueError, match="read-only"):
+        shards[0].ids(0, 3)[0] = 7
+
+
+def test_a_mapping_ends_with_the_last_array_that_uses_it(tmp_path):
+    path = tmp_path / "a-name-of-its-own.tokens"
+    written(path, [[[1, 2, 3]]])
+    ids = TokensShard.open(path).ids(1, 3)
+    assert path.name in Path("/proc/self/maps").read_text()
+    assert ids.tolist() == [2, 3]
+    del ids
+    assert path.name not in Path("/proc/self/maps").read_text()
 
 
 def test_a_shard_cut_off_anywhere_is_refused(tmp_path):

@@ -26,10 +26,10 @@ def documents_of(source, count, *, sizes=(3, 40), seed=0):
 
 
 def make_export(
-    root, sources, *, shard_documents=50, plans=(), id_bytes=2, tokenizer="t", vocabulary=1 << 16
+    root, sources, *, shard_documents=50, plan_length=None, id_bytes=2, tokenizer="t", vocabulary=1 << 16
 ):
     """Write an export of documents by source, and return its manifest."""
-    shards, files = [], []
+    shards = []
     for source, documents in sources.items():
         for number, begin in enumerate(range(0, len(documents), shard_documents)):
             name = shard_path(source, number)
@@ -39,30 +39,42 @@ def make_export(
             with path.open("wb") as file:
                 writer = TokensWriter(file, id_bytes=id_bytes)
                 writer.write(np.concatenate(part), np.cumsum([len(one) for one in part]))
-                counts = writer.close()
+                frame = writer.close()
+            refs = refs_name(name)
+            pq.write_table(references(source, begin, len(part)), root / refs, row_group_size=7)
+            beside, sequences = [SideFile(name=refs, **seal_of(root / refs))], 0
+            if plan_length is not None:
+                plan = plan_name(name, plan_length)
+                with (root / plan).open("wb") as file:
+                    written = write_plan(file, TokensShard.open(path).ends, plan_length, frame)
+                sequences = written.loss.sequences
+                beside.append(SideFile(name=plan, frame_sha256=written.frame_sha256, **seal_of(root / plan)))
             shards.append(
                 ShardFile(
                     name=name,
-                    documents=counts[0],
-                    tokens=counts[1],
+                    documents=len(part),
+                    tokens=sum(map(len, part)),
                     format="tokens",
                     source=source,
+                    frame_sha256=frame,
+                    sequences=sequences,
+                    companions=tuple(beside),
                     **seal_of(path),
                 )
             )
-            names = [refs_name(name)]
-            pq.write_table(references(source, begin, len(part)), root / names[0], row_group_size=7)
-            for length in plans:
-                names.append(plan_name(name, length))
-                with (root / names[-1]).open("wb") as file:
-                    write_plan(file, TokensShard.open(path).ends, length)
-            files += [SideFile(name=one, **seal_of(root / one)) for one in names]
     fingerprint = hashlib.sha256(repr(shards).encode()).hexdigest()
     dataset = Dataset(
         fingerprint=fingerprint,
-        recipe={"tokenizer": {"name": "t", "sha256": tokenizer, "vocabulary": vocabulary}},
+        recipe={
+            "tokenizer": {
+                "name": "t",
+                "sha256": tokenizer,
+                "vocabulary": vocabulary,
+                "dtype": f"uint{8 * id_bytes}",
+            }
+        },
         shards=tuple(shards),
-        files=tuple(files),
+        files=(),
     )
     (root / "manifest.json").write_bytes(dataset.to_json())
     return dataset
@@ -84,7 +96,7 @@ def references(source, first, count):
         {
             "id": [f"{source}-{number}" for number in numbers],
             "url": [f"https://{source}.example/{number}" for number in numbers],
-            "source": [source] * count,
+            "source": [f"crawl of {source}"] * count,
             "record_file": [f"warc/{source}/{number // 10}.warc.gz" for number in numbers],
             "record_offset": [1000 * number for number in numbers],
             "record_length": [500 + number for number in numbers],

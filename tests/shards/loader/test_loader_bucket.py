@@ -1,8 +1,12 @@
 """An export in a bucket is read like one in a directory, and each shard comes once to a machine."""
 
+import hashlib
+import logging
 import os
+import random
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +14,7 @@ import numpy as np
 import pytest
 
 from core import CorruptData, InputError
-from shards.loader import shard_access
+from shards.loader.access import shard_access
 from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 from tests.storage.conftest import keys, server
@@ -26,7 +30,7 @@ SHARDS = 20
 @pytest.fixture(scope="module")
 def export(tmp_path_factory):
     root = tmp_path_factory.mktemp("export")
-    make_export(root, {"web": documents_of("web", 50 * SHARDS)}, plans=[LENGTH])
+    make_export(root, {"web": documents_of("web", 50 * SHARDS)}, plan_length=LENGTH)
     return root
 
 
@@ -144,6 +148,109 @@ def test_a_damaged_object_is_named_and_not_skipped(bucket, export, tmp_path, mon
         with pytest.raises(CorruptData, match=r"shard-00003\.tokens"):
             rows(loader)
         loader.close()
+
+
+@pytest.mark.parametrize(
+    "damage", ["a flip in a block", "a flip in the header", "cut", "empty", "another shard"]
+)
+@pytest.mark.parametrize("direct_bytes", [0, 64 << 20])
+def test_a_wrong_file_in_the_cache_is_downloaded_again(
+    bucket, export, tmp_path, damage, direct_bytes, monkeypatch, caplog
+):
+    monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
+    options = {"length": LENGTH, "batch_size": 2, "cache": tmp_path}
+    loader = Loader(bucket[0], **options)
+    expected = rows(loader)
+    loader.close()
+    first, second, *_ = sorted(tmp_path.glob("*.tokens"))
+    good = first.read_bytes()
+    wrong = {
+        "a flip in a block": good[:4100] + bytes([good[4100] ^ 1]) + good[4101:],
+        "a flip in the header": good[:20] + bytes([good[20] ^ 1]) + good[21:],
+        "cut": good[:-1],
+        "empty": b"",
+        "another shard": second.read_bytes(),
+    }[damage]
+    first.write_bytes(wrong)
+    loader = Loader(bucket[0], **options)
+    with caplog.at_level(logging.WARNING):
+        assert rows(loader) == expected
+    loader.close()
+    assert first.read_bytes() == good
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith(f"{first} is deleted and downloaded again: it is damaged, or another shard")
+
+
+def test_a_planted_object_is_refused(bucket, export, tmp_path, monkeypatch):
+    """The bucket has the bytes of another shard, and reads of single blocks find that out, too."""
+    address, client = bucket
+    name = "tokens/web/shard-00003.tokens"
+    client.put_object(
+        Bucket=BUCKET,
+        Key=f"{address.removeprefix(f's3://{BUCKET}/')}/{name}",
+        Body=(export / name.replace("3.", "4.")).read_bytes(),
+    )
+    for direct_bytes in (0, 64 << 20):
+        monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
+        loader = Loader(address, length=LENGTH, batch_size=2, cache=tmp_path)
+        with pytest.raises(CorruptData, match=r"shard-00003\.tokens"):
+            rows(loader)
+        loader.close()
+
+
+SHARER = """
+import hashlib, sys
+from shards.loader.exact_loader import Loader
+loader = Loader(sys.argv[1], length=32, batch_size=2, cache=sys.argv[2], cache_size=int(sys.argv[3]), shuffle="window", epochs=4)
+print("open", flush=True)
+digest = hashlib.sha256()
+for batch in loader:
+    digest.update(batch["input_ids"].tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, export, tmp_path):
+    """Two at a time in a cache that has just room for both: they download, evict, wait for each other, and die."""
+    largest = max(path.stat().st_size for path in export.rglob("*.tokens"))
+    cache = tmp_path / "cache"
+
+    def started():
+        return subprocess.Popen(
+            [sys.executable, "-c", SHARER, bucket[0], cache, str(32 * largest)],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    whole = Loader(export, length=LENGTH, batch_size=2, shuffle="window", epochs=4, cache=tmp_path / "local")
+    digest = hashlib.sha256(b"".join(batch["input_ids"].tobytes() for batch in whole)).hexdigest()
+    moments = random.Random(2)
+    for _ in range(4):
+        pair = [started() for _ in range(2)]
+        for process in pair:
+            process.stdout.readline()
+        time.sleep(moments.random() / 5)
+        for process in pair:
+            process.kill()
+            process.communicate()
+    pair = [started() for _ in range(2)]
+    for process in pair:
+        out, error = process.communicate(timeout=120)
+        assert out.split() == ["open", digest], error
+        assert "damaged" not in error
+    assert list(cache.glob("*.part")) == []
+
+
+def test_a_run_from_a_bucket_needs_few_open_files(bucket, tmp_path):
+    program = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n" + RANK.replace(
+        "world_size=3", "world_size=1"
+    ).replace("loader.close()", "print(len(loader._run.access._mapped))")
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program, bucket[0], str(tmp_path), "0"],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split()[0] == str(SHARDS)  # all are mapped, and in use
 
 
 def test_a_token_leads_to_its_record(bucket, tmp_path):

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core import CorruptData, Unavailable
+from shards.loader.access.shard_cache import ShardCache
 from shards.loader.loader_metrics import LoaderMetrics
-from shards.loader.shard_cache import ShardCache
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZE = 1000

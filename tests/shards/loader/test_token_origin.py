@@ -48,6 +48,7 @@ def test_a_token_leads_to_its_document(export, sources, packing, tmp_path):
             assert sources[source][int(number)][found.token] == batch["input_ids"][row, position]
             assert found.url == f"https://{source}.example/{number}"
             assert found.source == source
+            assert found.document_source == f"crawl of {source}"
             assert found.record == RecordRef(
                 file=f"warc/{source}/{int(number) // 10}.warc.gz",
                 offset=1000 * int(number),
@@ -59,9 +60,9 @@ def test_a_token_leads_to_its_document(export, sources, packing, tmp_path):
 
 def test_what_is_not_in_the_batch_is_refused(export, tmp_path):
     loader = Loader(export, length=LENGTH, batch_size=4, cache=tmp_path)
-    for row, position in ((4, 0), (0, LENGTH), (-1, 0)):
-        with pytest.raises(InputError, match="4 rows of 32 positions"):
-            loader.trace(loader.state_dict(), row=row, position=position)
+    for row, position in ((4, 0), (0, LENGTH), (-1, 0), (1.5, 0), (True, 0), (0, "1"), (None, 0)):
+        with pytest.raises(InputError, match=r"(row|position)=.*: give a whole number from 0 to (3|31)"):
+            loader.trace(loader.state_dict(), row=row, position=position)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no sequence in that row"):
         loader.trace(loader.state_dict(), row=0, position=0)
 

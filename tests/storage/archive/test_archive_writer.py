@@ -62,7 +62,7 @@ GOLDEN_INFO = (
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -256,7 +256,7 @@ def test_an_abandoned_archive_loses_nothing_that_was_committed(files: DirectoryS
     assert [each.status for each in found.records] == [200, 200, 404, 200]
 
 
-def test_recovery_seals_to_the_same_bytes_as_the_writer_would(tmp_path):
+def test_recovery_seals_to_the_same_bytes_as_the_writer_would(tmp_path: Path):
     sealed, recovered = DirectoryStore(tmp_path / "sealed"), DirectoryStore(tmp_path / "recovered")
     made, _ = fill(sealed)
     made.seal()
@@ -312,7 +312,7 @@ def test_damage_in_the_middle_costs_only_the_records_that_it_is_in(files: Direct
     assert {each.offset for each in found.records} == offsets
 
 
-def test_killed_at_every_call_nothing_committed_is_lost_and_all_of_it_is_sealed_once(tmp_path):
+def test_killed_at_every_call_nothing_committed_is_lost_and_all_of_it_is_sealed_once(tmp_path: Path):
     """Append, commit and seal, killed at every system call; then another recovers, killed at every call too."""
 
     def work(files, refs):
@@ -345,7 +345,7 @@ def test_killed_at_every_call_nothing_committed_is_lost_and_all_of_it_is_sealed_
 
 
 @pytest.mark.parametrize("call", ["append", "commit", "seal"])
-def test_a_full_disk_is_one_line_and_the_call_may_be_made_again(tmp_path, call):
+def test_a_full_disk_is_one_line_and_the_call_may_be_made_again(tmp_path: Path, call):
     calls = {
         "append": lambda made: made.append(capture(), RECORD_ID),
         "commit": ArchiveWriter.commit,

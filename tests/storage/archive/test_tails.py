@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -60,7 +61,7 @@ for _name in ("put", "put_file", "exists", "list", "read", "delete"):
 
 
 @pytest.fixture(params=["gzip", "zstd"])
-def compression(request):
+def compression(request: pytest.FixtureRequest):
     return request.param
 
 
@@ -96,7 +97,7 @@ def once(*numbers):
 
 
 @pytest.fixture(params=["objects", "bucket"])
-def store(request, tmp_path):
+def store(request: pytest.FixtureRequest, tmp_path: Path):
     """A store that cannot append: files that are taken for objects, and a real server."""
     return (
         PlainStore(DirectoryStore(tmp_path))
@@ -126,7 +127,7 @@ def test_what_is_put_behind_a_sealed_file_becomes_a_file_of_its_own(store, compr
     assert verify_storage(store, LineProgress()).damage == ()
 
 
-def test_a_writer_whose_file_was_sealed_stops_and_removes_nothing(tmp_path, compression):
+def test_a_writer_whose_file_was_sealed_stops_and_removes_nothing(tmp_path: Path, compression):
     store = PlainStore(DirectoryStore(tmp_path))
     asleep = writer(store, compression)
     append(asleep, 0)
@@ -138,7 +139,7 @@ def test_a_writer_whose_file_was_sealed_stops_and_removes_nothing(tmp_path, comp
     assert pages(store) == once(0, 1)
 
 
-def test_what_is_put_while_a_file_is_recovered_is_not_deleted(tmp_path):
+def test_what_is_put_while_a_file_is_recovered_is_not_deleted(tmp_path: Path):
     """At every call of the recovery the writer, which lives after all, puts another page."""
 
     def run(at, watched):
@@ -159,7 +160,7 @@ def test_what_is_put_while_a_file_is_recovered_is_not_deleted(tmp_path):
         run(at, Watched())
 
 
-def test_killed_at_every_call_while_the_writer_goes_on_nothing_is_lost_or_sealed_twice(tmp_path):
+def test_killed_at_every_call_while_the_writer_goes_on_nothing_is_lost_or_sealed_twice(tmp_path: Path):
     def run(at, watched):
         plain = PlainStore(DirectoryStore(tmp_path / str(at)))
         asleep = writer(plain)
@@ -185,7 +186,7 @@ def test_killed_at_every_call_while_the_writer_goes_on_nothing_is_lost_or_sealed
         run(at, Watched())
 
 
-def test_two_recoveries_at_once_seal_everything_once(tmp_path):
+def test_two_recoveries_at_once_seal_everything_once(tmp_path: Path):
     """Another recovery runs at every call of the first, when the writer has put another page."""
 
     def run(at, watched):
@@ -208,7 +209,7 @@ def test_two_recoveries_at_once_seal_everything_once(tmp_path):
         run(at, Watched())
 
 
-def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
+def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path: Path):
     store = PlainStore(DirectoryStore(tmp_path))
     asleep = CrawlLogWriter(store, "main", writer="w")
     lines = [replace(LINE, url=f"http://example.org/{number}") for number in range(6)]
@@ -233,7 +234,7 @@ def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
     assert verify_storage(store, LineProgress()).damage == ()
 
 
-def test_a_log_that_is_recovered_while_its_writer_goes_on_loses_no_line(tmp_path):
+def test_a_log_that_is_recovered_while_its_writer_goes_on_loses_no_line(tmp_path: Path):
     def run(at, watched):
         plain = PlainStore(DirectoryStore(tmp_path / str(at)))
         asleep = CrawlLogWriter(plain, "main", writer="w")

@@ -32,7 +32,7 @@ SCANS = ("scandir", "scandir")
 
 
 @pytest.fixture
-def cache(tmp_path):
+def cache(tmp_path: Path):
     return Cache(tmp_path / "cache", MIB)
 
 
@@ -117,7 +117,7 @@ def test_an_error_of_fetch_leaves_other_blocks(cache: Cache):
     assert cache.get("other", never) == b"bytes"
 
 
-def test_a_bound_of_zero_switches_it_off(tmp_path):
+def test_a_bound_of_zero_switches_it_off(tmp_path: Path):
     cache = Cache(tmp_path / "cache", 0)
     assert [cache.get("key", lambda: b"1"), cache.get("key", lambda: b"2")] == [b"1", b"2"]
     assert not cache.directory.exists()
@@ -173,7 +173,7 @@ def test_what_is_longer_than_it_says_is_a_miss(cache: Cache):
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo", "directory"])
-def test_what_is_no_file_is_a_miss(cache: Cache, tmp_path, kind):
+def test_what_is_no_file_is_a_miss(cache: Cache, tmp_path: Path, kind):
     cache.get("key", lambda: b"bytes")
     path = block_file(cache, "key")
     path.rename(tmp_path / "elsewhere")
@@ -190,7 +190,7 @@ def test_what_is_no_file_is_a_miss(cache: Cache, tmp_path, kind):
     assert (tmp_path / "elsewhere").exists()
 
 
-def test_a_block_removed_between_open_and_read_is_read(cache: Cache, monkeypatch):
+def test_a_block_removed_between_open_and_read_is_read(cache: Cache, monkeypatch: pytest.MonkeyPatch):
     cache.get("key", lambda: b"bytes")
     path, fstat = block_file(cache, "key"), os.fstat
 
@@ -259,7 +259,7 @@ def test_when_the_fetch_of_one_fails_the_next_fetches(cache: Cache):
     assert cache.get("key", never) == b"bytes"
 
 
-def test_nobody_waits_for_ever_for_a_fetcher(cache, monkeypatch):
+def test_nobody_waits_for_ever_for_a_fetcher(cache, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("storage.cache.block_cache.WAIT_SECONDS", 0.02)
     begun, ending = threading.Event(), threading.Event()
 
@@ -311,7 +311,7 @@ def test_a_fetcher_that_is_killed_frees_those_who_wait(cache: Cache):
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("before", ["nothing", "the block", "a full cache", "a damaged block"])
-def test_failing_at_any_system_call_the_read_succeeds_and_the_cache_recovers(tmp_path, before, code):
+def test_failing_at_any_system_call_the_read_succeeds_and_the_cache_recovers(tmp_path: Path, before, code):
     """Every call fails from one on: what is left is what a kill right before it leaves."""
 
     def prepared(directory):
@@ -343,7 +343,7 @@ def test_failing_at_any_system_call_the_read_succeeds_and_the_cache_recovers(tmp
         assert_in_order(cache)
 
 
-def test_what_cannot_be_stored_is_one_warning(cache: Cache, caplog):
+def test_what_cannot_be_stored_is_one_warning(cache: Cache, caplog: pytest.LogCaptureFixture):
     with failing_at(0, errno.ENOSPC, ("mkdir", "ftruncate")):
         for number in range(3):
             assert cache.get(str(number), lambda: b"bytes") == b"bytes"
@@ -367,7 +367,7 @@ def mounted(directory, size):
         subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
-def test_a_disk_smaller_than_the_bound_fails_no_read(tmp_path, caplog):
+def test_a_disk_smaller_than_the_bound_fails_no_read(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     with mounted(tmp_path / "disk", "256k") as disk:
         cache = Cache(disk / "cache", MIB)
         for _ in range(2):
@@ -380,7 +380,7 @@ def test_a_disk_smaller_than_the_bound_fails_no_read(tmp_path, caplog):
         assert_in_order(cache)
 
 
-def test_a_read_only_directory_is_read_and_fails_no_read(tmp_path, caplog):
+def test_a_read_only_directory_is_read_and_fails_no_read(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     with mounted(tmp_path / "disk", "1m") as disk:
         Cache(disk / "cache", MIB).get("key", lambda: b"bytes")
         os.sync()
@@ -394,20 +394,20 @@ def test_a_read_only_directory_is_read_and_fails_no_read(tmp_path, caplog):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_without_permission_fails_no_read(cache: Cache, caplog):
+def test_a_directory_without_permission_fails_no_read(cache: Cache, caplog: pytest.LogCaptureFixture):
     cache.directory.mkdir(mode=0o500)
     assert cache.get("key", lambda: b"bytes") == b"bytes"
     assert "cannot store blocks (Permission denied)" in caplog.text
 
 
-def test_a_directory_that_is_a_file_fails_no_read(cache: Cache, caplog):
+def test_a_directory_that_is_a_file_fails_no_read(cache: Cache, caplog: pytest.LogCaptureFixture):
     cache.directory.write_bytes(b"")
     assert cache.get("key", lambda: b"bytes") == b"bytes"
     assert len(caplog.records) == 1
     assert cache.stats().blocks == 0
 
 
-def test_the_default_directory_is_where_xdg_says(monkeypatch, tmp_path):
+def test_the_default_directory_is_where_xdg_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_directory() == tmp_path / "thresher/blocks"
     monkeypatch.setenv("HOME", "/home/me")
@@ -416,7 +416,7 @@ def test_the_default_directory_is_where_xdg_says(monkeypatch, tmp_path):
         assert default_directory() == Path("/home/me/.cache/thresher/blocks")
 
 
-def test_without_a_home_directory_one_line_says_what_to_do(monkeypatch):
+def test_without_a_home_directory_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
@@ -518,7 +518,7 @@ class Reads(RuleBasedStateMachine):
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def test_it_is_a_dictionary_that_may_forget(tmp_path):
+def test_it_is_a_dictionary_that_may_forget(tmp_path: Path):
     run_state_machine_as_test(
         cast(Any, lambda: Reads(tmp_path)), settings=settings(max_examples=60, stateful_step_count=25)
     )

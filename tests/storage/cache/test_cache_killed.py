@@ -43,7 +43,7 @@ def sizes(directory: Path):
             continue
 
 
-def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path):
+def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path: Path):
     wrong, choose = CONTEXT.Event(), random.Random(7)
     directory = tmp_path / "cache"
     running = [started(directory, seed, wrong) for seed in range(3)]

@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -58,7 +59,7 @@ def test_the_sixteenth_that_was_read_longest_ago_goes_and_the_future_counts_as_l
     assert max(ages[each.path] for each in going) <= min((ages[path] for path in staying), default=now)
 
 
-def test_what_was_not_read_for_longest_goes_first(tmp_path):
+def test_what_was_not_read_for_longest_goes_first(tmp_path: Path):
     cache = Cache(tmp_path, KEPT * PAGE)
     keys = [str(number) for number in range(KEPT)]
     get(cache, *keys)
@@ -75,7 +76,7 @@ def test_what_was_not_read_for_longest_goes_first(tmp_path):
     assert all(block.name(key.encode()) in names for key in keys[80:])
 
 
-def test_reading_writes_the_time_once_a_second(tmp_path):
+def test_reading_writes_the_time_once_a_second(tmp_path: Path):
     cache = Cache(tmp_path, KEPT * PAGE)
     get(cache, "key")
     path = path_of(cache, "key")
@@ -87,7 +88,7 @@ def test_reading_writes_the_time_once_a_second(tmp_path):
         assert (path.stat().st_mtime_ns != then) == touched or not touched
 
 
-def test_a_block_of_the_whole_bound_is_kept_and_a_longer_one_passed_through(tmp_path):
+def test_a_block_of_the_whole_bound_is_kept_and_a_longer_one_passed_through(tmp_path: Path):
     cache = Cache(tmp_path, 4 * PAGE)
     fits = 4 * PAGE - block.HEAD.size - len("key")
     get(cache, "other")
@@ -99,7 +100,7 @@ def test_a_block_of_the_whole_bound_is_kept_and_a_longer_one_passed_through(tmp_
     assert cache.stats().errors == 0
 
 
-def test_a_lowered_bound_holds_from_the_first_read_on(tmp_path):
+def test_a_lowered_bound_holds_from_the_first_read_on(tmp_path: Path):
     get(Cache(tmp_path, KEPT * PAGE), *map(str, range(KEPT)))
     lower = Cache(tmp_path, 10 * PAGE)
     lower.get("0", lambda: b"x")
@@ -109,7 +110,7 @@ def test_a_lowered_bound_holds_from_the_first_read_on(tmp_path):
     assert counted(lower) == KEPT * PAGE
 
 
-def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path):
+def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path: Path):
     """Room is reserved before it is filled: seen by whoever holds the ledger, at any moment."""
     cache, bound = Cache(tmp_path, 12 * PAGE), 12 * PAGE
     ending = threading.Event()
@@ -136,7 +137,7 @@ def test_the_bound_holds_at_every_moment_of_many_threads(tmp_path):
     assert cache.stats().errors == 0
 
 
-def test_when_others_being_made_fill_the_bound_a_block_is_passed_through(tmp_path):
+def test_when_others_being_made_fill_the_bound_a_block_is_passed_through(tmp_path: Path):
     cache = Cache(tmp_path, 4 * PAGE)
     with cache._space.lock_pending("a", 1) as making:
         assert cache._space.reserve(making, 3 * PAGE)
@@ -157,7 +158,7 @@ def left_by_a_dead_maker(cache, key, pages):
         change.totals = room._ledger.recount(change.totals)
 
 
-def test_when_room_is_needed_what_dead_makers_left_goes_first(tmp_path):
+def test_when_room_is_needed_what_dead_makers_left_goes_first(tmp_path: Path):
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "a", "b")
     left_by_a_dead_maker(cache, "dead", 8)
@@ -167,7 +168,7 @@ def test_when_room_is_needed_what_dead_makers_left_goes_first(tmp_path):
     assert cache.stats().bytes == counted(cache) == 10 * PAGE
 
 
-def test_what_a_dead_maker_left_of_a_block_is_made_anew(tmp_path):
+def test_what_a_dead_maker_left_of_a_block_is_made_anew(tmp_path: Path):
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "other")
     left_by_a_dead_maker(cache, "key", 3)
@@ -176,7 +177,7 @@ def test_what_a_dead_maker_left_of_a_block_is_made_anew(tmp_path):
     assert cache.stats().bytes == counted(cache) == 7 * PAGE
 
 
-def test_what_is_deleted_by_hand_is_noticed_when_room_is_needed(tmp_path):
+def test_what_is_deleted_by_hand_is_noticed_when_room_is_needed(tmp_path: Path):
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, *map(str, range(10)))
     for path in tmp_path.glob("blocks/*/*"):
@@ -196,7 +197,7 @@ def ledger(tmp_path, counts=(70, 7)):
     return Ledger(tmp_path / "ledger", count), asked
 
 
-def test_a_closed_ledger_is_not_counted_again(tmp_path):
+def test_a_closed_ledger_is_not_counted_again(tmp_path: Path):
     book, asked = ledger(tmp_path)
     with book.update() as change:
         assert change.totals == Totals(bytes=70, blocks=7)
@@ -207,7 +208,7 @@ def test_a_closed_ledger_is_not_counted_again(tmp_path):
     assert book.read_unlocked() == Totals(bytes=80, blocks=8, evicted=3, hand=5)
 
 
-def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tmp_path):
+def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tmp_path: Path):
     book, asked = ledger(tmp_path)
     with book.update() as change:
         change.totals = Totals(bytes=1, blocks=1, evicted=3, hand=5)
@@ -218,7 +219,7 @@ def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tm
     assert len(asked) == 2
 
 
-def test_a_ledger_of_another_boot_is_counted_again(tmp_path, monkeypatch):
+def test_a_ledger_of_another_boot_is_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "boot").write_text("one")
     monkeypatch.setattr("storage.cache.ledger.BOOT", tmp_path / "boot")
     with ledger(tmp_path)[0].update():
@@ -232,7 +233,7 @@ def test_a_ledger_of_another_boot_is_counted_again(tmp_path, monkeypatch):
     assert len(asked) == 1
 
 
-def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path):
+def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path: Path):
     with ledger(tmp_path)[0].update():
         pass
     good = (tmp_path / "ledger").read_bytes()
@@ -246,7 +247,9 @@ def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path):
             assert len(asked) == 1
 
 
-def test_a_ledger_that_another_holds_is_not_waited_for_for_ever(tmp_path, monkeypatch):
+def test_a_ledger_that_another_holds_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("storage.cache.ledger.WAIT_SECONDS", 0.02)
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "here")

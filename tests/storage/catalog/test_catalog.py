@@ -23,19 +23,19 @@ QUESTIONS = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request):
+def url(request: pytest.FixtureRequest):
     if request.param == "sqlite":
         return "sqlite:catalog.db"
     return request.getfixturevalue("server").database()
 
 
 @pytest.fixture
-def catalog(url, tmp_path):
+def catalog(url, tmp_path: Path):
     return Catalog(url, tmp_path)
 
 
@@ -204,7 +204,7 @@ class Counted(DirectoryStore):
         return super().read(name)
 
 
-def test_only_what_is_new_is_read(tmp_path, store: DirectoryStore, catalog: Catalog):
+def test_only_what_is_new_is_read(tmp_path: Path, store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     counted = Counted(store.root)
@@ -327,7 +327,7 @@ def test_a_size_that_cannot_be_is_named(store: DirectoryStore, catalog: Catalog,
         catalog.refresh(store)
 
 
-def test_many_may_open_refresh_and_read_at_once(url, tmp_path, store: DirectoryStore):
+def test_many_may_open_refresh_and_read_at_once(url, tmp_path: Path, store: DirectoryStore):
     some(store)
 
     def work(_):
@@ -340,7 +340,7 @@ def test_many_may_open_refresh_and_read_at_once(url, tmp_path, store: DirectoryS
 
 
 def test_readers_see_the_old_while_a_rebuild_is_under_way(
-    url, tmp_path, store: DirectoryStore, catalog: Catalog
+    url, tmp_path: Path, store: DirectoryStore, catalog: Catalog
 ):
     some(store)
     catalog.refresh(store)
@@ -374,7 +374,7 @@ WORKS = st.lists(
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(WORKS)
 def test_whatever_was_sealed_deleted_and_refreshed_the_catalog_is_a_rebuilt_one(
-    tmp_path_factory, catalog: Catalog, works
+    tmp_path_factory: pytest.TempPathFactory, catalog: Catalog, works
 ):
     store = DirectoryStore(tmp_path_factory.mktemp("root"))
     catalog.rebuild(store)
@@ -414,7 +414,9 @@ def test_the_differences_make_one_out_of_the_other(stored, known):
     assert all(known.get(name) != stamp for name, stamp in found)
 
 
-def test_many_names_are_compared_page_by_page(store: DirectoryStore, catalog: Catalog, monkeypatch):
+def test_many_names_are_compared_page_by_page(
+    store: DirectoryStore, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("storage.catalog.refresh.PAGE", 3)
     monkeypatch.setattr("storage.catalog.refresh.BATCH", 2)
     for number in range(20):

@@ -25,7 +25,7 @@ SCRIPTS = Path(storage.migrations.__file__).parent
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request):
+def url(request: pytest.FixtureRequest):
     if request.param == "sqlite":
         return "sqlite:catalog.db"
     return request.getfixturevalue("server").database()
@@ -72,18 +72,18 @@ def test_the_revisions_are_one_line_and_all_of_them_are_named():
     assert tuple(reversed(chain)) == REVISIONS
 
 
-def test_migrated_tables_are_those_of_the_code(url, tmp_path):
+def test_migrated_tables_are_those_of_the_code(url, tmp_path: Path):
     Catalog(url, tmp_path)
     assert differences(url, tmp_path) == []
 
 
-def test_a_difference_would_be_seen(url, tmp_path):
+def test_a_difference_would_be_seen(url, tmp_path: Path):
     begun_at(url, tmp_path, REVISIONS[0])
     assert differences(url, tmp_path) != []
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_catalog_of_any_revision_comes_to_equal_a_rebuilt_one(url, tmp_path, revision):
+def test_a_catalog_of_any_revision_comes_to_equal_a_rebuilt_one(url, tmp_path: Path, revision):
     begun_at(url, tmp_path, revision)
     store = DirectoryStore(tmp_path / "data")
     some(store)
@@ -95,13 +95,15 @@ def test_a_catalog_of_any_revision_comes_to_equal_a_rebuilt_one(url, tmp_path, r
     assert rows(catalog) == refreshed
 
 
-def test_a_catalog_that_is_as_it_should_be_is_not_migrated(url, tmp_path, monkeypatch):
+def test_a_catalog_that_is_as_it_should_be_is_not_migrated(
+    url, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     Catalog(url, tmp_path)
     monkeypatch.setattr(command, "upgrade", None)
     Catalog(url, tmp_path)
 
 
-def test_names_are_sorted_by_their_bytes_on_both(url, tmp_path):
+def test_names_are_sorted_by_their_bytes_on_both(url, tmp_path: Path):
     catalog = Catalog(url, tmp_path)
     if url.startswith("sqlite"):
         return  # SQLite's own order

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.storage.postgres import PASSWORD, postgres_server  # noqa: F401 - a f
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -23,12 +24,12 @@ def url(server):
 
 
 @pytest.fixture
-def catalog(url, tmp_path):
+def catalog(url, tmp_path: Path):
     return Catalog(url, tmp_path)
 
 
 def test_both_ways_to_write_the_address_name_one_catalog(
-    url, tmp_path, store: DirectoryStore, catalog: Catalog
+    url, tmp_path: Path, store: DirectoryStore, catalog: Catalog
 ):
     some(store)
     catalog.refresh(store)
@@ -48,7 +49,7 @@ def test_all_of_it_lies_in_its_own_schema(server, url, catalog: Catalog):
     assert found == [("thresher",)]
 
 
-def test_what_others_keep_in_the_database_is_left_alone(server, url, tmp_path, store: DirectoryStore):
+def test_what_others_keep_in_the_database_is_left_alone(server, url, tmp_path: Path, store: DirectoryStore):
     server.sql(url, "CREATE TABLE public.source (precious text); INSERT INTO public.source VALUES ('x')")
     server.sql(url, "CREATE TABLE public.alembic_version (version_num text)")
     some(store)
@@ -64,19 +65,19 @@ def test_what_others_keep_in_the_database_is_left_alone(server, url, tmp_path, s
     assert server.sql(url, "SELECT * FROM thresher.notes") == []
 
 
-def test_a_schema_of_another_program_is_refused_and_left_alone(server, url, tmp_path):
+def test_a_schema_of_another_program_is_refused_and_left_alone(server, url, tmp_path: Path):
     server.sql(url, "CREATE SCHEMA thresher; CREATE TABLE thresher.source (precious text)")
     with pytest.raises(InputError, match=r"\Apostgresql://[^\n]* has a schema thresher of another program; "):
         Catalog(url, tmp_path)
     assert server.sql(url, "SELECT * FROM thresher.source") == []
 
 
-def test_an_empty_schema_made_for_it_is_used(server, url, tmp_path):
+def test_an_empty_schema_made_for_it_is_used(server, url, tmp_path: Path):
     server.sql(url, "CREATE SCHEMA thresher")
     assert Catalog(url, tmp_path).sources() == []
 
 
-def test_a_newer_catalog_is_refused_in_one_line(server, url, tmp_path, catalog: Catalog):
+def test_a_newer_catalog_is_refused_in_one_line(server, url, tmp_path: Path, catalog: Catalog):
     server.sql(url, "UPDATE thresher.catalog_version SET version_num = '9999'")
     with pytest.raises(InputError, match=r"\Athe catalog [^\n]* is of a newer Thresher [^\n]*\Z"):
         Catalog(url, tmp_path)
@@ -98,7 +99,7 @@ def test_somebody_who_may_only_read_can_ask_during_and_after_a_rebuild(
 
 
 def test_what_somebodys_view_rests_on_is_not_dropped(
-    server, url, tmp_path, store: DirectoryStore, catalog: Catalog
+    server, url, tmp_path: Path, store: DirectoryStore, catalog: Catalog
 ):
     server.sql(url, "CREATE VIEW public.view AS SELECT step FROM thresher.sealedpart")
     server.sql(url, "DROP TABLE thresher.cost")
@@ -108,7 +109,7 @@ def test_what_somebodys_view_rests_on_is_not_dropped(
 
 
 def test_two_storages_do_not_take_turns_in_one_database(
-    url, tmp_path, store: DirectoryStore, catalog: Catalog
+    url, tmp_path: Path, store: DirectoryStore, catalog: Catalog
 ):
     some(store)
     catalog.refresh(store)
@@ -163,7 +164,7 @@ def test_a_server_that_leaves_during_a_refresh_is_one_line_and_loses_nothing(
 
 
 def test_a_refresh_waits_for_another_and_finds_its_work_done(
-    url, tmp_path, store: DirectoryStore, catalog: Catalog
+    url, tmp_path: Path, store: DirectoryStore, catalog: Catalog
 ):
     some(store)
     reading, go_on = threading.Event(), threading.Event()
@@ -200,7 +201,7 @@ def test_a_refresh_waits_for_another_and_finds_its_work_done(
         (lambda url: url.replace("127.0.0.1", "no-such-host.invalid"), "no-such-host.invalid"),
     ],
 )
-def test_a_server_that_says_no_is_one_line(url, tmp_path, change, said):
+def test_a_server_that_says_no_is_one_line(url, tmp_path: Path, change, said):
     with pytest.raises(Unavailable, match=r"\Athe catalog postgresql://[^\n]*\Z") as caught:
         Catalog(change(url), tmp_path)
     assert said in str(caught.value)
@@ -217,13 +218,13 @@ def test_a_server_that_says_no_is_one_line(url, tmp_path, change, said):
         "postgresql://me:secret@db:x/y",
     ],
 )
-def test_an_address_that_names_no_database_is_refused_without_its_password(tmp_path, url):
+def test_an_address_that_names_no_database_is_refused_without_its_password(tmp_path: Path, url):
     with pytest.raises(InputError, match=r"\Aproject.catalog = [^\n]* names no database: [^\n]*\Z") as caught:
         Catalog(url, tmp_path)
     assert "secret" not in str(caught.value)
 
 
-def test_without_the_driver_one_line_says_what_to_install(tmp_path, monkeypatch):
+def test_without_the_driver_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "psycopg", None)

@@ -66,12 +66,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request):
+def url(request: pytest.FixtureRequest):
     if request.param == "sqlite":
         return "sqlite:catalog.db"
     return request.getfixturevalue("server").database()
@@ -102,7 +102,7 @@ def many(store, sources, parts):
     ("work", "at"), [("refresh", 1), ("refresh", 520), ("refresh", 605), ("rebuild", 520)]
 )
 def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(
-    url, tmp_path, store: DirectoryStore, work, at
+    url, tmp_path: Path, store: DirectoryStore, work, at
 ):
     some(store)
     catalog = Catalog(url, tmp_path)
@@ -126,7 +126,7 @@ def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(
     assert rows(catalog) == after
 
 
-def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path, store: DirectoryStore):
+def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path: Path, store: DirectoryStore):
     some(store)
     child = process(WORK, url, tmp_path, "refresh", 3)
     assert child.stdout.readline() == "here\n", child.communicate()
@@ -139,7 +139,7 @@ def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path, sto
 
 
 def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(
-    url, tmp_path, store: DirectoryStore
+    url, tmp_path: Path, store: DirectoryStore
 ):
     some(store)
     children = [process(OVER_AND_OVER, url, tmp_path) for _ in range(3)]
@@ -160,7 +160,7 @@ def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(
 
 
 @pytest.mark.slow
-def test_twenty_thousand_manifests_take_no_more_memory_than_two_thousand(url, tmp_path, server):
+def test_twenty_thousand_manifests_take_no_more_memory_than_two_thousand(url, tmp_path: Path, server):
     peaks = []
     for sources in (10, 100):
         project = tmp_path / str(sources)

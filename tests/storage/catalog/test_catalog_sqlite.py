@@ -2,6 +2,7 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -28,17 +29,17 @@ PRAGMA journal_mode = WAL;
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path):
     return tmp_path / "catalog.db"
 
 
 @pytest.fixture
-def catalog(tmp_path):
+def catalog(tmp_path: Path):
     return Catalog("sqlite:catalog.db", tmp_path)
 
 
@@ -65,7 +66,7 @@ def fresh(tmp_path, store):
     return rows(catalog)
 
 
-def test_deleting_the_catalog_loses_nothing(tmp_path, store: DirectoryStore, catalog: Catalog):
+def test_deleting_the_catalog_loses_nothing(tmp_path: Path, store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -77,7 +78,7 @@ def test_deleting_the_catalog_loses_nothing(tmp_path, store: DirectoryStore, cat
 
 
 def test_deleted_while_it_is_open_it_is_there_again_after_a_refresh(
-    tmp_path, store: DirectoryStore, catalog: Catalog
+    tmp_path: Path, store: DirectoryStore, catalog: Catalog
 ):
     some(store)
     catalog.refresh(store)
@@ -91,7 +92,7 @@ def test_deleted_while_it_is_open_it_is_there_again_after_a_refresh(
 
 
 @pytest.mark.parametrize("junk", [b"junk" * 3000, b"", b"SQLite format 3\0" + b"\1" * 5000])
-def test_a_damaged_catalog_is_begun_anew(tmp_path, path, store: DirectoryStore, catalog: Catalog, junk):
+def test_a_damaged_catalog_is_begun_anew(tmp_path: Path, path, store: DirectoryStore, catalog: Catalog, junk):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -101,13 +102,15 @@ def test_a_damaged_catalog_is_begun_anew(tmp_path, path, store: DirectoryStore, 
     assert rows(again) == before
 
 
-def test_a_damaged_catalog_is_put_aside(tmp_path, path, catalog: Catalog):
+def test_a_damaged_catalog_is_put_aside(tmp_path: Path, path, catalog: Catalog):
     path.write_bytes(b"junk" * 3000)
     Catalog("sqlite:catalog.db", tmp_path)
     assert (tmp_path / "catalog.db.old").read_bytes() == b"junk" * 3000
 
 
-def test_a_page_damaged_in_the_middle_is_noticed(tmp_path, path, store: DirectoryStore, catalog: Catalog):
+def test_a_page_damaged_in_the_middle_is_noticed(
+    tmp_path: Path, path, store: DirectoryStore, catalog: Catalog
+):
     for number in range(300):
         put(store, "archive@1", f"main/{number}", {"response": 1, "x" * 100: number})
     catalog.refresh(store)
@@ -134,7 +137,7 @@ def test_damage_while_it_is_open_is_repaired_by_the_next_refresh(
     assert rows(catalog) == before
 
 
-def test_a_catalog_from_before_the_migrations_is_migrated(tmp_path, path, store: DirectoryStore):
+def test_a_catalog_from_before_the_migrations_is_migrated(tmp_path: Path, path, store: DirectoryStore):
     some(store)
     change(path, BEFORE_MIGRATIONS)
     stamp = store.stamp(manifest_name("archive", "main/1"))
@@ -151,7 +154,7 @@ def test_a_catalog_from_before_the_migrations_is_migrated(tmp_path, path, store:
     assert ask(path, "PRAGMA user_version") == 2
 
 
-def test_a_catalog_whose_migration_fails_is_begun_anew(tmp_path, path, store: DirectoryStore):
+def test_a_catalog_whose_migration_fails_is_begun_anew(tmp_path: Path, path, store: DirectoryStore):
     some(store)
     change(path, BEFORE_MIGRATIONS, "CREATE TABLE archivefile (x)")
     catalog = Catalog("sqlite:catalog.db", tmp_path)
@@ -171,7 +174,7 @@ def test_a_catalog_whose_migration_fails_is_begun_anew(tmp_path, path, store: Di
     ],
 )
 def test_a_catalog_with_other_tables_is_begun_anew(
-    tmp_path, path, store: DirectoryStore, catalog: Catalog, harm
+    tmp_path: Path, path, store: DirectoryStore, catalog: Catalog, harm
 ):
     some(store)
     catalog.refresh(store)
@@ -193,7 +196,7 @@ def test_a_column_that_is_missing_is_repaired_by_the_refresh_that_needs_it(
     assert rows(catalog) == before
 
 
-def test_a_newer_catalog_is_refused_in_one_line_and_left_alone(tmp_path, path, catalog: Catalog):
+def test_a_newer_catalog_is_refused_in_one_line_and_left_alone(tmp_path: Path, path, catalog: Catalog):
     change(path, "UPDATE catalog_version SET version_num = '9999'")
     before = path.read_bytes()
     with pytest.raises(
@@ -203,7 +206,7 @@ def test_a_newer_catalog_is_refused_in_one_line_and_left_alone(tmp_path, path, c
     assert path.read_bytes() == before
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path):
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
     change(tmp_path / "theirs.db", "CREATE TABLE precious (x)")
     before = (tmp_path / "theirs.db").read_bytes()
     with pytest.raises(InputError, match=r"theirs.db is a database of another program"):
@@ -211,7 +214,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path):
     assert (tmp_path / "theirs.db").read_bytes() == before
 
 
-def test_a_file_that_cannot_be_opened_is_one_line(tmp_path):
+def test_a_file_that_cannot_be_opened_is_one_line(tmp_path: Path):
     (tmp_path / "link.db").symlink_to(tmp_path / "no" / "such.db")
     with pytest.raises(Unavailable, match=r"\Athe catalog [^\n]*link.db cannot be used: [^\n]*\Z"):
         Catalog("sqlite:link.db", tmp_path)
@@ -221,7 +224,7 @@ def test_it_is_in_wal_mode_so_that_readers_wait_for_nobody(path, catalog: Catalo
     assert ask(path, "PRAGMA journal_mode") == "wal"
 
 
-def test_a_moved_storage_is_read_anew(tmp_path, store: DirectoryStore, catalog: Catalog):
+def test_a_moved_storage_is_read_anew(tmp_path: Path, store: DirectoryStore, catalog: Catalog):
     some(store)
     catalog.refresh(store)
     before = rows(catalog)
@@ -233,7 +236,7 @@ def test_a_moved_storage_is_read_anew(tmp_path, store: DirectoryStore, catalog: 
     assert after == before
 
 
-def test_many_begin_the_same_damaged_catalog_anew(tmp_path, path, store: DirectoryStore):
+def test_many_begin_the_same_damaged_catalog_anew(tmp_path: Path, path, store: DirectoryStore):
     some(store)
     expected = fresh(tmp_path, store)
     for _ in range(5):
@@ -248,7 +251,7 @@ def test_many_begin_the_same_damaged_catalog_anew(tmp_path, path, store: Directo
             assert list(pool.map(work, range(12))) == [expected] * 12
 
 
-def test_a_catalog_lies_where_the_address_says(tmp_path):
+def test_a_catalog_lies_where_the_address_says(tmp_path: Path):
     (tmp_path / "sub").mkdir()
     for url, project, expected in (
         ("sqlite:sub/c.db", tmp_path, "sub/c.db"),
@@ -275,7 +278,7 @@ def test_a_catalog_lies_where_the_address_says(tmp_path):
         "sqlite:.",
     ],
 )
-def test_other_addresses_are_refused_in_one_line_without_secrets(tmp_path, url):
+def test_other_addresses_are_refused_in_one_line_without_secrets(tmp_path: Path, url):
     with pytest.raises(InputError, match=r"\Aproject.catalog = [^\n]*\Z") as caught:
         Catalog(url, tmp_path)
     assert "secret" not in str(caught.value)

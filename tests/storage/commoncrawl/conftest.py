@@ -6,7 +6,7 @@ import pytest
 
 from storage.commoncrawl.transport.http_source import HttpSource
 from storage.commoncrawl.transport.source_client import SourceClient
-from storage.s3.request_retry import RetryPolicy
+from storage.request_retry import RetryPolicy
 from tests.commoncrawl import serve_files, write_crawl
 
 PATIENCE = RetryPolicy(total_ms=600_000, first_ms=100, longest_ms=10_000)
@@ -26,7 +26,7 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def tree(tmp_path_factory):
+def tree(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("commoncrawl")
     return root, write_crawl(root)
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -108,7 +109,9 @@ def test_a_changed_byte_is_found_or_changes_nothing_that_counts(at, change):
     assert isinstance(found, str) or found.payload == PAGE.body
 
 
-def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, stored, server, tmp_path):
+def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(
+    client, stored, server, tmp_path: Path
+):
     (batch,) = batches(rows_of(stored))
     hauled = fetch_batch(client, batch, tmp_path / "x", NAME, "CC-MAIN-2024-22")
     data = (tmp_path / "x").read_bytes()
@@ -134,7 +137,7 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
             check_record(member.data)
 
 
-def test_the_same_batch_is_the_same_file_whatever_the_server_did(client_of, stored, server, tmp_path):
+def test_the_same_batch_is_the_same_file_whatever_the_server_did(client_of, stored, server, tmp_path: Path):
     (batch,) = batches(rows_of(stored))
     fetch_batch(client_of(server.base), batch, tmp_path / "a", NAME, "C")
     faults: list[Fault] = [ErrorResponse(503), CutResponse(100), ErrorResponse(403, ""), None, CutResponse(0)]
@@ -143,7 +146,7 @@ def test_the_same_batch_is_the_same_file_whatever_the_server_did(client_of, stor
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_what_is_not_there_costs_itself_alone(client, stored, server, tmp_path):
+def test_what_is_not_there_costs_itself_alone(client, stored, server, tmp_path: Path):
     good = rows_of(stored)[:4]
     behind = replace(good[1], offset=50_000_000)
     gone = replace(good[0], filename="crawl-data/none.warc.gz")
@@ -164,7 +167,9 @@ def test_what_is_not_there_costs_itself_alone(client, stored, server, tmp_path):
     assert hauled.counts["response"] == len(hauled.lines) == 3
 
 
-def test_a_range_that_leaves_the_file_does_not_take_its_neighbours_with_it(client, stored, server, tmp_path):
+def test_a_range_that_leaves_the_file_does_not_take_its_neighbours_with_it(
+    client, stored, server, tmp_path: Path
+):
     last = rows_of(stored)[2]
     size = (server.root / last.filename).stat().st_size
     over = replace(last, offset=size - 10, length=100)
@@ -176,7 +181,7 @@ def test_a_range_that_leaves_the_file_does_not_take_its_neighbours_with_it(clien
     ] == ["", SHORT, SHORT]
 
 
-def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
+def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path: Path):
     store = DirectoryStore(tmp_path)
     rows = rows_of(stored)
     done = [

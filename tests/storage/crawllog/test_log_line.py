@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -45,7 +46,7 @@ ROBOTS = LogLine(
 
 
 @pytest.fixture(params=["directory", "objects"])
-def store(request, tmp_path):
+def store(request: pytest.FixtureRequest, tmp_path: Path):
     files = DirectoryStore(tmp_path)
     return files if request.param == "directory" else PlainStore(files)
 
@@ -153,7 +154,7 @@ def test_one_file_follows_the_other_when_it_is_large_or_old(store):
     assert [line.url[-1] for line in log_line.lines(store, "main")] == ["a", "0", "1"]
 
 
-def test_recovery_seals_a_dead_writers_file_once_and_leaves_a_living_ones(tmp_path):
+def test_recovery_seals_a_dead_writers_file_once_and_leaves_a_living_ones(tmp_path: Path):
     store = PlainStore(DirectoryStore(tmp_path))
     written(store, LINE, FAILED, writer="dead")
     assert log_writer.open_writers(store, "main") == {"dead"}
@@ -169,7 +170,7 @@ def test_recovery_seals_a_dead_writers_file_once_and_leaves_a_living_ones(tmp_pa
     assert list(log_line.read(store, "log/main/main-dead-00000.jsonl.zst")) == [LINE, FAILED]
 
 
-def test_a_file_that_its_writer_holds_is_left_alone_in_a_directory(tmp_path):
+def test_a_file_that_its_writer_holds_is_left_alone_in_a_directory(tmp_path: Path):
     store = DirectoryStore(tmp_path)
     log = written(store, LINE)
     assert log_writer.recover_log(store, "main", lambda _: True) == 0
@@ -178,7 +179,7 @@ def test_a_file_that_its_writer_holds_is_left_alone_in_a_directory(tmp_path):
     assert list(log_line.lines(store, "main")) == [LINE, FAILED]
 
 
-def test_a_torn_line_of_a_machine_that_lost_power_is_passed_over(tmp_path):
+def test_a_torn_line_of_a_machine_that_lost_power_is_passed_over(tmp_path: Path):
     store = DirectoryStore(tmp_path)
     open_files = store.path("log/main") / ".open"
     open_files.mkdir(parents=True)
@@ -202,7 +203,7 @@ def test_a_sealed_file_that_is_damaged_is_an_error_that_names_it(store, damage):
         list(log_line.read(store, name))
 
 
-def test_a_seal_that_failed_is_made_up_for(store, monkeypatch):
+def test_a_seal_that_failed_is_made_up_for(store, monkeypatch: pytest.MonkeyPatch):
     log = written(store, LINE)
 
     def fails(*_):

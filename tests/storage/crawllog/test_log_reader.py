@@ -1,6 +1,7 @@
 """The log of a crawl in the order of time, and followed while it grows: each line once, whatever is sealed meanwhile."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ def times(lines):
 
 
 @pytest.fixture(params=["files", "bucket"])
-def store(request, tmp_path):
+def store(request: pytest.FixtureRequest, tmp_path: Path):
     return DirectoryStore(tmp_path) if request.param == "files" else request.getfixturevalue("bucket_at")()
 
 
@@ -80,7 +81,7 @@ def test_of_what_was_there_before_the_newest_is_shown(store):
     assert follower.poll() == []
 
 
-def test_what_a_crash_left_between_lines_is_passed_over_also_behind_the_seal(tmp_path):
+def test_what_a_crash_left_between_lines_is_passed_over_also_behind_the_seal(tmp_path: Path):
     store = DirectoryStore(tmp_path)
     log = CrawlLogWriter(store, "c", writer="w")
     log.append(line(1))

@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -71,7 +72,7 @@ def test_a_body_of_tiny_chunks_takes_time_in_proportion():
     ],
     ids=["empty members", "magics", "members that break off", "heads without end", "lengths beyond the end"],
 )
-def test_an_archive_of_beginnings_takes_time_in_proportion(tmp_path, data):
+def test_an_archive_of_beginnings_takes_time_in_proportion(tmp_path: Path, data):
     path = tmp_path / "x.warc"
     path.write_bytes(data)
     with path.open("rb") as file, cpu_limit(20):
@@ -80,7 +81,9 @@ def test_an_archive_of_beginnings_takes_time_in_proportion(tmp_path, data):
     assert all(each.problem or not each.data for each in found)
 
 
-def test_damage_beyond_the_bound_is_one_stretch_and_what_is_whole_before_it_stays(tmp_path, monkeypatch):
+def test_damage_beyond_the_bound_is_one_stretch_and_what_is_whole_before_it_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("storage.warc.members.SPENT_AT_LEAST", 1_000)
     whole = gzip.compress(BEGIN + b"Content-Length: 0\r\n\r\n\r\n\r\n", mtime=0)
     broken = (MEMBER_HEAD + b"\0" + struct.pack("<HH", 60_000, 5_535) + BEGIN) * 2_000
@@ -91,7 +94,7 @@ def test_damage_beyond_the_bound_is_one_stretch_and_what_is_whole_before_it_stay
 
 
 @pytest.fixture
-def spooled(monkeypatch):
+def spooled(monkeypatch: pytest.MonkeyPatch):
     """Bytes written to temporary files."""
     written = [0]
     made = tempfile.TemporaryFile
@@ -119,7 +122,7 @@ class _Counting:
         return self._file.__exit__(*error)
 
 
-def test_a_wacz_that_swells_is_refused_before_anything_is_unpacked(tmp_path, spooled):
+def test_a_wacz_that_swells_is_refused_before_anything_is_unpacked(tmp_path: Path, spooled):
     zeros, digest = bytes(1 << 20), hashlib.sha256()
     with zipfile.ZipFile(tmp_path / "b.wacz", "w", zipfile.ZIP_DEFLATED) as package:
         with package.open("archive/x.warc", "w") as file:
@@ -133,7 +136,7 @@ def test_a_wacz_that_swells_is_refused_before_anything_is_unpacked(tmp_path, spo
     assert spooled == [0]
 
 
-def test_a_packed_table_that_swells_fills_no_disk(tmp_path, spooled):
+def test_a_packed_table_that_swells_fills_no_disk(tmp_path: Path, spooled):
     path = tmp_path / "p.parquet.gz"
     with gzip.open(path, "wb", 1) as file:
         file.write(b"PAR1")

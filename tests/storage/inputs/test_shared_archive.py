@@ -1,6 +1,7 @@
 """Small inputs share an archive file: each is found in it again, and one that is refused leaves no trace."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +44,7 @@ BAD = UnusableRecord(place=1, reason="no_text", detail="line 2: no text in it")
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -101,7 +102,7 @@ def test_every_record_keeps_the_rules_of_our_own(files: DirectoryStore):
         check_record(member.data)
 
 
-def test_the_same_inputs_give_the_same_bytes_and_others_another_name(tmp_path):
+def test_the_same_inputs_give_the_same_bytes_and_others_another_name(tmp_path: Path):
     one, two = DirectoryStore(tmp_path / "one"), DirectoryStore(tmp_path / "two")
     first = sealed(one, 0, 1)
     assert sealed(two, 0, 1) == first
@@ -122,7 +123,7 @@ def test_the_same_inputs_give_the_same_bytes_and_others_another_name(tmp_path):
         ),
     ],
 )
-def test_what_is_refused_leaves_nothing_in_it(tmp_path, items, rows, said):
+def test_what_is_refused_leaves_nothing_in_it(tmp_path: Path, items, rows, said):
     with SharedArchive("s") as small:
         small.add(origin(0), iter([entry(0)]))
         with pytest.raises(InputError) as caught:
@@ -132,7 +133,9 @@ def test_what_is_refused_leaves_nothing_in_it(tmp_path, items, rows, said):
         assert small.seal(DirectoryStore(tmp_path / "one")) == sealed(DirectoryStore(tmp_path / "two"), 0, 2)
 
 
-def test_what_is_not_small_after_all_leaves_nothing_in_it(files: DirectoryStore, monkeypatch):
+def test_what_is_not_small_after_all_leaves_nothing_in_it(
+    files: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(shared_archive, "LARGEST", 2_000)
     with SharedArchive("s", VolumeSize(records=3)) as small:
         assert small.add(origin(0), iter([entry(0)]))
@@ -143,8 +146,8 @@ def test_what_is_not_small_after_all_leaves_nothing_in_it(files: DirectoryStore,
         assert small.seal(files).counts == {"warcinfo": 1, "metadata": 1, "resource": 1}
 
 
-def test_it_is_full_by_records_by_bytes_and_by_inputs(monkeypatch):
-    monkeypatch.setattr(shared_archive, "MOST_INPUTS", 2)
+def test_it_is_full_by_records_by_bytes_and_by_inputs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shared_archive, "MAX_INPUTS", 2)
     for size, fits in ((VolumeSize(records=3), 2), (VolumeSize(records=1), 1), (VolumeSize(bytes=1), 1)):
         with SharedArchive("s", size) as small:
             count = 0

@@ -57,7 +57,7 @@ def only_from(expected):
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -125,7 +125,7 @@ def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files: Direc
     assert [manifest.counts["resource"] for manifest in by_bytes] == [1] * 7
 
 
-def test_it_goes_on_behind_the_last_volume_that_is_sealed(files: DirectoryStore, tmp_path):
+def test_it_goes_on_behind_the_last_volume_that_is_sealed(files: DirectoryStore, tmp_path: Path):
     whole = DirectoryStore(tmp_path / "whole")
     list(ingest_volumes(whole, "s", ORIGIN, made(), SMALL))
     for count in range(4):
@@ -172,7 +172,7 @@ sys.exit(100)
 """
 
 
-def test_killed_before_or_behind_every_file_it_comes_to_the_same_archive(tmp_path):
+def test_killed_before_or_behind_every_file_it_comes_to_the_same_archive(tmp_path: Path):
     """Three volumes of three files each."""
     ran = subprocess.run(
         [sys.executable, "-c", KILLED, tmp_path], cwd=Path(__file__).parents[3], timeout=120, check=False

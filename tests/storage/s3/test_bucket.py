@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from core import CorruptData, InputError, Unavailable
+from storage.request_retry import RetryPolicy
 from storage.s3.read import BLOCK
-from storage.s3.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
-from tests.storage.conftest import QUICK, SMALLEST_PART
+from tests.storage.conftest import MIN_PART, QUICK
 from tests.storage.proxy import (
     Answer,
     CorruptReply,
@@ -35,7 +35,7 @@ from tests.storage.s3server import BUCKET, READER, running_server
 SPAWN = multiprocessing.get_context("spawn")
 IMPATIENT = RetryPolicy(total_ms=1000, first_ms=5, longest_ms=50)
 """For servers that answer nothing at all: a loaded machine may take longer than this for any answer."""
-LARGE = 2 * SMALLEST_PART + 1000
+LARGE = 2 * MIN_PART + 1000
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def bucket(bucket_at, proxy):
 
 
 @pytest.fixture
-def large(tmp_path):
+def large(tmp_path: Path):
     path = tmp_path / "large"
     path.write_bytes(os.urandom(LARGE))
     return path
@@ -212,7 +212,7 @@ class Blocks(dict[str, bytes]):
         return self[key]
 
 
-def test_a_cache_keeps_aligned_blocks_by_entity_tag(bucket_at, proxy, tmp_path):
+def test_a_cache_keeps_aligned_blocks_by_entity_tag(bucket_at, proxy, tmp_path: Path):
     path = tmp_path / "large"
     path.write_bytes(os.urandom(BLOCK + 1000))
     cache = Blocks()
@@ -284,7 +284,9 @@ def test_what_was_begun_by_a_process_that_was_answered_is_patient_from_the_start
         ),
     ],
 )
-def test_what_is_set_wrong_is_one_line(server, monkeypatch, tmp_path, environment, bucket, kind, said):
+def test_what_is_set_wrong_is_one_line(
+    server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, environment, bucket, kind, said
+):
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -296,7 +298,7 @@ def test_what_is_set_wrong_is_one_line(server, monkeypatch, tmp_path, environmen
     assert "secret" not in str(caught.value).replace("AWS_SECRET_ACCESS_KEY", "").lower()
 
 
-def test_the_endpoint_comes_from_the_usual_variables(server, monkeypatch):
+def test_the_endpoint_comes_from_the_usual_variables(server, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
     bucket = S3Store.at(f"s3://{BUCKET}/{os.urandom(6).hex()}", patience=QUICK)
     assert bucket.put("name", b"x")
@@ -402,7 +404,7 @@ def test_killed_in_the_middle_of_an_upload_leaves_nothing_but_what_sweep_removes
     assert bucket.put_file(large, "name") is True
 
 
-def test_an_upload_given_up_is_aborted(server, bucket, proxy, large, monkeypatch):
+def test_an_upload_given_up_is_aborted(server, bucket, proxy, large, monkeypatch: pytest.MonkeyPatch):
     bucket.put_file(large, "first large")
     real, asked_for_part = time.monotonic_ns, itertools.count(1)
 
@@ -419,7 +421,7 @@ def test_an_upload_given_up_is_aborted(server, bucket, proxy, large, monkeypatch
     assert uploads(server, bucket) == []
 
 
-def test_a_server_killed_and_started_again_is_ridden_out(keys, tmp_path):
+def test_a_server_killed_and_started_again_is_ridden_out(keys, tmp_path: Path):
     with running_server(tmp_path / "s3") as server:
         bucket = S3Store(BUCKET, "p", endpoint=server.endpoint, patience=QUICK)
         acknowledged, stop = {}, threading.Event()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,7 +34,7 @@ bucket.close()
 
 
 @pytest.mark.slow
-def test_adopting_and_reading_a_large_file_takes_little_memory(server, tmp_path):
+def test_adopting_and_reading_a_large_file_takes_little_memory(server, tmp_path: Path):
     path = tmp_path / "large"
     with path.open("wb") as file:
         for _ in range(SIZE >> 20):

@@ -2,19 +2,20 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from storage.s3.s3_store import S3Store
-from tests.storage.conftest import QUICK, SMALLEST_PART
+from tests.storage.conftest import MIN_PART, QUICK
 from tests.storage.proxy import Answer, DropCondition, LoseReply, scripted, start_proxy
 from tests.storage.s3server import BUCKET, running_server
 
-LARGE = 2 * SMALLEST_PART + 1000
+LARGE = 2 * MIN_PART + 1000
 
 
 @pytest.fixture(scope="module")
-def proxy(keys, tmp_path_factory):
+def proxy(keys, tmp_path_factory: pytest.TempPathFactory):
     """To a server that checks no signatures, for the header that is taken away was signed."""
     with (
         running_server(tmp_path_factory.mktemp("s3"), is_open=True) as server,
@@ -24,7 +25,7 @@ def proxy(keys, tmp_path_factory):
 
 
 @pytest.fixture(params=["drops the condition", "keeps it for single puts only", "refuses the condition"])
-def bucket(request, proxy):
+def bucket(request: pytest.FixtureRequest, proxy):
     def drop(each):
         return DropCondition()
 
@@ -38,7 +39,7 @@ def bucket(request, proxy):
     }
     proxy.plan = kinds[request.param]
     bucket = S3Store(
-        BUCKET, os.urandom(6).hex(), endpoint=proxy.endpoint, patience=QUICK, part_bytes=SMALLEST_PART
+        BUCKET, os.urandom(6).hex(), endpoint=proxy.endpoint, patience=QUICK, part_bytes=MIN_PART
     )
     yield bucket
     bucket.close()
@@ -49,7 +50,7 @@ def refusing(proxy):
 
 
 @pytest.fixture
-def large(tmp_path):
+def large(tmp_path: Path):
     path = tmp_path / "large"
     path.write_bytes(os.urandom(LARGE))
     return path

@@ -18,12 +18,12 @@ from storage.s3.s3_client import open_client
 from tests.crawler.authority import Authority
 from tests.expect import expect
 from tests.loop_thread import LoopThread
-from tests.storage.conftest import SMALLEST_PART
+from tests.storage.conftest import MIN_PART
 from tests.storage.proxy import Delay, Drip, scripted
 from tests.storage.s3server import BUCKET
 
 SPAWN = multiprocessing.get_context("spawn")
-LARGE = 2 * SMALLEST_PART + 1000
+LARGE = 2 * MIN_PART + 1000
 LONG_S = 60
 
 
@@ -61,7 +61,7 @@ def test_a_server_that_sends_a_byte_now_and_then_holds_no_request_beyond_its_lim
         assert read(s3) == b"x" * 1000
 
 
-def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path, monkeypatch):
+def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     authority = Authority(tmp_path)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "ca.pem"))
     loop = LoopThread()
@@ -71,8 +71,12 @@ def test_the_limit_holds_over_tls_too(keys, in_flight, tmp_path, monkeypatch):
     with pytest.raises(TimeoutError, match="longer than its limit"), in_flight.attempt(1):
         read(client)
     client.close()
-    serving.close()
+    loop.run(closed(serving))
     loop.close()
+
+
+async def closed(serving):
+    serving.close()
 
 
 async def drip(reader, writer):
@@ -188,7 +192,7 @@ def read_name(bucket, path):
 
 @pytest.mark.parametrize(("work", "path"), [(put_large, "partNumber=2"), (read_name, "/name")])
 def test_ctrl_c_ends_a_wait_for_a_silent_server_and_leaves_no_upload(
-    server, bucket_at, proxy, tmp_path, work, path
+    server, bucket_at, proxy, tmp_path: Path, work, path
 ):
     large = tmp_path / "large"
     large.write_bytes(os.urandom(LARGE))

@@ -2,6 +2,7 @@
 
 import gzip
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ def test_a_line_is_this():
     )
 
 
-def test_lines_are_sorted_whatever_their_order(tmp_path):
+def test_lines_are_sorted_whatever_their_order(tmp_path: Path):
     lines = [
         cdxj.format_line(row(f"http://{host}.example/", date)) for host in "bac" for date in (2000, 1000)
     ]
@@ -47,7 +48,7 @@ def test_lines_are_sorted_whatever_their_order(tmp_path):
         st.tuples(st.text(max_size=40), st.integers(0, 4_102_444_800_000), st.integers(0, 999)), max_size=5
     )
 )
-def test_any_url_round_trips(tmp_path_factory, found):
+def test_any_url_round_trips(tmp_path_factory: pytest.TempPathFactory, found):
     path = tmp_path_factory.mktemp("cdxj") / "x.cdxj.gz"
     rows = [row(f"http://example.org/{url}", date, status=status) for url, date, status in found]
     cdxj.write(path, IndexLines(map(cdxj.format_line, rows)))
@@ -82,14 +83,14 @@ def test_anything_has_a_key_without_spaces(url, key):
         compressed(b"a b {}\n")[:-9],
     ],
 )
-def test_what_is_no_index_is_corrupt_in_one_line(tmp_path, data):
+def test_what_is_no_index_is_corrupt_in_one_line(tmp_path: Path, data):
     (tmp_path / "x.cdxj.gz").write_bytes(data)
     with pytest.raises(CorruptData, match=r"\A[^\n]*is no CDXJ after its line 0[^\n]*\Z"):
         list(reading.rows(tmp_path / "x.cdxj.gz"))
 
 
 @pytest.mark.shared
-def test_lines_of_the_common_crawl_are_read(tmp_path):
+def test_lines_of_the_common_crawl_are_read(tmp_path: Path):
     (tmp_path / "x.gz").write_bytes(compressed(shared_file("archives/cc-index/cdx-sample.cdxj").read_bytes()))
     rows = list(reading.rows(tmp_path / "x.gz"))
     assert len(rows) == 5

@@ -1,6 +1,7 @@
 """The note of a page that is not archived is read back whole, by us and by others, and is never lost."""
 
 import dataclasses
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_reason_is_a_code(reason):
         dataclasses.replace(REMAINS, reason=reason)
 
 
-def test_metadata_of_others_is_metadata(tmp_path):
+def test_metadata_of_others_is_metadata(tmp_path: Path):
     heritrix = b"seed: \r\nfetchTimeMs: 208\r\noutlink: http://example.org/ L a/@href\r\n"
     for number, block in enumerate([heritrix, b"reason: because we could\r\n", b"reason: x\r\n", b""]):
         head = (
@@ -127,7 +128,7 @@ def fill(store):
     return made
 
 
-def test_notes_and_responses_lie_in_one_file_and_are_read_back_in_order(tmp_path):
+def test_notes_and_responses_lie_in_one_file_and_are_read_back_in_order(tmp_path: Path):
     store = DirectoryStore(tmp_path)
     manifest = fill(store).seal()
     assert manifest.counts == {"warcinfo": 1, DROPPED: 2, "request": 1, "response": 1}
@@ -140,7 +141,7 @@ def test_notes_and_responses_lie_in_one_file_and_are_read_back_in_order(tmp_path
     assert found[1].url == "https://example.org/page"
 
 
-def test_warcio_reads_the_notes_and_finds_their_digests_right(tmp_path, capsys):
+def test_warcio_reads_the_notes_and_finds_their_digests_right(tmp_path: Path, capsys):
     store = DirectoryStore(tmp_path)
     path = store.path(fill(store).seal().outputs[0].name)
     with path.open("rb") as file:
@@ -162,7 +163,7 @@ def test_warcio_reads_the_notes_and_finds_their_digests_right(tmp_path, capsys):
     assert "failed" not in capsys.readouterr().out
 
 
-def test_what_a_dead_writer_dropped_is_recovered_even_where_it_archived_nothing(tmp_path):
+def test_what_a_dead_writer_dropped_is_recovered_even_where_it_archived_nothing(tmp_path: Path):
     store = DirectoryStore(tmp_path)
     made = ArchiveWriter(store, "main", writer="w", user_agent="t")
     made.drop(capture(), RECORD_ID, REMAINS)

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import subprocess
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -89,7 +90,7 @@ def test_the_same_capture_gives_the_same_bytes():
 
 
 @given(captures)
-def test_any_capture_round_trips_byte_for_byte(tmp_path_factory, one):
+def test_any_capture_round_trips_byte_for_byte(tmp_path_factory: pytest.TempPathFactory, one):
     records = capture_records(one, record_id=RECORD_ID)
     blocks = [
         record.reader.read() for record in ArchiveIterator(io.BytesIO(stored(*records)), parse_http=False)
@@ -178,7 +179,7 @@ def test_digests_are_written_as_the_standard_library_writes_base32(digest):
     assert base32(digest).encode() == base64.b32encode(digest)
 
 
-def test_the_payload_digest_is_of_the_entity_without_chunks(tmp_path):
+def test_the_payload_digest_is_of_the_entity_without_chunks(tmp_path: Path):
     data = stored(*capture_records(CHUNKED, record_id=RECORD_ID))
     assert b"sha1:" + sha1(b"<html>one and two</html>") in gzip.decompress(data)
     blocks = [record.reader.read() for record in ArchiveIterator(io.BytesIO(data), parse_http=False)]
@@ -188,7 +189,7 @@ def test_the_payload_digest_is_of_the_entity_without_chunks(tmp_path):
     assert response.payload == CHUNKED.payload
 
 
-def test_every_member_is_gzip_without_time_or_name(tmp_path):
+def test_every_member_is_gzip_without_time_or_name(tmp_path: Path):
     data = stored(*capture_records(capture(), record_id=RECORD_ID))
     assert data[:10] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
     (tmp_path / "x.gz").write_bytes(data)

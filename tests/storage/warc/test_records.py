@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 from functools import partial
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -58,7 +59,7 @@ def summary(records):
 
 
 @pytest.fixture
-def write(tmp_path):
+def write(tmp_path: Path):
     def write(data, name="x.warc.gz"):
         path = tmp_path / name
         path.write_bytes(data)
@@ -151,7 +152,9 @@ def test_rubbish_between_records_costs_nothing_else(write, codec):
 
 
 @given(data=st.data())
-def test_a_flipped_byte_costs_at_most_the_record_that_it_is_in(tmp_path_factory, data):
+def test_a_flipped_byte_costs_at_most_the_record_that_it_is_in(
+    tmp_path_factory: pytest.TempPathFactory, data
+):
     members = [compressed(record, 1, mtime=0) for record in RECORDS[:5]]
     whole = b"".join(members)
     at = data.draw(st.integers(10, len(whole) - 1))
@@ -169,7 +172,7 @@ def test_a_flipped_byte_costs_at_most_the_record_that_it_is_in(tmp_path_factory,
 
 @pytest.mark.parametrize("codec", ["plain", "gzip"])
 @given(junk=st.binary(max_size=300), at=st.integers(0, 6))
-def test_no_bytes_anywhere_can_raise(tmp_path_factory, codec, junk, at):
+def test_no_bytes_anywhere_can_raise(tmp_path_factory: pytest.TempPathFactory, codec, junk, at):
     members = [CODECS[codec](record) for record in RECORDS]
     path = tmp_path_factory.mktemp("junk") / "x.warc"
     path.write_bytes(b"".join([*members[:at], junk, *members[at:]]))

@@ -154,7 +154,9 @@ def test_the_bytes_of_what_was_made_of_a_page_are_these(kind, how):
 
 
 @given(captures, st.sampled_from(["identical-payload-digest", "server-not-modified"]), st.text(), st.text())
-def test_any_exchange_round_trips_as_a_revisit_with_notes(tmp_path_factory, one, profile, uri, fact):
+def test_any_exchange_round_trips_as_a_revisit_with_notes(
+    tmp_path_factory: pytest.TempPathFactory, one, profile, uri, fact
+):
     revisit = Revisit(profile=profile, refers_to=EARLIER, uri=f"http://a/{uri}", date_ms=12_345)
     if one.truncated:
         profile = "server-not-modified"
@@ -182,7 +184,7 @@ def test_any_exchange_round_trips_as_a_revisit_with_notes(tmp_path_factory, one,
 
 
 @given(wild_captures)
-def test_bytes_that_are_no_http_round_trip_as_any_others(tmp_path_factory, one):
+def test_bytes_that_are_no_http_round_trip_as_any_others(tmp_path_factory: pytest.TempPathFactory, one):
     data = b"".join(map(gzip_member, capture_records(one, record_id=RECORD_ID)))
     blocks = []
     for record in ArchiveIterator(io.BytesIO(data), parse_http=False):
@@ -197,7 +199,7 @@ def test_bytes_that_are_no_http_round_trip_as_any_others(tmp_path_factory, one):
 
 
 @given(captures)
-def test_zstd_members_are_read_by_fastwarc_and_by_us(tmp_path_factory, one):
+def test_zstd_members_are_read_by_fastwarc_and_by_us(tmp_path_factory: pytest.TempPathFactory, one):
     compress = compressor("zstd")
     data = b"".join(map(compress, capture_records(one, record_id=RECORD_ID)))
     found = []

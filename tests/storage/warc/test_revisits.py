@@ -31,7 +31,7 @@ KINDS = list(SUFFIXES)
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path: Path):
     return DirectoryStore(tmp_path / "data")
 
 
@@ -109,7 +109,7 @@ def test_another_payload_is_written(files: DirectoryStore, other):
     assert types(records(files)).count("revisit") == 0
 
 
-def test_a_commit_that_fails_makes_nothing_known(files: DirectoryStore, monkeypatch):
+def test_a_commit_that_fails_makes_nothing_known(files: DirectoryStore, monkeypatch: pytest.MonkeyPatch):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     with monkeypatch.context() as broken:
@@ -143,7 +143,7 @@ def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
     assert [find(one) is not None for one in ones] == [True, False, True]
 
 
-def test_two_payloads_of_one_sha1_are_both_written(files: DirectoryStore, monkeypatch):
+def test_two_payloads_of_one_sha1_are_both_written(files: DirectoryStore, monkeypatch: pytest.MonkeyPatch):
     """As shattered-1.pdf and shattered-2.pdf are (https://shattered.io): SHA-256 decides."""
     collision = payload_digest(page(1))
     monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: collision)
@@ -196,7 +196,9 @@ def test_what_a_browser_made_lies_behind_the_response(files: DirectoryStore):
     assert lines["urn:view:https://example.org/1"].offset == ref.offset
 
 
-def test_what_is_no_warc_is_refused_and_nothing_is_written(files: DirectoryStore, monkeypatch):
+def test_what_is_no_warc_is_refused_and_nothing_is_written(
+    files: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     before = made.appended
@@ -211,7 +213,7 @@ def test_what_is_no_warc_is_refused_and_nothing_is_written(files: DirectoryStore
 @pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_recovered(
-    files: DirectoryStore, kind, step, monkeypatch
+    files: DirectoryStore, kind, step, monkeypatch: pytest.MonkeyPatch
 ):
     made = archive(files, kind)
     for number in range(2):
@@ -238,7 +240,7 @@ def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_reco
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_recovered_and_sealed_files_are_the_same_bytes(tmp_path, kind):
+def test_recovered_and_sealed_files_are_the_same_bytes(tmp_path: Path, kind):
     stores = [DirectoryStore(tmp_path / "sealed"), DirectoryStore(tmp_path / "recovered")]
     for store in stores:
         made = archive(store, kind)
@@ -289,7 +291,7 @@ def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("end", ["sealed", "recovered"])
-def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
+def test_a_new_writer_knows_what_was_archived_before(tmp_path: Path, kind, end):
     files = DirectoryStore(tmp_path / "data")
     first = archive(files, kind)
     first.append(page(1), UUID(int=1))
@@ -316,7 +318,7 @@ def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
     assert record_at(files, whole[found[0].revisit].ref).payload == BIG
 
 
-def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_room_for(tmp_path):
+def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_room_for(tmp_path: Path):
     files = DirectoryStore(tmp_path / "data")
     for number, writer in enumerate("abc"):
         made = ArchiveWriter(files, "main", writer=writer, user_agent="t", max_known_payloads=0)
@@ -337,7 +339,7 @@ def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_roo
 
 
 @pytest.mark.parametrize("damage", ["damaged", "missing", "of another"])
-def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
+def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path: Path, damage):
     files = DirectoryStore(tmp_path / "data")
     made = archive(files)
     made.append(page(1), UUID(int=1))

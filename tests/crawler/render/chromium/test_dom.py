@@ -2,10 +2,10 @@
 
 import pytest
 
-from crawler.reading.link_targets import link_targets
 from extract.extraction import Extraction
 from extract.html import extract
 from extract.links import extract_links
+from frontier.urls.link_targets import link_targets
 from tests.crawler.render.test_tab import said, shell
 from tests.crawler.server import page
 from tests.expect import expect
@@ -97,10 +97,12 @@ def test_text_in_shadow_roots_belongs_to_the_main_text(stage):
     ("code", "head", "expected"),
     [
         ("history.pushState({}, '', '/a/b/c')", "", "a/b/rel"),
-        ("history.replaceState({}, '', '/a/b/c?q')", "", "a/b/rel"),
-        ("history.pushState({}, '', '?q=1')", "", "rel"),
+        pytest.param("history.replaceState({}, '', '/a/b/c?q')", "", "a/b/rel", marks=pytest.mark.slow),
+        pytest.param("history.pushState({}, '', '?q=1')", "", "rel", marks=pytest.mark.slow),
         ("history.pushState({}, '', '/a/b/c')", "<base href='d/'>", "d/rel"),
-        ("history.pushState({}, '', '/a/b/c')", "<base href='/d/'>", "d/rel"),
+        pytest.param(
+            "history.pushState({}, '', '/a/b/c')", "<base href='/d/'>", "d/rel", marks=pytest.mark.slow
+        ),
         (
             "document.head.append(Object.assign(document.createElement('base'), {href: '/late/'}))",
             "",
@@ -194,7 +196,7 @@ def test_elements_named_like_properties_hide_nothing(stage):
     assert found.title == "shell"
 
 
-@pytest.mark.parametrize("mode", ["open", "closed"])
+@pytest.mark.parametrize("mode", [pytest.param("open", marks=pytest.mark.slow), "closed"])
 def test_a_page_is_read_however_deep_it_is_nested_and_however_long(stage, mode):
     code = f"""
       let at = document.querySelector('x-a').attachShadow({{mode: '{mode}'}});

@@ -56,10 +56,10 @@ def test_a_worker_whose_event_loop_turns_is_left_alone(worker: Worker):
 
 
 def test_a_worker_that_computes_without_a_turn_is_ended_once(worker: Worker):
-    with worker.activity.reading_page(7):
-        worker.passes(MAX_BUSY_S, cpu=1.0)
-        assert worker.signals == []
-        worker.passes(5, cpu=1.0)
+    worker.activity.page_token = 7
+    worker.passes(MAX_BUSY_S, cpu=1.0)
+    assert worker.signals == []
+    worker.passes(5, cpu=1.0)
     assert worker.signals == [signal.SIGKILL]
     assert worker.supervision.stalled_s
     assert MAX_BUSY_S < worker.supervision.stalled_s < MAX_BUSY_S + 2 * CHECK_INTERVAL_S
@@ -90,17 +90,15 @@ def test_before_the_first_turn_and_after_the_last_nothing_counts(worker: Worker)
 
 
 def test_a_spider_may_compute_for_as_long_as_it_may(worker: Worker):
-    worker.activity.set_spider_active()
+    worker.activity.page_token = SPIDER
     worker.passes(MAX_STALL_S - 1, cpu=1.0)
     assert worker.signals == []
 
 
 def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker: Worker):
-    worker.activity.set_spider_active()
-    with worker.activity.reading_page(7):
-        assert worker.activity.page_token == 7
-        worker.passes(MAX_BUSY_S + 1, cpu=1.0)
-    assert worker.activity.page_token == SPIDER
+    worker.activity.page_token = SPIDER
+    worker.activity.page_token = 7
+    worker.passes(MAX_BUSY_S + 1, cpu=1.0)
     assert worker.signals == [signal.SIGKILL]
 
 

@@ -4,6 +4,7 @@ One cluster of three nodes for the whole file, all of them on this machine.
 """
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError, Unavailable
+from core.tracing import identified
 from demo.web import RunningWeb
 from pipeline import configuration
 from pipeline.engine import run_step
@@ -28,11 +30,13 @@ from pipeline.engine.ray.ray_cluster import ray_connection
 from pipeline.engine.ray.ray_crawl_worker import RayCrawlWorker
 from pipeline.engine.ray.ray_pool import RayWorkerPool
 from pipeline.open_project import OpenProject
+from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, User, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.expect import expect
 from tests.pipeline import raycluster, work_functions
+from tests.pipeline.telemetry.collector import collecting
 from tests.pipeline.work_functions import STEP, RecordingStore, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
 
@@ -155,6 +159,20 @@ def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files: Re
     assert pool.workers == NODES
     assert len(begun(files)) == NODES
     assert run(files, work_functions.slow, pool, 12).already == 12
+
+
+def test_an_actor_continues_the_trace_of_the_driver(files: RecordingStore, pool, monkeypatch):
+    with collecting() as collector:
+        for name, value in collector.environment().items():
+            monkeypatch.setenv(name, value)
+        with command_telemetry("process"), identified(run="r1"):
+            run(files, work_functions.double, pool, 3)
+        parts = wait_until(lambda: len(collector.named("part")) == 3) or collector.named("part")
+    (command,) = collector.named("thresher process")
+    for part in parts:
+        assert (part.trace, part.parent) == (command.trace, command.id)
+        assert part.pid != os.getpid(), "the actor recorded it"
+        assert part.attributes["thresher.run"] == "r1"
 
 
 def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files: RecordingStore, pool):

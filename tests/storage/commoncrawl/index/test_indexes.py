@@ -3,6 +3,7 @@
 import gzip
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -105,7 +106,7 @@ def test_only_row_groups_whose_statistics_allow_it_are_read(client, stored, serv
     assert 0 < chosen < sum(one.num_row_groups for one in every) / 2
 
 
-def test_a_row_group_without_statistics_is_read(tmp_path, tree):
+def test_a_row_group_without_statistics_is_read(tmp_path: Path, tree):
     (path, *_) = sorted(tree[0].rglob("*subset=warc*/*.parquet"))
     pq.write_table(pq.read_table(path), tmp_path / "x.parquet", write_statistics=False, row_group_size=5)
     metadata = pq.read_metadata(tmp_path / "x.parquet")
@@ -114,7 +115,7 @@ def test_a_row_group_without_statistics_is_read(tmp_path, tree):
     )
 
 
-def test_the_oldest_schema_gives_the_same_records(client_of, server, tmp_path):
+def test_the_oldest_schema_gives_the_same_records(client_of, server, tmp_path: Path):
     server.root = tmp_path
     write_crawl(tmp_path, schema=columns_of_2013)
     client = client_of(server.base)
@@ -123,14 +124,16 @@ def test_the_oldest_schema_gives_the_same_records(client_of, server, tmp_path):
     assert sorted(old, key=str) == sorted((replace(row, **blank) for row in new), key=str)
 
 
-def test_a_table_that_lacks_a_column_is_named(client_of, server, tmp_path):
+def test_a_table_that_lacks_a_column_is_named(client_of, server, tmp_path: Path):
     server.root = tmp_path
     write_crawl(tmp_path, schema=lambda found: columns_of_2013(found).drop_columns(["warc_record_offset"]))
     with pytest.raises(CorruptData, match="has no column warc_record_offset"):
         by_columns(client_of(server.base), selection("example.org"))
 
 
-def test_a_footer_that_is_longer_than_the_first_read_is_read_whole(client, stored, monkeypatch):
+def test_a_footer_that_is_longer_than_the_first_read_is_read_whole(
+    client, stored, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(columnar, "TAIL", 64)
     assert len(by_columns(client, selection("example.org"))) == 22
 
@@ -152,7 +155,7 @@ def test_a_look_up_survives_a_failing_server(client, stored, server, look):
 
 
 @pytest.mark.parametrize("look", [by_cdx, by_columns])
-def test_a_crawl_without_an_index_is_said_in_one_line(client, tmp_path, server, look):
+def test_a_crawl_without_an_index_is_said_in_one_line(client, tmp_path: Path, server, look):
     server.root = tmp_path
     with pytest.raises(InputError, match="there is no such file; correct the name of the crawl"):
         look(client, selection("example.org"))
@@ -167,7 +170,7 @@ def test_a_crawl_without_an_index_is_said_in_one_line(client, tmp_path, server, 
         ("cdx-00000.gz", b"\0" * 100_000, "is no block of an index"),
     ],
 )
-def test_an_index_that_is_none_is_named(client, tree, tmp_path, server, name, data, line):
+def test_an_index_that_is_none_is_named(client, tree, tmp_path: Path, server, name, data, line):
     (tmp_path / INDEX).mkdir(parents=True)
     for each in (tree[0] / INDEX).iterdir():
         (tmp_path / INDEX / each.name).write_bytes(each.read_bytes())
@@ -177,7 +180,7 @@ def test_an_index_that_is_none_is_named(client, tree, tmp_path, server, name, da
         by_cdx(client, selection("net", "org"))
 
 
-def test_a_line_that_is_no_row_is_named_with_its_block(client, tmp_path, server):
+def test_a_line_that_is_no_row_is_named_with_its_block(client, tmp_path: Path, server):
     (tmp_path / INDEX).mkdir(parents=True)
     block = gzip.compress(b'org,example)/ 20240518015810 {"url": "https://example.org/"}\n')
     (tmp_path / INDEX / "cdx-00000.gz").write_bytes(block)
@@ -206,7 +209,7 @@ def test_halving_finds_the_blocks_that_reading_all_lines_finds(keys, prefix, nea
     assert found == before + [at for at, line in enumerate(lines) if span.first <= line < span.end]
 
 
-def test_many_domains_cost_few_reads_of_the_index_each(client_of, server, tmp_path):
+def test_many_domains_cost_few_reads_of_the_index_each(client_of, server, tmp_path: Path):
     server.root = tmp_path
     found = [Page(url=f"https://host{number:04d}.test/", body=b"x") for number in range(1500)]
     write_crawl(tmp_path, found, files=1)
@@ -244,7 +247,7 @@ def test_an_index_clipped_at_every_byte_is_named_and_never_half_read(client, sto
             list(zipnum._rows_within(whole, block[:end], "x"))
 
 
-def test_a_list_of_paths_clipped_at_every_byte_is_refused(tmp_path):
+def test_a_list_of_paths_clipped_at_every_byte_is_refused(tmp_path: Path):
     data = gzip.compress(b"crawl-data/a/b.warc.gz\n" * 3, mtime=0)
     for end in range(1, len(data)):
         (tmp_path / "x.paths.gz").write_bytes(data[:end])

@@ -3,6 +3,7 @@
 import random
 import socket
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ KEY = "crawl-data/big"
 
 
 @pytest.fixture
-def big(server, tmp_path):
+def big(server, tmp_path: Path):
     """A file of its own."""
     server.root = tmp_path
     data = random.Random(1).randbytes(300_000)
@@ -146,7 +147,7 @@ def test_wrong_keys_stay_wrong(client, big, server):
     assert len(server.requests) == 1
 
 
-def test_a_file_that_was_replaced_meanwhile_is_no_mix(client, big, server, tmp_path):
+def test_a_file_that_was_replaced_meanwhile_is_no_mix(client, big, server, tmp_path: Path):
     told = client.head(KEY)
     (tmp_path / KEY).write_bytes(big[::-1])
     with pytest.raises(CorruptData, match="was replaced while it was read"):

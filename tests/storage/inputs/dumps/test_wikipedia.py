@@ -198,7 +198,7 @@ def test_a_page_beyond_the_limit_is_passed_over_in_bounded_memory():
 
 @pytest.mark.parametrize("size", [1, 100, 1000])
 @pytest.mark.parametrize("piece", [1, 7, 4096])
-def test_pages_come_out_the_same_however_the_bytes_come(monkeypatch, size, piece):
+def test_pages_come_out_the_same_however_the_bytes_come(monkeypatch: pytest.MonkeyPatch, size, piece):
     monkeypatch.setattr("storage.inputs.dumps.elements.PIECE", piece)
     pages = [page("A", revision("a")), page("B", revision("b" * size)), page("C", revision("c"))]
     assert reasons(read(wiki(*pages), limit=900)) == [None, "too_long" if size == 1000 else None, None]

@@ -1,0 +1,99 @@
+"""`archived_copy` and `stored_document`: one record of the archive, and one extracted text, of bounded size.
+
+A name from outside never becomes a path: only names that the catalog has are read.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core import InputError
+from pipeline.console.models.url_models import DocumentView
+from pipeline.console.stored_reader import StoredReader
+from pipeline.steps.process import NAME
+from storage import tables
+from storage.manifest import load_manifest, manifest_name
+from storage.warc.records import read_records
+
+MAX_PAYLOAD = 4 << 20
+"""Bytes of a payload that are shown."""
+MAX_TEXT = 500_000
+"""Characters of a document that are shown."""
+MAX_HEADERS = 100
+_SHOWN = tables.columns(
+    tables.DOCUMENTS,
+    *("id", "url", "title", "language", "extractor", "fetched_at_ms", "record_file", "record_offset", "text"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedCopy:
+    """One record, as a server once sent it."""
+
+    url: str
+    date_ms: int
+    status: int | None
+    mime: str
+    headers: tuple[tuple[str, str], ...]
+    payload: bytes
+    problem: str
+    """Why the payload is not whole; empty if it is."""
+
+
+def archived_copy(reader: StoredReader, file: str, offset: int) -> ArchivedCopy:
+    """Return the record that begins at a byte of a sealed archive file, with at most `MAX_PAYLOAD` bytes of its
+    payload. Raise `InputError` if there is none.
+    """
+    if offset < 0 or not reader.has_archive_file(file):
+        raise InputError(f"{file[:200]!r}: there is no sealed archive file of this name")
+    with reader.store.open(file) as source:
+        record = next(read_records(source, offset, offset + 1, name=file, limit=MAX_PAYLOAD), None)
+    if record is None:
+        raise InputError(f"{file}: no record begins at byte {offset:,}")
+    return ArchivedCopy(
+        url=record.url,
+        date_ms=record.date_ms,
+        status=record.status,
+        mime=record.mime,
+        headers=record.headers[:MAX_HEADERS],
+        payload=record.payload[:MAX_PAYLOAD],
+        problem=record.problem or record.truncated or "",
+    )
+
+
+def stored_document(reader: StoredReader, part: str, id_: str) -> DocumentView:
+    """Return a document of a part of the process step, with its verdict. Raise `InputError` if there is none."""
+    view = reader.manifest(manifest_name(NAME, part))
+    outputs = {each.name.partition("/")[0]: each for each in load_manifest(reader.store, view.name).outputs}
+    wanted = pa.array([id_], pa.string())
+    documents = tables.read(reader.store, outputs["documents"], _SHOWN)
+    rows = documents.filter(pc.is_in(documents["id"], value_set=wanted)).to_pylist()
+    if not rows:
+        raise InputError(
+            f"{part}: it has no document {id_[:100]!r}; the record was dropped before extraction"
+        )
+    names = tables.column_names(reader.store, outputs["verdicts"])
+    measured = sorted(set(names) - set(tables.VERDICTS.names))
+    schema = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
+    for name in measured:
+        schema = schema.append(pa.field(name, pa.float64()))
+    verdicts = tables.read(reader.store, outputs["verdicts"], schema)
+    (verdict,) = verdicts.filter(pc.is_in(verdicts["id"], value_set=wanted)).to_pylist()[:1]
+    row = rows[0]
+    return DocumentView(
+        id=row["id"],
+        url=row["url"],
+        title=row["title"],
+        language=row["language"],
+        extractor=row["extractor"],
+        fetched_at=row["fetched_at_ms"],
+        record_file=row["record_file"],
+        record_offset=row["record_offset"],
+        keep=verdict["keep"],
+        rule=verdict["rule"],
+        reason=verdict["reason"],
+        measurements={name: verdict[name] for name in measured if verdict[name] is not None},
+        text=row["text"][:MAX_TEXT],
+        is_cut=len(row["text"]) > MAX_TEXT,
+    )

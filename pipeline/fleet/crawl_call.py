@@ -1,0 +1,95 @@
+"""The call that a crawl worker's process carries out, and the exit codes with which it ends."""
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import ThresherError
+from crawler.machine.activity import SupervisorChannel
+from crawler.render.chromium.program import find_browser
+from crawler.scheduling.scheduling_settings import SchedulingSettings
+from crawler.spiders import SpiderSpec
+from crawler.worker import WorkerConfig, run_worker
+from frontier import TakeoverError
+from pipeline.fleet import liveness
+from pipeline.open_project import OpenProject
+
+EXIT_PRESUMED_DEAD = 75
+"""Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
+EXIT_SPIDER_CLOSED = 3
+"""Exit code of a worker whose spider has closed the crawl. The other workers end as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlLimits:
+    """When a crawl stops before its frontier drains."""
+
+    workers: int = 1
+    max_pages: int | None = None
+    """Number of pages settled as `fetched`."""
+    max_requests: int | None = None
+    """Number of requests with any outcome, robots.txt included (`Stats.requests`)."""
+    is_cumulative: bool = False
+    """Whether the two numbers include earlier commands."""
+    max_time_s: float | None = None
+
+
+def worker_config(
+    project: OpenProject,
+    name: str,
+    address: str,
+    goals: CrawlLimits,
+    spider: SpiderSpec | None,
+) -> Callable[[str], WorkerConfig]:
+    """Return the configuration of a worker, by its name. `goals` are counted from the start of the crawl. Raise
+    `InputError` if this machine lacks what its workers need.
+    """
+    settings = project.config.crawler
+    if settings.rendering.render != "never" and project.config.project.cluster is None:
+        find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
+    archive_filter = None
+    if settings.archive.archive == "kept":
+        # Its language model takes a fifth of a second to import, and no other crawl needs it.
+        from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
+
+        archive_filter = PageFilter(languages=project.config.filters.languages)
+
+    def config(worker: str) -> WorkerConfig:
+        return WorkerConfig(
+            crawl=name,
+            worker=worker,
+            redis=address,
+            store=project.store,
+            wire=settings.wire,
+            scheduling=SchedulingSettings(
+                max_pages=goals.max_pages, max_requests=goals.max_requests, max_time_s=goals.max_time_s
+            ),
+            reading=settings.reading,
+            rendering=settings.rendering,
+            archive=settings.archive,
+            archive_filter=archive_filter,
+            spider=spider,
+            ttl_s=liveness.WORKER_TTL_S,
+        )
+
+    return config
+
+
+def run_crawl_worker(config: WorkerConfig, state: Path | None, channel: SupervisorChannel) -> None:
+    """Crawl in this process, and end it with the exit code of how that ended. `state` is the directory of the worker's
+    lock, if it has one.
+    """
+    with nullcontext() if state is None else liveness.hold_worker_lock(state, config.crawl, config.worker):
+        try:
+            has_closed = run_worker(config, channel.activity)
+        except TakeoverError:
+            sys.exit(EXIT_PRESUMED_DEAD)
+        except ThresherError as error:
+            channel.send_error(error)
+        except OSError as error:
+            channel.send_error(ThresherError(f"crawl {config.crawl}: {error}"))
+        else:
+            if has_closed:
+                sys.exit(EXIT_SPIDER_CLOSED)

@@ -1,0 +1,92 @@
+"""`OpenTelemetryTracer`: records spans with OpenTelemetry. Its packages are the extra `telemetry`, imported on use."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from core import InputError
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+PREFIX = "thresher."
+"""Begins the names of our attributes (OpenTelemetry's naming rules: a namespace for each application)."""
+FLUSH_MS = 5_000
+"""Milliseconds that the end of a process waits for a collector."""
+
+
+def is_enabled(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the standard variables ask for traces."""
+    return (
+        any(environment.get(name) for name in ENDPOINTS)
+        and environment.get("OTEL_SDK_DISABLED", "").lower() != "true"
+        and environment.get("OTEL_TRACES_EXPORTER", "otlp") == "otlp"
+    )
+
+
+class OpenTelemetryTracer:
+    """The tracer of this process. Sampler, endpoint, headers and time-outs are those of the OTEL_* variables."""
+
+    def __init__(self) -> None:
+        """Set OpenTelemetry up, once a process. Raise `InputError` if the extra is not installed."""
+        try:
+            from opentelemetry import trace  # noqa: PLC0415 - an extra
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+            from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+            from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        except ImportError:
+            raise InputError(
+                f"{ENDPOINTS[0]} asks for traces, which need OpenTelemetry; install the extra 'telemetry' "
+                "(docs/guides/install.md), or unset the variable"
+            ) from None
+        self._trace: Any = trace
+        if not isinstance(trace.get_tracer_provider(), TracerProvider):
+            names = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "thresher"}
+            provider = TracerProvider(resource=Resource.create({**names, "process.pid": os.getpid()}))
+            provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+            trace.set_tracer_provider(provider)
+        self._tracer = trace.get_tracer("thresher")
+
+    def span(
+        self, name: str, attributes: Mapping[str, str | int | float], *, is_root: bool = False
+    ) -> AbstractContextManager[object]:
+        """See `core.tracing.Tracer`."""
+        from opentelemetry.context import Context  # noqa: PLC0415 - an extra
+
+        named = {f"{PREFIX}{key}": value for key, value in attributes.items()}
+        if not is_root:
+            return self._tracer.start_as_current_span(name, attributes=named)
+        links = [self._trace.Link(self._trace.get_current_span().get_span_context())]
+        return self._tracer.start_as_current_span(name, context=Context(), attributes=named, links=links)
+
+    def current(self) -> tuple[str, str]:
+        """See `core.tracing.Tracer`."""
+        context = self._trace.get_current_span().get_span_context()
+        return (f"{context.trace_id:032x}", f"{context.span_id:016x}") if context.is_valid else ("", "")
+
+    def traceparent(self) -> str:
+        """See `core.tracing.Tracer`."""
+        from opentelemetry.propagate import inject  # noqa: PLC0415 - an extra
+
+        carrier: dict[str, str] = {}
+        inject(carrier)
+        return carrier.get("traceparent", "")
+
+    @contextmanager
+    def continuing(self, traceparent: str) -> Iterator[None]:
+        """Make spans of this context children of the span of another process or thread."""
+        from opentelemetry.context import attach, detach  # noqa: PLC0415 - an extra
+        from opentelemetry.propagate import extract  # noqa: PLC0415
+
+        token = attach(extract({"traceparent": traceparent} if traceparent else {}))
+        try:
+            yield
+        finally:
+            detach(token)
+
+    def flush(self) -> None:
+        """Send the spans that have ended. A collector that does not answer costs `FLUSH_MS`, and the spans."""
+        self._trace.get_tracer_provider().force_flush(FLUSH_MS)
+
+    def __repr__(self) -> str:
+        return "<tracer of OpenTelemetry>"

@@ -1,0 +1,130 @@
+"""Find the packing plan of each shard: in the export, in the cache of this machine, or computed and kept there."""
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from core import CorruptData
+from shards.dataset import SideFile
+from shards.formats.checked_file import REMEDY
+from shards.formats.packing_plan import PackingPlan, plan_name, write_plan
+from shards.loader.access.mapped_files import MapLimits, MappedFiles
+from shards.loader.access.plan_cache import PlanCache
+from shards.loader.access.shard_access import ShardAccess
+from shards.loader.datasets import LoaderShard
+from shards.packing import WINDOW_DOCUMENTS, IntArray, Pieces, sequence_count
+from storage.directory_store import DirectoryStore
+
+REQUESTS = 16
+"""Plans of shards in a bucket that are computed at the same time: each waits for the ends of its documents."""
+
+
+class Plans:
+    """The best-fit plans of the shards for one length, mapped."""
+
+    def __init__(
+        self, shards: Sequence[LoaderShard], access: ShardAccess, cache: PlanCache, length: int
+    ) -> None:
+        self._shards = shards
+        self._access = access
+        self._cache = cache
+        self.length = length
+        self._open = MappedFiles[PackingPlan](MapLimits.of_process())
+
+    def pieces(self, number: int, sequences: IntArray) -> Pieces:
+        """Return the pieces of some sequences of a shard.
+
+        Raise `CorruptData` if a plan of the export is damaged, and `Unavailable` if a plan cannot be kept. A damaged
+        plan of the cache is made again.
+        """
+        try:
+            return self.open(number).pieces(sequences)
+        except CorruptData as error:
+            if self._exported_here(number) is not None:
+                raise
+            self._open.drop(number)
+            self._cache.discard(self._key(number), error)
+            return self.open(number).pieces(sequences)
+
+    def open(self, number: int) -> PackingPlan:
+        """Return the plan of a shard, which belongs to it. Raise as `pieces` does."""
+        plan = self._open.get(number)
+        if plan is None:
+            plan = self._opened(number)
+            self._open.put(number, plan)
+        return plan
+
+    def sequences(self, number: int) -> int:
+        """Return the number of sequences of a shard: from the manifest, if the export has the plan."""
+        if self._exported(number) is not None:
+            return self._shards[number].file.sequences
+        return self.open(number).sequences
+
+    def evict(self) -> None:
+        """Delete what is too much in the cache; the plans of these shards stay."""
+        self._cache.evict({self._key(number) for number in range(len(self._shards))})
+
+    def close(self) -> None:
+        """Let go of every plan."""
+        self._open.clear()
+
+    def _opened(self, number: int) -> PackingPlan:
+        exported, store = self._exported(number), self._shards[number].store
+        if exported is not None and isinstance(store, DirectoryStore):
+            return self._read(number, exported, store.path(exported.name))
+        return self._cache.open(
+            self._key(number), partial(self._make, number, exported), partial(self._read, number, exported)
+        )
+
+    def _read(self, number: int, exported: SideFile | None, path: Path) -> PackingPlan:
+        """Return the plan at a path. Raise `CorruptData` if it is damaged, or does not belong to the shard."""
+        plan, shard = (
+            PackingPlan.open(path, exported.frame_sha256 if exported else None),
+            self._shards[number].file,
+        )
+        found = (plan.shard, plan.length, plan.documents, plan.tokens, plan.window)
+        wanted = (shard.frame_sha256, self.length, shard.documents, shard.tokens, WINDOW_DOCUMENTS)
+        if found != wanted or (exported is not None and plan.sequences != shard.sequences):
+            raise CorruptData(
+                f"{path}: belongs to another shard than {self._shards[number].where}, or another length; {REMEDY}"
+            )
+        return plan
+
+    def _exported(self, number: int) -> SideFile | None:
+        shard = self._shards[number]
+        return shard.side_files.get(plan_name(shard.file.name, self.length))
+
+    def _exported_here(self, number: int) -> SideFile | None:
+        return self._exported(number) if isinstance(self._shards[number].store, DirectoryStore) else None
+
+    def _key(self, number: int) -> str:
+        return f"{self._shards[number].file.sha256}-best-fit-{self.length}"
+
+    def _make(self, number: int, exported: SideFile | None, file: BinaryIO) -> None:
+        shard = self._shards[number]
+        if exported is None:
+            write_plan(file, self._access.ends(number), self.length, shard.frame_sha256)
+            return
+        data = shard.store.read(exported.name)
+        if hashlib.sha256(data).hexdigest() != exported.sha256:
+            raise CorruptData(f"{shard.store.uri}/{exported.name}: not what was sealed; {REMEDY}")
+        file.write(data)
+
+
+def count_sequences(shards: Sequence[LoaderShard], packing: str, plans: Plans) -> list[int]:
+    """Return the number of sequences of each shard."""
+    known = [
+        sequence_count(packing, documents=each.file.documents, tokens=each.file.tokens, length=plans.length)
+        for each in shards
+    ]
+    missing = [number for number, count in enumerate(known) if count is None]
+    if any(not isinstance(shards[number].store, DirectoryStore) for number in missing):
+        with ThreadPoolExecutor(REQUESTS) as pool:
+            counted = list(pool.map(plans.sequences, missing))
+    else:
+        counted = [plans.sequences(number) for number in missing]
+    found = dict(zip(missing, counted, strict=True))
+    return [found[number] if count is None else count for number, count in enumerate(known)]

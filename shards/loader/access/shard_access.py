@@ -1,0 +1,281 @@
+"""Open shards where they lie: mapped from a directory, or from the cache of a bucket."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core import CorruptData
+from shards.formats.tokens import TokensShard
+from shards.loader.access.daemon_pool import DaemonPool
+from shards.loader.access.mapped_files import MapLimits, MappedFiles
+from shards.loader.access.remote_shard import RemoteShard
+from shards.loader.access.shard_cache import CachedFile, ShardCache
+from shards.loader.datasets import LoaderShard, check_counts
+from shards.loader.loader_metrics import LoaderMetrics
+from shards.packed_rows import IdBytes
+from shards.packing import IntArray
+from storage.directory_store import DirectoryStore
+
+_log = logging.getLogger(__name__)
+DOWNLOADS = 4
+"""Shards that a process downloads at the same time."""
+DIRECT_BYTES = 64 << 20
+"""What a loader reads from a bucket block by block before it waits for whole shards: enough for the first batches."""
+
+Result = TypeVar("Result")
+
+
+class ShardAccess(Protocol):
+    """Shards by their number."""
+
+    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
+        """Return the token ids of a shard, checked where these spans of tokens lie: mapped, or a `RemoteShard`.
+
+        Raise `CorruptData` with file and offset if the shard is missing or damaged.
+        """
+        ...
+
+    def ends(self, number: int) -> npt.NDArray[np.uint64]:
+        """Return for each document of a shard the index behind its last token, checked."""
+        ...
+
+    def expect(self, now: Sequence[int], later: Iterable[int]) -> None:
+        """Say which shards are used now and which later, in this order; no other shard is used before the next call."""
+        ...
+
+    def most_shards(self) -> int:
+        """Return how many shards may be in use at one time."""
+        ...
+
+    def close(self) -> None:
+        """Let go of every shard."""
+        ...
+
+
+class MappedShards:
+    """Shards in a directory. How much is mapped is bounded by what the process may map."""
+
+    def __init__(self, shards: Sequence[LoaderShard]) -> None:
+        self._shards = shards
+        self._limits = MapLimits.of_process()
+        self._mapped = MappedFiles[TokensShard](self._limits)
+
+    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
+        """Return the token ids of a shard, mapped."""
+        shard = self._open(number)
+        shard.check_spans(starts, lengths)
+        return shard.unchecked_bytes
+
+    def ends(self, number: int) -> npt.NDArray[np.uint64]:
+        """Return the ends of a shard, checked."""
+        return self._open(number).ends
+
+    def expect(self, now: Sequence[int], later: Iterable[int]) -> None:
+        """Do nothing: the operating system maps and evicts pages on its own."""
+
+    def most_shards(self) -> int:
+        """Return the number of files that may be mapped, or of the largest shards that fit into the address space."""
+        largest = max(shard.file.bytes for shard in self._shards)
+        fitting = self._limits.files if self._limits.bytes is None else self._limits.bytes // max(1, largest)
+        return max(1, min(self._limits.files, fitting))
+
+    def close(self) -> None:
+        """Let go of every shard."""
+        self._mapped.clear()
+
+    def _open(self, number: int) -> TokensShard:
+        shard = self._mapped.get(number)
+        if shard is None:
+            line = self._shards[number]
+            assert isinstance(line.store, DirectoryStore)
+            shard = _mapped(line, line.store.path(line.file.name))
+            self._mapped.put(number, shard)
+        return shard
+
+
+class CachedShards:
+    """Shards in a bucket, through the cache of this machine. Those that are expected are downloaded in threads."""
+
+    def __init__(self, shards: Sequence[LoaderShard], cache: ShardCache, metrics: LoaderMetrics) -> None:
+        self._shards = shards
+        self._cache = cache
+        self._metrics = metrics
+        self._mapped: dict[int, tuple[TokensShard, CachedFile]] = {}
+        self._remote: dict[int, RemoteShard] = {}
+        self._downloads: dict[int, Future[CachedFile]] = {}
+        self._discarded: set[int] = set()
+        self._pool = DaemonPool[CachedFile](DOWNLOADS, "thresher-loader")
+
+    def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
+        """Return the token ids of a shard: mapped if it is in the cache, else from the bucket for the first batches,
+        else after its download.
+        """
+
+        def checked() -> IdBytes:
+            shard = self._open(number)
+            if isinstance(shard, RemoteShard):
+                shard.hold(starts, lengths)
+                return shard
+            shard.check_spans(starts, lengths)
+            return shard.unchecked_bytes
+
+        return self._intact(number, checked)
+
+    def ends(self, number: int) -> npt.NDArray[np.uint64]:
+        """Return the ends of a shard, without its download if it is not there."""
+
+        def checked() -> npt.NDArray[np.uint64]:
+            held = None if number in self._mapped else self._cache.take(self._key(number))
+            if held:
+                self._map(number, held)
+            if number in self._mapped:
+                return self._mapped[number][0].ends
+            return self._direct(number).ends
+
+        return self._intact(number, checked)
+
+    def expect(self, now: Sequence[int], later: Iterable[int]) -> None:
+        """Let go of all other shards, and download the expected ones."""
+        for number in [
+            number for number, each in self._downloads.items() if each.done() and _has_failed(each)
+        ]:
+            del self._downloads[number]  # the cache may have room now
+        used = {*now}
+        wanted = [*now, *(number for number in later if number not in used)]
+        for number in self._mapped.keys() - wanted:
+            self._mapped.pop(number)[1].release()
+        for number in self._downloads.keys() - wanted:
+            if self._downloads[number].cancel():
+                del self._downloads[number]
+        for number in wanted:
+            if number not in self._mapped and number not in self._downloads:
+                held = self._cache.take(self._key(number))
+                if held and self._try_map(number, held):
+                    self._metrics.add(cache_hits=1)
+                else:
+                    self._request(number)
+
+    def most_shards(self) -> int:
+        """Return the number of files that may be mapped."""
+        return MapLimits.of_process().files
+
+    def close(self) -> None:
+        """Let go of every shard. Downloads that have begun come to their end, for the next run."""
+        self._pool.close()
+        for download in self._downloads.values():
+            if not download.cancel():
+                download.add_done_callback(_release)
+        for _, held in self._mapped.values():
+            held.release()
+        for remote in self._remote.values():
+            remote.close()
+        self._downloads.clear()
+        self._mapped.clear()
+        self._remote.clear()
+
+    def _open(self, number: int) -> TokensShard | RemoteShard:
+        if number in self._mapped:
+            return self._mapped[number][0]
+        download = self._downloads.get(number)
+        if download is None:
+            held = self._cache.take(self._key(number))
+            if held:
+                self._metrics.add(cache_hits=1)
+                return self._map(number, held)
+        is_there = download is not None and download.done()
+        if not is_there and self._metrics.counts.direct_bytes < DIRECT_BYTES:
+            return self._direct(number)
+        download = download or self._request(number)
+        try:
+            held = download.result()
+        except BaseException:
+            del self._downloads[number]
+            raise
+        return self._map(number, held)
+
+    def _intact(self, number: int, read: Callable[[], Result]) -> Result:
+        """Return what `read` returns. A shard that was damaged in the cache is downloaded again, once."""
+        is_second = number in self._discarded
+        try:
+            return read()
+        except CorruptData as error:
+            if is_second:
+                raise
+            mapped = self._mapped.pop(number, None)
+            if mapped is not None:
+                self._discard(number, mapped[1], error)
+            elif number not in self._discarded:  # it is the bucket that has other bytes
+                raise
+            return read()
+
+    def _try_map(self, number: int, held: CachedFile) -> bool:
+        """Map a shard of the cache and return True. If it is damaged, delete it and return False."""
+        try:
+            self._map(number, held)
+        except CorruptData:
+            return False
+        return True
+
+    def _discard(self, number: int, held: CachedFile, error: CorruptData) -> None:
+        _log.warning(
+            "%s is deleted and downloaded again: it is damaged, or another shard (%s)", held.path, error
+        )
+        self._discarded.add(number)
+        held.delete()
+
+    def _request(self, number: int) -> Future[CachedFile]:
+        shard = self._shards[number]
+        download = self._pool.submit(
+            lambda: self._cache.fetch(
+                self._key(number),
+                size=shard.file.bytes,
+                sha256=shard.file.sha256,
+                where=shard.where,
+                download=lambda: shard.store.open(shard.file.name),
+            )
+        )
+        self._downloads[number] = download
+        return download
+
+    def _direct(self, number: int) -> RemoteShard:
+        if number not in self._remote:
+            self._remote[number] = RemoteShard(self._shards[number], self._metrics)
+        return self._remote[number]
+
+    def _map(self, number: int, held: CachedFile) -> TokensShard:
+        self._downloads.pop(number, None)
+        self._remote.pop(number, None)  # rows that were found in it may still be read from it
+        if number in self._mapped:
+            held.release()
+            return self._mapped[number][0]
+        try:
+            shard = _mapped(self._shards[number], held.path)
+        except CorruptData as error:
+            self._discard(number, held, error)
+            raise
+        self._mapped[number] = (shard, held)
+        return shard
+
+    def _key(self, number: int) -> str:
+        return self._shards[number].file.sha256
+
+
+def _mapped(line: LoaderShard, path: Path) -> TokensShard:
+    """Return a shard at a path. Raise `CorruptData` if it is not the one that the manifest names."""
+    shard = TokensShard.open(path, line.frame_sha256)
+    check_counts(line, shard, str(path))
+    return shard
+
+
+def _has_failed(download: Future[CachedFile]) -> bool:
+    return download.cancelled() or download.exception() is not None
+
+
+def _release(download: Future[CachedFile]) -> None:
+    if not _has_failed(download):
+        download.result().release()

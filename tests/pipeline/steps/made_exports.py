@@ -1,0 +1,94 @@
+"""Two processed sources, and exports of them. Tests import the fixtures by name."""
+
+import json
+
+import msgspec
+import pytest
+
+from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.engine import run_step
+from pipeline.funnel import make_funnel
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import locate_inputs
+from pipeline.steps import dedup, export, export_directory, export_plan, process
+from pipeline.steps.export_plan import ExportOptions
+from pipeline.terminal.progress import LineProgress
+from shards import Dataset
+from shards.mix import Mix
+from shards.tokenizer import load_tokenizer_file
+from storage.directory_store import DirectoryStore
+
+FILTERS = FiltersConfig(preset="none", languages=())
+FUNNEL = make_funnel(["news", "books"], {}, [])
+PARTS = {"news": (30, 25, 1), "books": (20, 15)}
+
+
+@pytest.fixture(scope="module")
+def processed(tmp_path_factory, pool):
+    """Two sources of several parts, with exact duplicates in and between them."""
+    directory = tmp_path_factory.mktemp("processed")
+    store = DirectoryStore(directory / "data")
+    for source, parts in PARTS.items():
+        for part, count in enumerate(parts):
+            rows = [
+                {
+                    "url": f"https://{'ab'[n % 2]}.example.org/{source}/{part}/{n}",
+                    "text": f"{source} {part} {n}: " + f"words of {n} and {part} " * (5 + n),
+                }
+                for n in range(count)
+            ]
+            rows += [{"text": "The same text in every part, which only one may keep. " * 5}]
+            path = directory / f"{source}-{part}.jsonl"
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+            ingest(store, source, locate_inputs([path]))
+        run_step.run_step(
+            store,
+            process.step(FILTERS),
+            process.parts(store, source, FILTERS),
+            process.work,
+            pool=pool,
+            progress=LineProgress(),
+        )
+    removed, _ = dedup.run(store, list(PARTS), DedupConfig(near="off"), pool=pool, progress=LineProgress())
+    return store, removed
+
+
+KEPT = sum(map(sum, PARTS.values())) + 1
+
+
+@pytest.fixture
+def exported(processed, pool, tmp_path):
+    """Export with some options into a directory, and return it."""
+
+    def run(name="out", tokenizer=None, **options):
+        store, removed = processed
+        plan = export_plan.make_plan(
+            store, list(PARTS), tokenizer or load_tokenizer_file(None), removed, ExportOptions(**options)
+        )
+        out = export.open_directory(plan, str(tmp_path / name))
+        with export_directory.write_lock(out):
+            shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())
+            export.finish(plan, out, shards, FUNNEL)
+        run.made = shards.summary.made  # type: ignore[attr-defined]
+        return tmp_path / name
+
+    run.directory = tmp_path  # type: ignore[attr-defined]
+    return run
+
+
+def contents(directory):
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def mix_of(*sources, by="tokens", size=None):
+    return msgspec.convert({"source": list(sources), "by": by, **({"size": size} if size else {})}, Mix)
+
+
+def dataset_of(out):
+    return Dataset.from_json((out / "manifest.json").read_bytes(), "here")
+
+
+NEWS = {"name": "press", "where": {"source": "news"}}
+BOOKS = {"name": "library", "where": {"source": "books"}}

@@ -1,0 +1,207 @@
+"""The trace of a command runs through its processes, and log lines carry its identifiers."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.tracing import identified, root_span, span
+from frontier.link.embedded import embedded_server
+from pipeline.telemetry.json_log import JsonFormatter
+from pipeline.telemetry.open_telemetry import is_enabled
+from pipeline.telemetry.trace_context import NO_TRACE, joined, trace_context
+from tests.crawler.server import Server, links
+from tests.pipeline.crawl_projects import project_at
+from tests.pipeline.telemetry.collector import collecting
+
+ROOT = Path(__file__).resolve().parents[3]
+THRESHER = "from pipeline.commands.app import main; main()"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("traced")
+    with embedded_server(tmp_path_factory.mktemp("redis")) as address, Server().in_thread() as site:
+        site.fallback = lambda path: links(*(f"/{n}" for n in range(3)), text=f"page {path}")
+        project_at(directory, address)
+        (directory / "seeds.txt").write_text(f"{site.url}/\n")
+        yield directory
+
+
+def thresher(project, *words, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    ran = subprocess.run(
+        [sys.executable, "-c", THRESHER, *words],
+        cwd=project,
+        env={**clean, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran
+
+
+@pytest.fixture(scope="module")
+def crawled(project):
+    """A crawl and its processing, traced to a real receiver."""
+    with collecting() as collector:
+        environment = collector.environment(OTEL_SERVICE_NAME="night crawl")
+        thresher(project, "seed", "seeds.txt", "--crawl", "main", **environment)
+        thresher(project, "crawl", "main", **environment)
+        thresher(project, "process", "main", "--workers", "1", **environment)
+        yield collector
+
+
+def test_a_command_is_one_trace_with_its_worker_process(crawled):
+    (command,) = crawled.named("thresher crawl")
+    (worker,) = crawled.named("worker")
+    assert worker.trace == command.trace
+    assert worker.parent == command.id
+    assert worker.pid != command.pid
+    assert worker.attributes["thresher.crawl"] == "main"
+    assert crawled.services == {"night crawl"}
+
+
+def test_each_page_is_a_trace_of_its_own_that_names_its_worker(crawled):
+    pages = crawled.named("page")
+    (worker,) = crawled.named("worker")
+    assert len(pages) == 5, "robots.txt, the seed and what it links to"
+    assert len({page.trace for page in pages}) == 5
+    for page in pages:
+        assert page.links == [worker.trace]
+        assert page.attributes["thresher.worker"] == worker.attributes["thresher.worker"]
+        assert page.attributes["thresher.url"].startswith("http://127.0.0.1:")
+    assert crawled.named("lease batch")
+
+
+def test_a_part_is_a_child_of_its_step(crawled):
+    (command,) = crawled.named("thresher process")
+    (step,) = crawled.named("step")
+    (part,) = crawled.named("part")
+    assert (step.parent, part.parent) == (command.id, step.id)
+    assert part.trace == command.trace
+    assert part.attributes["thresher.part"].startswith("main/part-")
+    assert len(part.attributes["thresher.run"]) == 32
+    assert part.attributes["thresher.run"] == step.attributes["thresher.run"]
+
+
+def test_a_sampler_takes_some_of_the_pages_and_the_parent_may_be_anothers(project):
+    with collecting() as collector:
+        thresher(
+            project,
+            "rescrape",
+            "main",
+            "127.0.0.1",
+            **collector.environment(
+                OTEL_TRACES_SAMPLER="parentbased_traceidratio",
+                OTEL_TRACES_SAMPLER_ARG="0",
+                TRACEPARENT=f"00-{'a' * 32}-{'b' * 16}-01",
+            ),
+        )
+        (command,) = collector.named("thresher rescrape")
+        assert (command.trace, command.parent) == ("a" * 32, "b" * 16)
+        assert collector.named("page") == []
+
+
+def test_a_collector_that_is_away_costs_spans_and_nothing_else(project):
+    thresher(
+        project,
+        "report",
+        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
+        OTEL_EXPORTER_OTLP_TIMEOUT="1",
+    )
+
+
+def test_without_the_variables_nothing_is_imported(project):
+    # redis-py imports OpenTelemetry's metrics by itself, wherever that is installed.
+    code = (
+        "import sys\nfrom pipeline.commands.app import app\n"
+        "try:\n  app(['status', '--json'])\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith('opentelemetry.exporter')], file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stderr.strip().endswith("[]")
+
+
+def test_log_lines_are_json_in_all_processes(project):
+    ran = thresher(project, "--log-format", "json", "rescrape", "main", "127.0.0.1")
+    lines = [json.loads(line) for line in ran.stderr.splitlines()]
+    assert lines
+    for line in lines:
+        assert {"time", "level", "logger", "message"} <= set(line)
+        assert line["time"].endswith("Z")
+
+
+def test_a_wrong_format_is_one_line(project):
+    ran = subprocess.run(
+        [sys.executable, "-c", THRESHER, "status"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "THRESHER_LOG_FORMAT": "xml"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "xml" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_record_has_the_identifiers_of_its_context():
+    record = logging.LogRecord("crawler.x", logging.WARNING, "x.py", 1, "%s broke", ("it",), None)
+    with identified(crawl="main", worker="w-1"), identified(part="main/p", other="unknown"):
+        line = json.loads(JsonFormatter().format(record))
+    del line["time"]
+    assert line == {
+        "level": "WARNING",
+        "logger": "crawler.x",
+        "message": "it broke",
+        "crawl": "main",
+        "worker": "w-1",
+        "part": "main/p",
+    }
+
+
+def test_a_traceback_and_a_secret_in_a_record():
+    try:
+        int("redis://user:geheim@host/ is away")
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, "x.py", 1, "broke", (), sys.exc_info())
+    text = JsonFormatter().format(record)
+    assert "ValueError" in json.loads(text)["error"]
+    assert "geheim" not in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("environment", "enabled"),
+    [
+        ({}, False),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}, True),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}, False),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "none"}, False),
+    ],
+)
+def test_the_standard_variables_decide(environment, enabled):
+    assert is_enabled(environment) is enabled
+
+
+def test_without_a_tracer_a_span_is_nothing_and_the_context_travels_empty():
+    with span("x", a=1), root_span("y"), identified(crawl="main"):
+        context = trace_context()
+    assert context.traceparent == ""
+    assert context.identifiers == {"crawl": "main"}
+    with joined(NO_TRACE, is_whole_process=False):
+        assert trace_context() == NO_TRACE
