@@ -85,6 +85,7 @@ class MemoryFleet:
         version: str,
         usual: Mapping[MemberKind, int],
         given: Mapping[MemberKind, int] | None = None,
+        has_waited: bool = False,
     ) -> ControllerLease:
         """As `Fleet.begin`."""
         fleet, now = self._fleet, self._crawl.clock()
@@ -95,7 +96,8 @@ class MemoryFleet:
             )
         if fleet.controller != controller or is_free:
             fleet.token += 1
-            fleet.wanted["stopping"] = 0
+            if not has_waited:
+                fleet.wanted["stopping"] = 0
         for kind in KINDS:
             if given and kind in given:
                 fleet.wanted[f"{kind}s"] = given[kind]

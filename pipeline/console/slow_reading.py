@@ -7,6 +7,7 @@
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -15,7 +16,9 @@ from typing import Generic, TypeVar
 
 from core import ThresherError
 
+LOGGER = logging.getLogger(__name__)
 T = TypeVar("T")
+UNEXPECTED = "it cannot be read; what the console printed says why"
 DUTY = 0.005
 """Share of one CPU that the readings of one value take at most, unless the caller says otherwise."""
 MAX_WALL_SHARE = 0.1
@@ -83,6 +86,9 @@ class SlowReading(Generic[T]):
             self._error = str(error)
         except OSError as error:
             self._error = f"{error.filename or 'the storage'}: {error.strerror or error}"
+        except Exception:  # else clients would be told for ever that it is being read
+            LOGGER.exception("a reading failed")
+            self._error = UNEXPECTED
         finally:
             ended = self._clock()
             self._read_at, self._running = ended, None

@@ -47,8 +47,8 @@ class OpenTelemetryTracer:
             raise InputError(f"an OTEL_* variable has a wrong value ({reason}); change or unset it") from None
 
     def _set_up(self) -> None:
-        from opentelemetry import trace  # noqa: PLC0415 - an extra
-        from opentelemetry import propagate  # noqa: F401, PLC0415 - refuses OTEL_PROPAGATORS now, not at the first page
+        # `propagate` refuses a wrong OTEL_PROPAGATORS now, not at the first page.
+        from opentelemetry import propagate, trace  # noqa: F401, PLC0415 - an extra
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
         from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415

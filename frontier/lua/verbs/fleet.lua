@@ -22,7 +22,8 @@ local function is_held(c, controller, token)
 end
 
 -- args: controller, ttl_ms, version, then for crawlers, processors and exporters: the number to set (-1: none), and the
--- number to set if none is. Returns the number of the lease (0: another holds it), the holder, and the ms left.
+-- number to set if none is; then 1 if the caller waited for another controller, whose order to stop it carries out.
+-- Returns the number of the lease (0: another holds it), the holder, and the ms left.
 verb('fleet_begin', function(keys, args)
   local c = open(keys)
   local key = c.prefix .. 'fleet'
@@ -38,7 +39,7 @@ verb('fleet_begin', function(keys, args)
   call('HSETNX', key, 'paused', '0')
   call('HSET', key, 'controller', args[1], 'token', integer(token), 'until', integer(c.now + args[2]), 'seen', integer(c.wall),
     'version', args[3], 'note', '')
-  if f[1] ~= args[1] or left <= 0 then call('HSET', key, 'stopping', '0') end
+  if (f[1] ~= args[1] or left <= 0) and args[10] == '0' then call('HSET', key, 'stopping', '0') end
   return {token, args[1], tonumber(args[2])}
 end)
 

@@ -104,6 +104,23 @@ async def test_a_controller_that_was_replaced_changes_nothing(crawl, fleet):
     assert (await fleet.state()).wanted.crawlers == 9
 
 
+@pytest.mark.parametrize("was_released", [True, False])
+async def test_a_controller_that_stood_by_carries_out_the_order_to_stop(crawl, fleet, was_released):
+    first = await begin(fleet)
+    await fleet.stop()
+    assert not (await begin(fleet, "standby")).is_held
+    if was_released:
+        await fleet.release(first, forget_numbers=True)
+    else:  # it died, or its machine slept
+        await crawl.skip(TTL)
+    lease = await fleet.begin("standby", ttl_ms=TTL, version="v1", usual=USUAL, has_waited=True)
+    assert lease.token > first.token
+    assert (await fleet.state()).wanted.is_stopping
+    await fleet.release(lease)
+    await begin(fleet, "started-anew")
+    assert not (await fleet.state()).wanted.is_stopping
+
+
 async def test_a_controller_that_begins_again_keeps_its_lease_and_the_numbers(fleet):
     first = await begin(fleet)
     await fleet.scale("crawler", 5)

@@ -105,6 +105,8 @@ def test_without_prices_or_tokens_there_is_no_price_of_tokens():
     ("line", "said"),
     [
         ("cpu_hour = -1", "prices.cpu_hour"),
+        ("cpu_hour = 1e308", "prices.cpu_hour"),
+        ("gib_egress = nan", "prices.gib_egress"),
         ('cpu_hour = "cheap"', "prices.cpu_hour"),
         ('currency = ""', "prices.currency"),
         ("cpu_hours = 1", "did you mean 'cpu_hour'"),
