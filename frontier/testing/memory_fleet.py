@@ -148,9 +148,11 @@ class MemoryFleet:
         if not names:
             return True
         if is_held := self._fleet.is_held_by(lease):
-            for name in names:
-                self._fleet.members.pop(name, None)
-            kept = {part: holder for part, holder in self._fleet.claims.items() if holder not in names}
+            now, members = self._crawl.clock(), self._fleet.members
+            gone = {name for name in names if name not in members or not members[name].is_alive(now)}
+            for name in gone:
+                members.pop(name, None)
+            kept = {part: holder for part, holder in self._fleet.claims.items() if holder not in gone}
             self._fleet.claims = kept
         return is_held
 

@@ -107,7 +107,9 @@ class Fleet:
         return await self._controlled("member_order", lease, name, "drain")
 
     async def remove_members(self, lease: ControllerLease, names: Collection[str]) -> bool:
-        """Forget members that have ended or are lost. If one lives after all, its next order is `gone`."""
+        """Forget those of some members that have ended or are lost. If one sends a heartbeat after that, its order is
+        `gone`; one that has sent a heartbeat before stays.
+        """
         return await self._controlled("member_remove", lease, *names) if names else True
 
     async def ready_hosts(self) -> int:

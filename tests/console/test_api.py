@@ -368,13 +368,11 @@ def test_an_action_that_cannot_be_logged_is_not_done(site, served, monkeypatch):
 def test_a_full_disk_neither_lets_an_action_begin_nor_spoils_the_log(site, served, monkeypatch, tmp_path):
     import os
 
-    from pipeline.console.actions import action_log
-
     host, log = site.server.address, served.console.actions.log
     monkeypatch.setattr(log, "path", tmp_path / "log")
     with monkeypatch.context() as full:
         write = os.write
-        full.setattr(action_log.os, "write", lambda file, line: write(file, line[: max(len(line) // 2, 1)]))
+        full.setattr(os, "write", lambda file, line: write(file, line[: max(len(line) // 2, 1)]))
         answer = served.post_json("/api/crawls/main/hold", {"host": host})
     assert (answer.status, "No space left" in answer.json["error"]) == (503, True)
     assert served.api(f"/api/crawls/main/hosts/{host}").json["hold"] is None

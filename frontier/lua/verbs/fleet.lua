@@ -130,14 +130,18 @@ verb('member_end', function(keys, args)
   if m then write_member(c, args[1], {till = c.now, seen = c.wall, order = 'ended', facts = args[2]}) end
 end, FREES)
 
--- args: controller, token, member, ... Returns 0 if another holds the fleet.
+-- args: controller, token, member, ... One that has sent a heartbeat meanwhile stays: its machine, or that of the
+-- controller, slept. Returns 0 if another holds the fleet.
 verb('member_remove', function(keys, args)
   local c = open(keys)
   if not is_held(c, args[1], args[2]) then return 0 end
   local gone, claims = {}, call('HGETALL', c.prefix .. 'claims') -- a few for each member
   for i = 3, #args do
-    call('HDEL', c.prefix .. 'members', args[i])
-    gone[args[i]] = true
+    local m = read_member(call('HGET', c.prefix .. 'members', args[i]))
+    if not m or m.order == 'ended' or m.till <= c.now then
+      call('HDEL', c.prefix .. 'members', args[i])
+      gone[args[i]] = true
+    end
   end
   for i = 1, #claims, 2 do
     if gone[claims[i + 1]] then call('HDEL', c.prefix .. 'claims', claims[i]) end
